@@ -1,0 +1,66 @@
+"""Options that switch parts of the search on and off, for ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from motiflux.errors import ArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class TuningOption:
+    """One switch: its name, the values it takes, the default and what it does."""
+
+    name: str
+    values: tuple[str, ...]
+    default: str
+    help: str
+
+
+_OPTIONS = (
+    TuningOption(
+        "order",
+        ("cost", "given"),
+        "cost",
+        "matching order: by estimated cost, or as the pattern lists its vertices where that stays connected",
+    ),
+    TuningOption(
+        "multiply",
+        ("on", "off"),
+        "on",
+        "count embeddings as subgraphs times |Aut|, or one by one",
+    ),
+    TuningOption("reuse", ("on", "off"), "on", "start an intersection from an earlier level's where it can"),
+    TuningOption(
+        "intersect",
+        ("auto", "merge", "gallop"),
+        "auto",
+        "how sorted lists are intersected: by their length ratio, always merged, always galloping",
+    ),
+    TuningOption(
+        "degrees", ("on", "off"), "on", "skip candidates with fewer neighbours than the query vertex"
+    ),
+)
+
+TUNING: Mapping[str, TuningOption] = {option.name: option for option in _OPTIONS}
+"""Every tuning switch by name."""
+
+
+def resolve_tuning(given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the value of every switch: `given` where it names one, the default elsewhere.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown switch, or a value it does not take.
+    """
+    settings = {option.name: option.default for option in _OPTIONS}
+    for name, value in (given or {}).items():
+        option = TUNING.get(name)
+        if option is None:
+            raise ArgumentError("tuning", f"one of {', '.join(TUNING)}", name)
+        if value not in option.values:
+            raise ArgumentError(f"tuning[{name!r}]", f"one of {', '.join(option.values)}", value)
+        settings[name] = value
+    return settings

@@ -1,0 +1,64 @@
+"""Exceptions and warnings.
+
+Every error names the file, line or argument it is about, what was found and what was expected.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MotifluxError(Exception):
+    """Base of every error motiflux raises on purpose."""
+
+
+class ArgumentError(MotifluxError, ValueError):
+    """An argument of a public call is not usable."""
+
+    def __init__(self, argument: str, expected: str, found: object) -> None:
+        self.argument = argument
+        super().__init__(f"{argument}: expected {expected}, found {found!r}")
+
+
+class GraphError(MotifluxError, ValueError):
+    """The data given for a graph does not describe one."""
+
+
+class PatternError(MotifluxError, ValueError):
+    """The query graph is malformed, or cannot be asked of this data graph."""
+
+
+class FormatError(MotifluxError, ValueError):
+    """A file does not hold what its format says.
+
+    Parameters
+    ----------
+    path
+        The file.
+    message
+        What was found and what was expected.
+    line
+        1-based line number, where the format has lines.
+    """
+
+    def __init__(self, path: str | Path, message: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        where = self.path if line is None else f"{self.path}, line {line}"
+        super().__init__(f"{where}: {message}")
+
+
+class OutputError(MotifluxError, OSError):
+    """Results could not be written; nothing was left under the output's name."""
+
+
+class DeviceError(MotifluxError, RuntimeError):
+    """The device or engine asked for is not available here."""
+
+
+class InternalError(MotifluxError, RuntimeError):
+    """A defect of motiflux itself: a check inside it failed."""
+
+
+class MotifluxWarning(UserWarning):
+    """Input was accepted, but part of it was left out; the message counts what."""
