@@ -1,0 +1,84 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/watched.hpp"
+#include "graph/build.hpp"
+#include "graph/filter.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+
+// Below this much work a watching thread costs more than the work.
+constexpr std::size_t kInlineArcs = 1 << 16;
+
+template <class Work>
+void run_graph_work(std::size_t arcs, int threads, Work&& work) {
+  if (arcs < kInlineArcs) {
+    work(Workers{1, nullptr});
+    return;
+  }
+  std::atomic<bool> stop{false};
+  run_watched([&] { work(Workers{threads, &stop}); }, [] { return true; },
+              [&] { stop.store(true, std::memory_order_relaxed); });
+}
+
+nb::tuple rows_to_python(graph::Rows&& rows) {
+  return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.neighbors)),
+                        to_numpy_or_none(std::move(rows.labels)), to_numpy_or_none(std::move(rows.copies)));
+}
+
+nb::tuple build_rows(const InputArray<std::uint32_t>& sources, const InputArray<std::uint32_t>& targets,
+                     const std::optional<InputArray<std::uint32_t>>& labels, std::uint32_t vertices,
+                     bool directed, int threads) {
+  if (sources.size() != targets.size() || (labels && labels->size() != sources.size()))
+    throw nb::value_error("sources, targets and labels differ in length");
+  const graph::EdgeList edges{as_span(sources), as_span(targets), as_span(labels)};
+  graph::Built built;
+  run_graph_work(sources.size() + vertices, threads,
+                 [&](const Workers& workers) { built = graph::build(edges, vertices, directed, workers); });
+  nb::object reverse = directed ? nb::object(rows_to_python(std::move(built.reverse))) : nb::none();
+  return nb::make_tuple(to_numpy(std::move(built.order)), rows_to_python(std::move(built.forward)), reverse,
+                        built.duplicates);
+}
+
+using PyArcRows = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
+                             std::optional<InputArray<std::uint32_t>>>;
+using Mask = std::optional<InputArray<std::uint8_t>>;
+
+nb::tuple filter_rows(const std::vector<PyArcRows>& parts, const Mask& edge_labels, const Mask& source_labels,
+                      const Mask& target_labels,
+                      const std::optional<InputArray<std::uint32_t>>& vertex_labels, int threads) {
+  std::vector<graph::ArcRows> rows;
+  std::size_t arcs = 0;
+  for (const auto& [offsets, neighbors, labels] : parts) {
+    rows.push_back({as_span(offsets), as_span(neighbors), as_span(labels)});
+    arcs += neighbors.size() + offsets.size();
+  }
+  const graph::ArcFilter allowed{as_span(edge_labels), as_span(source_labels), as_span(target_labels),
+                                 as_span(vertex_labels)};
+  graph::NeighborRows result;
+  run_graph_work(arcs, threads,
+                 [&](const Workers& workers) { result = graph::filter(rows, allowed, workers); });
+  return nb::make_tuple(to_numpy(std::move(result.offsets)), to_numpy(std::move(result.neighbors)));
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& module) {
+  module.def("build_rows", &build_rows, nb::arg("sources"), nb::arg("targets"), nb::arg("labels").none(),
+             nb::arg("vertices"), nb::arg("directed"), nb::arg("threads"));
+  module.def("filter_rows", &filter_rows, nb::arg("parts"), nb::arg("edge_labels").none(),
+             nb::arg("source_labels").none(), nb::arg("target_labels").none(),
+             nb::arg("vertex_labels").none(), nb::arg("threads"));
+}
+
+}  // namespace motiflux

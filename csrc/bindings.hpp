@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace motiflux {
+
+void bind_graph(nanobind::module_& module);
+void bind_search(nanobind::module_& module);
+void bind_text(nanobind::module_& module);
+
+}  // namespace motiflux

@@ -1,0 +1,50 @@
+// NumPy arrays in and out.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace motiflux {
+
+template <class T>
+using InputArray = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class T>
+std::span<const T> as_span(const InputArray<T>& array) {
+  return {array.data(), array.size()};
+}
+
+// An array given as None is an empty span.
+template <class T>
+std::span<const T> as_span(const std::optional<InputArray<T>>& array) {
+  return array ? as_span(*array) : std::span<const T>();
+}
+
+// Hands the vector's memory to a NumPy array of the given shape.
+template <class T, class... Extent>
+nanobind::object to_numpy(std::vector<T>&& values, Extent... shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::cast(
+      nanobind::ndarray<nanobind::numpy, T>(kept->data(), {static_cast<std::size_t>(shape)...}, owner));
+}
+
+template <class T>
+nanobind::object to_numpy(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return to_numpy(std::move(values), size);
+}
+
+// None when empty.
+template <class T>
+nanobind::object to_numpy_or_none(std::vector<T>&& values) {
+  return values.empty() ? nanobind::none() : to_numpy(std::move(values));
+}
+
+}  // namespace motiflux

@@ -1,0 +1,58 @@
+// Long native work under Python: signals are handled, the GIL is free, Ctrl-C stops it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace motiflux {
+
+inline constexpr std::chrono::milliseconds kSignalPeriod{20};
+
+// Runs work() on another thread. The calling thread, which holds the GIL on entry and on return, gives it up
+// and takes it every kSignalPeriod to run Python's signal handlers and then tick(), a callable returning
+// false when a Python error is set. On such an error stop() is called, the work is waited for (it must return
+// soon after), and the Python error is thrown. Otherwise rethrows what work() threw.
+template <class Work, class Tick, class Stop>
+void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool done = false;
+  bool python_error = false;
+  std::exception_ptr error;
+  std::thread worker([&] {
+    try {
+      work();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    std::lock_guard lock(mutex);
+    done = true;
+    finished.notify_one();
+  });
+  {
+    nanobind::gil_scoped_release release;
+    std::unique_lock lock(mutex);
+    while (!finished.wait_for(lock, kSignalPeriod, [&] { return done; })) {
+      if (python_error) continue;
+      lock.unlock();
+      {
+        nanobind::gil_scoped_acquire acquire;
+        python_error = PyErr_CheckSignals() != 0 || !tick();
+      }
+      if (python_error) stop();
+      lock.lock();
+    }
+    lock.unlock();
+    worker.join();
+  }
+  if (python_error) throw nanobind::python_error();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace motiflux

@@ -1,0 +1,39 @@
+// From an edge list to compressed sparse rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/parallel.hpp"
+
+namespace motiflux::graph {
+
+struct EdgeList {
+  std::span<const std::uint32_t> sources;
+  std::span<const std::uint32_t> targets;
+  std::span<const std::uint32_t> labels;  // empty: one label for all
+};
+
+// Row v holds its arcs by (neighbour, label), each once. `copies` says how often an arc was given and is
+// empty when none was given twice.
+struct Rows {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint32_t> neighbors;
+  std::vector<std::uint32_t> labels;
+  std::vector<std::uint32_t> copies;
+};
+
+struct Built {
+  std::vector<std::uint32_t> order;  // order[new id] = id in the edge list
+  Rows forward;
+  Rows reverse;              // directed graphs only
+  std::uint64_t duplicates;  // edges beyond the first copy
+};
+
+// Ids are renumbered by ascending degree (ties keep their order), so that an order restriction u < v is at
+// the same time a degree-ordered orientation: the neighbours greater than a vertex are at most sqrt(2m).
+// Every id must be below `vertices` and no edge may be a self-loop; throws std::invalid_argument otherwise.
+Built build(const EdgeList& edges, std::uint32_t vertices, bool directed, const Workers& workers);
+
+}  // namespace motiflux::graph

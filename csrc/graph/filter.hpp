@@ -1,0 +1,35 @@
+// Adjacency narrowed to the arcs that a query edge may use.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/parallel.hpp"
+
+namespace motiflux::graph {
+
+struct ArcRows {
+  std::span<const std::uint64_t> offsets;
+  std::span<const std::uint32_t> neighbors;
+  std::span<const std::uint32_t> labels;  // empty: one label for all
+};
+
+// A mask holds 1 at the code of each label let through; an empty mask lets all through.
+struct ArcFilter {
+  std::span<const std::uint8_t> edge_labels;
+  std::span<const std::uint8_t> source_labels;
+  std::span<const std::uint8_t> target_labels;
+  std::span<const std::uint32_t> vertex_labels;  // code per vertex; empty: one label for all
+};
+
+struct NeighborRows {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint32_t> neighbors;
+};
+
+// Rows of distinct neighbours, ascending, reached by an arc of any of `parts` (one direction, or both for
+// query edges that take either arc) that passes the filter.
+NeighborRows filter(std::span<const ArcRows> parts, const ArcFilter& allowed, const Workers& workers);
+
+}  // namespace motiflux::graph

@@ -1,0 +1,77 @@
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Rows: TypeAlias = tuple[
+    NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None, NDArray[np.uint32] | None
+]
+_Adjacency: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32]]
+_Progress: TypeAlias = Callable[[int, int, int], None]
+
+def build_rows(
+    sources: NDArray[np.uint32],
+    targets: NDArray[np.uint32],
+    labels: NDArray[np.uint32] | None,
+    vertices: int,
+    directed: bool,
+    threads: int,
+) -> tuple[NDArray[np.uint32], _Rows, _Rows | None, int]: ...
+def filter_rows(
+    parts: Sequence[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]],
+    edge_labels: NDArray[np.uint8] | None,
+    source_labels: NDArray[np.uint8] | None,
+    target_labels: NDArray[np.uint8] | None,
+    vertex_labels: NDArray[np.uint32] | None,
+    threads: int,
+) -> _Adjacency: ...
+
+class Problem:
+    def __init__(
+        self,
+        steps: Sequence[tuple[int, int, int, int, int, int, int, int, int, int, int]],
+        sources: Sequence[tuple[int, int]],
+        slots: Sequence[_Adjacency],
+        out: _Adjacency,
+        in_: _Adjacency,
+        method: int,
+    ) -> None: ...
+
+def count(
+    problem: Problem, threads: int, limit: int | None, timeout: float | None, progress: _Progress | None
+) -> tuple[int, int]: ...
+
+class Rows:
+    def __init__(
+        self,
+        problem: Problem,
+        position: Sequence[int],
+        threads: int,
+        block_rows: int,
+        limit: int | None,
+        timeout: float | None,
+    ) -> None: ...
+    def next(self, progress: _Progress | None) -> NDArray[np.uint32] | None: ...
+    def close(self) -> None: ...
+    @property
+    def reason(self) -> int: ...
+
+class ParseError(ValueError):
+    args: tuple[int, str]
+
+class EdgeListParser:
+    def __init__(self) -> None: ...
+    def feed(self, chunk: bytes) -> None: ...
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]: ...
+
+class GraphFileParser:
+    def __init__(self, wildcards: bool) -> None: ...
+    def feed(self, chunk: bytes) -> None: ...
+    def finish(
+        self,
+    ) -> tuple[
+        NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None
+    ]: ...
+
+def format_csv(rows: NDArray[np.int64]) -> bytes: ...

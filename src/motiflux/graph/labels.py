@@ -1,0 +1,120 @@
+"""Labels and ids as the user writes them, and the dense codes used inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motiflux.errors import GraphError
+from motiflux.types import DEFAULT_LABEL, LABEL_DTYPE, Label, LabelArray
+
+# Codes by presence table instead of sorting while the table is at most this many times the input.
+_TABLE_RATIO = 8
+_TABLE_FLOOR = 1 << 16
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """The distinct labels of a graph's vertices or edges; a label's code is its position.
+
+    Parameters
+    ----------
+    values
+        Labels in ascending order, all ints or all strings.
+    """
+
+    values: tuple[Label, ...] = (DEFAULT_LABEL,)
+    _codes: dict[Label, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_codes", {value: code for code, value in enumerate(self.values)})
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def codes(self, labels: Iterable[Label]) -> tuple[int, ...]:
+        """Return the codes of those `labels` that occur, ascending."""
+        return tuple(sorted(self._codes[label] for label in set(labels) if label in self._codes))
+
+
+def encode_labels(labels: ArrayLike | None, length: int, what: str) -> tuple[LabelTable, LabelArray | None]:
+    """Return the table of `labels` and their codes; no codes where there is only one label.
+
+    Raises
+    ------
+    GraphError
+        `labels` has another length, or holds something other than integers or strings.
+    """
+    if labels is None:
+        return LabelTable(), None
+    array = as_names(labels, what)
+    if array.shape != (length,):
+        raise GraphError(f"{what}: expected {length} labels, found an array of shape {array.shape}")
+    values, codes = dense_codes(array)
+    if len(values) == 0:
+        return LabelTable(), None
+    return LabelTable(tuple(values.tolist())), codes if len(values) > 1 else None
+
+
+def as_names(values: ArrayLike, what: str) -> NDArray[Any]:
+    """Return ids or labels as an int64 or string array, refusing everything that is neither.
+
+    Raises
+    ------
+    GraphError
+        Fractions, NaN, booleans, mixed or other types, integers beyond 64 bits.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        array = _from_objects(array, what)
+    if array.size == 0 and array.dtype.kind == "f":  # an empty Python list
+        array = array.astype(np.int64)
+    if array.dtype.kind == "U":
+        return array
+    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise GraphError(f"{what}: expected integers below 2**63, found {int(array.max())}")
+    if array.dtype.kind in "iu":
+        return np.ascontiguousarray(array, dtype=np.int64)
+    sample = array.reshape(-1)[0].item()
+    raise GraphError(f"{what}: expected integers or strings, found {array.dtype} such as {sample!r}")
+
+
+def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
+    for kind in (str, int):
+        if all(isinstance(item, kind) and not isinstance(item, bool) for item in array.flat):
+            try:
+                return array.astype(np.str_ if kind is str else np.int64)
+            except OverflowError:
+                raise GraphError(f"{what}: expected integers below 2**63, found a larger one") from None
+    odd = next(
+        item
+        for item in array.flat
+        if type(item) is not type(array.flat[0]) or not isinstance(item, (int, str))
+    )
+    raise GraphError(f"{what}: expected all integers or all strings, found {odd!r}")
+
+
+def dense_codes(array: NDArray[Any]) -> tuple[NDArray[Any], LabelArray]:
+    """Return the distinct values of a 1-d array, ascending, and the position of each entry among them."""
+    if array.dtype.kind == "i" and array.size:
+        low, high = int(array.min()), int(array.max())
+        if high - low < max(_TABLE_RATIO * array.size, _TABLE_FLOOR):
+            present = np.zeros(high - low + 1, dtype=bool)
+            present[array - low] = True
+            code_of = np.cumsum(present, dtype=np.int64) - 1
+            return np.flatnonzero(present) + low, code_of[array - low].astype(LABEL_DTYPE)
+    values, codes = np.unique(array, return_inverse=True)
+    return values, codes.reshape(-1).astype(LABEL_DTYPE)
+
+
+def mask(codes: Sequence[int] | None, size: int) -> NDArray[np.uint8] | None:
+    """Return a byte per code, 1 for those in `codes`; None stands for all."""
+    if codes is None:
+        return None
+    result = np.zeros(size, dtype=np.uint8)
+    result[list(codes)] = 1
+    return result

@@ -1,0 +1,124 @@
+"""What a graph looks like: sizes for people, frequencies for the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.graph.csr import Csr
+from motiflux.types import LabelArray
+
+if TYPE_CHECKING:
+    from motiflux.graph.graph import Graph
+
+# Count label triples in a table of at most this many cells; beyond it by sorting.
+_LARGEST_TABLE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStats:
+    """Sizes of a graph. Degrees count edges at a vertex: in a directed graph, both directions."""
+
+    vertices: int
+    edges: int
+    edge_copies: int
+    directed: bool
+    vertex_labels: int
+    edge_labels: int
+    self_loops_dropped: int
+    duplicate_edges: int
+    isolated_vertices: int
+    min_degree: int
+    mean_degree: float
+    max_degree: int
+
+
+def summarize(graph: Graph) -> GraphStats:
+    """Return the sizes of `graph`; linear in its vertices."""
+    degrees = graph.forward.degrees()
+    if graph.directed:
+        degrees = degrees + graph.reverse.degrees()
+    some = degrees.size > 0
+    return GraphStats(
+        vertices=graph.num_vertices,
+        edges=graph.num_edges,
+        edge_copies=graph.num_edge_copies,
+        directed=graph.directed,
+        vertex_labels=len(graph.vertex_label_table),
+        edge_labels=len(graph.edge_label_table),
+        self_loops_dropped=graph.self_loops_dropped,
+        duplicate_edges=graph.duplicate_edges,
+        isolated_vertices=int(np.count_nonzero(degrees == 0)),
+        min_degree=int(degrees.min()) if some else 0,
+        mean_degree=float(degrees.mean()) if some else 0.0,
+        max_degree=int(degrees.max()) if some else 0,
+    )
+
+
+class LabelFrequencies:
+    """How many vertices have a label, and how many arcs a (label, edge label, label) triple.
+
+    Labels are codes. An undirected edge counts as two arcs.
+    """
+
+    def __init__(
+        self, forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
+    ) -> None:
+        self.num_vertices = forward.num_vertices
+        if vertex_labels is None:
+            self._vertices = np.array([self.num_vertices])
+        else:
+            self._vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
+        self._triples, self._arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
+        self._cached_arcs = lru_cache(maxsize=4096)(self._sum_arcs)
+
+    def vertices(self, labels: Iterable[int] | None) -> int:
+        """Return the number of vertices with one of `labels`; None stands for all."""
+        return (
+            self.num_vertices
+            if labels is None
+            else int(self._vertices[np.fromiter(labels, dtype=np.int64)].sum())
+        )
+
+    def arcs(
+        self,
+        source_labels: tuple[int, ...] | None,
+        edge_labels: tuple[int, ...] | None,
+        target_labels: tuple[int, ...] | None,
+    ) -> int:
+        """Return the number of arcs between such labels; None stands for all."""
+        return self._cached_arcs(source_labels, edge_labels, target_labels)
+
+    def _sum_arcs(self, *labels: tuple[int, ...] | None) -> int:
+        chosen = np.ones(len(self._arcs), dtype=bool)
+        for column, allowed in zip(self._triples, labels, strict=True):
+            if allowed is not None:
+                chosen &= np.isin(column, allowed)
+        return int(self._arcs[chosen].sum())
+
+
+def _count_triples(
+    forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the triples that occur, as three columns, and the arcs of each."""
+    code = np.zeros(len(forward.neighbors), dtype=np.int64)
+    if vertex_labels is not None:
+        code += vertex_labels[forward.sources()].astype(np.int64) * (num_edge_labels * num_vertex_labels)
+        code += vertex_labels[forward.neighbors]
+    if forward.labels is not None:
+        code += forward.labels.astype(np.int64) * num_vertex_labels
+    cells = num_vertex_labels * num_edge_labels * num_vertex_labels
+    if cells <= _LARGEST_TABLE:
+        table = np.bincount(code, minlength=1)
+        triples = np.flatnonzero(table)
+        arcs = table[triples]
+    else:
+        triples, arcs = np.unique(code, return_counts=True)
+    source, rest = np.divmod(triples, num_edge_labels * num_vertex_labels)
+    edge, target = np.divmod(rest, num_vertex_labels)
+    return (source, edge, target), arcs.astype(np.int64)
