@@ -1,0 +1,5 @@
+"""Query graphs."""
+
+from motiflux.pattern.pattern import LabelChoice, Pattern, PatternBuilder, QueryEdge, QueryVertex
+
+__all__ = ["LabelChoice", "Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"]
