@@ -1,0 +1,17 @@
+// Compressed sparse rows: row v is neighbors[offsets[v] .. offsets[v + 1]), ascending, without repeats.
+#pragma once
+
+#include <cstdint>
+
+namespace motiflux::view {
+
+struct Adjacency {
+  const std::uint64_t* offsets;  // [vertices + 1]
+  const std::uint32_t* neighbors;
+
+  const std::uint32_t* begin(std::uint32_t vertex) const { return neighbors + offsets[vertex]; }
+  const std::uint32_t* end(std::uint32_t vertex) const { return neighbors + offsets[vertex + 1]; }
+  std::uint64_t degree(std::uint32_t vertex) const { return offsets[vertex + 1] - offsets[vertex]; }
+};
+
+}  // namespace motiflux::view

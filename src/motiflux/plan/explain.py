@@ -1,0 +1,110 @@
+"""A plan as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from motiflux.graph import AdjacencyKey, Graph, LabelTable
+from motiflux.pattern import Pattern
+from motiflux.plan.ir import Plan
+
+_MOST_LABELS = 4
+
+
+def explain_text(plan: Plan, graph: Graph, pattern: Pattern, engine: str, reason: str) -> str:
+    """Return the plan as text, one line per level."""
+    names = [vertex.name for vertex in pattern.vertices]
+    lines = [
+        f"pattern   {pattern.name or 'unnamed'}: {pattern.num_vertices} vertices, {pattern.num_edges} edges",
+        f"graph     {graph!r}",
+        f"search    {plan.semantics.value}, {plan.symmetry.value}",
+        f"engine    {engine}: {reason}",
+        f"symmetry  {_symmetry(plan, names)}",
+    ]
+    if plan.impossible is not None:
+        return "\n".join([*lines, f"result    none: {plan.impossible}"])
+    rows = [("level", "vertex", "candidates", "conditions", "expected")]
+    rows += [_row(plan, graph, pattern, level) for level in range(len(plan.order))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    table = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return "\n".join([*lines, "", *table])
+
+
+def _symmetry(plan: Plan, names: list[str]) -> str:
+    text = f"{plan.automorphisms:,} automorphism{'s' if plan.automorphisms != 1 else ''}"
+    if plan.restrictions:
+        text += "; one image of each embedding: " + ", ".join(
+            f"{names[u]} < {names[v]}" for u, v in plan.restrictions
+        )
+    if plan.multiplier > 1:
+        text += f"; the count is multiplied by {plan.multiplier:,}"
+    return text
+
+
+def _row(plan: Plan, graph: Graph, pattern: Pattern, level: int) -> tuple[str, str, str, str, str]:
+    names = [pattern.vertices[vertex].name for vertex in plan.order]
+    return (
+        str(level),
+        names[level],
+        _candidates(plan, graph, names, level),
+        _conditions(plan, names, level),
+        f"{plan.estimates[level]:.3g}",
+    )
+
+
+def _candidates(plan: Plan, graph: Graph, names: list[str], level: int) -> str:
+    if level == 0:
+        root = plan.shape.steps[1].sources[0]
+        labels = plan.args.slots[root.slot].source_labels
+        return f"vertices{_labels(labels, graph.vertex_label_table)}"
+    step = plan.shape.steps[level]
+    parts = [] if step.reuse is None else [f"set of level {step.reuse}"]
+    parts += [
+        f"{_arcs(plan.args.slots[source.slot], graph)}({names[source.level]})" for source in step.sources
+    ]
+    target = plan.args.slots[_target_slot(plan, level)].target_labels
+    return " & ".join(parts) + _labels(target, graph.vertex_label_table)
+
+
+def _target_slot(plan: Plan, level: int) -> int:
+    step = plan.shape.steps[level]
+    while not step.sources:
+        assert step.reuse is not None
+        step = plan.shape.steps[step.reuse]
+    return step.sources[0].slot
+
+
+def _arcs(key: AdjacencyKey, graph: Graph) -> str:
+    word = "neighbours" if not graph.directed else key.direction.value
+    return word + ("" if key.edge_labels is None else f"[{_names(key.edge_labels, graph.edge_label_table)}]")
+
+
+def _labels(codes: tuple[int, ...] | None, table: LabelTable) -> str:
+    return "" if codes is None else f" labelled {_names(codes, table)}"
+
+
+def _names(codes: tuple[int, ...], table: LabelTable) -> str:
+    shown = "|".join(str(table.values[code]) for code in codes[:_MOST_LABELS])
+    return shown + (f"|... ({len(codes)})" if len(codes) > _MOST_LABELS else "")
+
+
+def _conditions(plan: Plan, names: list[str], level: int) -> str:
+    step, bounds = plan.shape.steps[level], plan.args.steps[level]
+
+    def listed(levels: Iterable[int], sign: str) -> list[str]:
+        return [f"{sign} {names[other]}" for other in levels]
+
+    conditions = [
+        *listed(step.after, ">"),
+        *listed(step.before, "<"),
+        *listed(step.distinct, "!="),
+        *listed(step.not_out, "no arc from"),
+        *listed(step.not_in, "no arc to"),
+    ]
+    if bounds.min_out_degree:
+        conditions.append(f"degree >= {bounds.min_out_degree}")
+    if bounds.min_in_degree:
+        conditions.append(f"in-degree >= {bounds.min_in_degree}")
+    return ", ".join(conditions)

@@ -1,0 +1,113 @@
+"""The plan: what every engine executes. Mirrored by ``include/motiflux/view/plan.hpp``.
+
+A search assigns data vertices to levels 0, 1, ... in matching order. `PlanShape` says which sets are
+intersected and which comparisons are made: all that a compiled search must know. `PlanArgs` holds the labels
+and bounds that the same search may run with. Both are plain frozen data: hashable, printable, comparable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motiflux.graph import AdjacencyKey
+from motiflux.types import Semantics, Symmetry
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Candidates are neighbours of the vertex at `level` in the adjacency ``PlanArgs.slots[slot]``."""
+
+    level: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepShape:
+    """How the candidates of one level come about.
+
+    Parameters
+    ----------
+    sources
+        The adjacency rows to intersect, beyond those that `reuse` has already.
+    reuse
+        An earlier level whose intersection is a prefix of this one, or None.
+    anchor
+        The last level that the intersection depends on: it may be kept while later levels change.
+    after, before
+        Levels whose vertex must be smaller (greater) than the candidate.
+    distinct
+        Levels whose vertex must differ from the candidate; only those that nothing else separates.
+    not_out, not_in
+        Induced matching: levels whose vertex must have no arc to (from) the candidate.
+    """
+
+    sources: tuple[Source, ...] = ()
+    reuse: int | None = None
+    anchor: int = 0
+    after: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    distinct: tuple[int, ...] = ()
+    not_out: tuple[int, ...] = ()
+    not_in: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanShape:
+    """The steps of a search, one per level.
+
+    Level 0 has no source: the rows of level 1's first source root it.
+    """
+
+    steps: tuple[StepShape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepArgs:
+    """Bounds of one level: least numbers of arcs out of and into a candidate; 0 asks for nothing."""
+
+    min_out_degree: int = 0
+    min_in_degree: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanArgs:
+    """The adjacencies that sources name by slot, and the bounds of each step."""
+
+    slots: tuple[AdjacencyKey, ...]
+    steps: tuple[StepArgs, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole search.
+
+    Parameters
+    ----------
+    order
+        The query vertex at each level.
+    shape, args
+        The search itself.
+    semantics, symmetry
+        What was asked for.
+    multiplier
+        Each embedding the search finds stands for this many (counting only; 1 when enumerating).
+    automorphisms
+        Order of the pattern's automorphism group.
+    restrictions
+        Pairs of query vertices (u, v) whose images must satisfy u < v.
+    estimates
+        Expected number of partial embeddings up to each level.
+    impossible
+        Why there is no embedding at all, where that is known without a search; None otherwise.
+    """
+
+    order: tuple[int, ...]
+    shape: PlanShape
+    args: PlanArgs
+    semantics: Semantics
+    symmetry: Symmetry
+    multiplier: int
+    automorphisms: int
+    restrictions: tuple[tuple[int, int], ...]
+    estimates: tuple[float, ...]
+    impossible: str | None = None

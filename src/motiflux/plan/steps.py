@@ -1,0 +1,158 @@
+"""From an order and restrictions to the steps of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motiflux.graph import AdjacencyKey, Direction
+from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
+from motiflux.plan.ir import PlanArgs, PlanShape, Source, StepArgs, StepShape
+from motiflux.plan.symmetry import Restriction, closure
+from motiflux.types import Semantics
+
+
+@dataclass(frozen=True, slots=True)
+class _Arcs:
+    """Arcs between two query vertices as seen from the first, for induced matching and degrees."""
+
+    out: bool
+    into: bool
+    either: bool
+
+
+def build_steps(
+    pattern: BoundPattern,
+    order: tuple[int, ...],
+    restrictions: tuple[Restriction, ...],
+    semantics: Semantics,
+    *,
+    degrees: bool,
+) -> tuple[PlanShape, PlanArgs]:
+    """Return the search that matches `pattern` in `order` (`reuse` not yet filled in).
+
+    Parameters
+    ----------
+    degrees
+        Whether to bound the degrees of candidates; never done under homomorphism, where several query
+        vertices may share one neighbour.
+    """
+    level_of = {vertex: level for level, vertex in enumerate(order)}
+    compared = closure(restrictions)
+    slots: dict[AdjacencyKey, int] = {}
+    shapes, args = [StepShape()], [StepArgs()]
+    for level in range(1, len(order)):
+        vertex = order[level]
+        sources = _sources(pattern, vertex, level, level_of, slots)
+        earlier = order[:level]
+        shapes.append(
+            StepShape(
+                sources=sources,
+                anchor=max(source.level for source in sources),
+                after=tuple(e for e, other in enumerate(earlier) if (other, vertex) in restrictions),
+                before=tuple(e for e, other in enumerate(earlier) if (vertex, other) in restrictions),
+                distinct=_distinct(pattern, vertex, earlier, compared, semantics),
+                not_out=_forbidden(pattern, vertex, earlier, semantics, outward=True),
+                not_in=_forbidden(pattern, vertex, earlier, semantics, outward=False),
+            )
+        )
+        args.append(StepArgs())
+    if degrees and semantics is not Semantics.HOMOMORPHISM:
+        args = [_degree_bounds(pattern, vertex, set(order[:level])) for level, vertex in enumerate(order)]
+    return PlanShape(tuple(shapes)), PlanArgs(tuple(slots), tuple(args))
+
+
+def _sources(
+    pattern: BoundPattern,
+    vertex: int,
+    level: int,
+    level_of: dict[int, int],
+    slots: dict[AdjacencyKey, int],
+) -> tuple[Source, ...]:
+    """Return a source per query edge from `vertex` to an earlier level; new adjacencies get a slot."""
+    sources = []
+    for edge in pattern.edges:
+        if vertex not in (edge.source, edge.target):
+            continue
+        other = edge.target if edge.source == vertex else edge.source
+        if level_of[other] < level:
+            key = _adjacency(pattern, edge, other, vertex)
+            sources.append(Source(level_of[other], slots.setdefault(key, len(slots))))
+    return tuple(sorted(sources, key=lambda source: (source.level, source.slot)))
+
+
+def _adjacency(pattern: BoundPattern, edge: BoundEdge, matched: int, vertex: int) -> AdjacencyKey:
+    """Return the arcs by which `edge` leads from `matched` to `vertex`."""
+    if edge.either:
+        direction = Direction.EITHER
+    else:
+        direction = Direction.OUT if edge.source == matched else Direction.IN
+    return AdjacencyKey(direction, edge.labels, pattern.labels[matched], pattern.labels[vertex])
+
+
+def _distinct(
+    pattern: BoundPattern,
+    vertex: int,
+    earlier: tuple[int, ...],
+    compared: frozenset[Restriction],
+    semantics: Semantics,
+) -> tuple[int, ...]:
+    """Return the levels whose vertex could be the candidate if nobody looked.
+
+    Neighbours differ as there are no self-loops; restrictions are strict; disjoint labels differ.
+    """
+    if semantics is Semantics.HOMOMORPHISM:
+        return ()
+    adjacent = pattern.neighbors(vertex)
+    return tuple(
+        level
+        for level, other in enumerate(earlier)
+        if other not in adjacent
+        and (other, vertex) not in compared
+        and (vertex, other) not in compared
+        and _share(pattern.labels[other], pattern.labels[vertex])
+    )
+
+
+def _share(a: Codes, b: Codes) -> bool:
+    return a is None or b is None or not set(a).isdisjoint(b)
+
+
+def _forbidden(
+    pattern: BoundPattern, vertex: int, earlier: tuple[int, ...], semantics: Semantics, *, outward: bool
+) -> tuple[int, ...]:
+    """Return the levels whose vertex must have no arc to the candidate (`outward`) or from it.
+
+    An arc is forbidden where the pattern has none in that direction; an either-way query edge allows both.
+    In an undirected graph the outward test is the whole test.
+    """
+    if semantics is not Semantics.INDUCED or not (outward or pattern.directed):
+        return ()
+    levels = []
+    for level, other in enumerate(earlier):
+        arcs = _arcs(pattern, other, vertex)
+        if not (arcs.either or (arcs.out if outward else arcs.into)):
+            levels.append(level)
+    return tuple(levels)
+
+
+def _arcs(pattern: BoundPattern, first: int, second: int) -> _Arcs:
+    between = [edge for edge in pattern.edges if {edge.source, edge.target} == {first, second}]
+    return _Arcs(
+        out=any(not edge.either and edge.source == first for edge in between),
+        into=any(not edge.either and edge.target == first for edge in between),
+        either=any(edge.either for edge in between),
+    )
+
+
+def _degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> StepArgs:
+    """Return the least degrees of a candidate, where the sources do not imply them already.
+
+    A directed graph's either-way query edges bound neither degree alone and are left out.
+    """
+    arcs = {other: _arcs(pattern, vertex, other) for other in pattern.neighbors(vertex)}
+    if pattern.directed:
+        out = {other for other, arc in arcs.items() if arc.out}
+        into = {other for other, arc in arcs.items() if arc.into}
+    else:
+        out, into = set(arcs), set()
+    return StepArgs(*(0 if neighbors <= matched else len(neighbors) for neighbors in (out, into)))

@@ -1,0 +1,39 @@
+"""Symmetry breaking: which of the automorphic images of an embedding is searched for.
+
+After Grochow and Kellis (RECOMB 2007): fix the query vertices one after another; the image of each is the
+smallest among the images of its orbit under the automorphisms that fix those before. Taking the vertices in
+matching order makes every restriction compare a vertex with one that is already matched.
+"""
+
+from __future__ import annotations
+
+from motiflux.pattern.automorphism import Automorphisms
+
+Restriction = tuple[int, int]
+"""Query vertices (u, v): the image of u is smaller than that of v."""
+
+
+def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:
+    """Return restrictions that keep one of the ``group.order`` images of each embedding.
+
+    None of them is implied by others.
+    """
+    pairs = {
+        (point, image)
+        for point, orbit in zip(group.base, group.orbits, strict=True)
+        for image in orbit - {point}
+    }
+    middles = {u for u, _ in pairs} & {v for _, v in pairs}
+    return tuple(
+        sorted((u, v) for u, v in pairs if not any((u, w) in pairs and (w, v) in pairs for w in middles))
+    )
+
+
+def closure(pairs: tuple[Restriction, ...]) -> frozenset[Restriction]:
+    """Return `pairs` with all that follow from them."""
+    known = set(pairs)
+    while True:
+        implied = {(u, w) for u, v in known for x, w in known if v == x} - known
+        if not implied:
+            return frozenset(known)
+        known |= implied
