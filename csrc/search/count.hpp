@@ -1,0 +1,18 @@
+// Counting on several threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "search/control.hpp"
+#include "search/problem.hpp"
+
+namespace motiflux::search {
+
+__extension__ using Total = unsigned __int128;
+
+// Embeddings found before the end or before control.reason(). With a limit, the search stops once more
+// than `limit` are known. Throws std::overflow_error beyond 2^128 - 1.
+Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit);
+
+}  // namespace motiflux::search

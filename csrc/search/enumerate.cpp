@@ -1,0 +1,166 @@
+#include "search/enumerate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "search/walker.hpp"
+
+namespace motiflux::search {
+namespace {
+
+// A consumer sees rare matches this soon, not only once a block is full.
+constexpr std::chrono::milliseconds kFlushPeriod{50};
+constexpr std::size_t kSpareBlocks = 2;
+
+}  // namespace
+
+// Fills one block on behalf of one thread.
+class Enumeration::Producer final : public Visitor {
+ public:
+  explicit Producer(Enumeration& owner) : owner_(owner) {
+    capacity_ = owner.options_.block_rows;
+    // One row more than the limit tells whether anything was cut.
+    if (owner.options_.limit && *owner.options_.limit < capacity_)
+      capacity_ = static_cast<std::size_t>(*owner.options_.limit) + 1;
+    capacity_ *= owner.columns();
+    block_.reserve(capacity_);
+  }
+
+  void rows(const std::uint32_t* prefix, sets::Span last) override {
+    const std::size_t columns = owner_.columns();
+    const std::uint32_t last_column = owner_.position_[columns - 1];
+    for (std::uint32_t vertex : last) {
+      if (!open_) return;
+      const std::size_t row = block_.size();
+      block_.resize(row + columns);
+      for (std::size_t l = 0; l + 1 < columns; ++l) block_[row + owner_.position_[l]] = prefix[l];
+      block_[row + last_column] = vertex;
+      if (block_.size() == capacity_) flush();
+    }
+  }
+
+  void count(std::uint64_t) override {}
+
+  bool keep_going() override {
+    if (!block_.empty() && Clock::now() - last_flush_ > kFlushPeriod) flush();
+    return open_ && owner_.control_.keep_going();
+  }
+
+  void flush() {
+    if (!block_.empty()) {
+      open_ = owner_.deliver(std::exchange(block_, {})) && open_;
+      block_.reserve(capacity_);
+    }
+    last_flush_ = Clock::now();
+  }
+
+ private:
+  Enumeration& owner_;
+  std::size_t capacity_;
+  Block block_;
+  bool open_ = true;
+  Clock::time_point last_flush_ = Clock::now();
+};
+
+Enumeration::Enumeration(const Problem& problem, std::vector<std::uint32_t> position,
+                         const EnumerationOptions& options)
+    : problem_(problem),
+      position_(std::move(position)),
+      options_(options),
+      control_(problem.root_arcs(), options.threads, options.timeout) {
+  launch();
+}
+
+Enumeration::~Enumeration() {
+  close();
+}
+
+void Enumeration::launch() {
+  running_ = options_.threads;
+  int started = 0;
+  try {
+    for (; started < options_.threads; ++started) threads_.emplace_back([this] { produce(); });
+  } catch (const std::system_error&) {
+    std::lock_guard lock(mutex_);
+    running_ -= options_.threads - started;
+    if (started == 0) throw;
+  }
+}
+
+void Enumeration::produce() {
+  try {
+    Producer producer(*this);
+    Walker walker(problem_, producer, false);
+    while (auto range = control_.take()) {
+      if (!producer.keep_going() || !walker.search(*range)) break;
+      control_.finished(*range);
+    }
+    producer.flush();
+  } catch (...) {
+    control_.stop(Stop::kCancelled);
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+  std::lock_guard lock(mutex_);
+  --running_;
+  has_block_.notify_all();
+}
+
+bool Enumeration::deliver(Block block) {
+  std::unique_lock lock(mutex_);
+  auto has_room = [&] {
+    return queue_.size() < static_cast<std::size_t>(options_.threads) + kSpareBlocks ||
+           control_.reason() != Stop::kNone;
+  };
+  if (const auto deadline = control_.deadline()) {
+    // A block that is ready when time runs out is delivered all the same: at most one a thread.
+    if (!has_room_.wait_until(lock, *deadline, has_room)) control_.stop(Stop::kTimeout);
+  } else {
+    has_room_.wait(lock, has_room);
+  }
+  if (control_.reason() == Stop::kCancelled) return false;
+  std::uint64_t rows = block.size() / columns();
+  if (options_.limit && rows > *options_.limit - delivered_) {
+    rows = *options_.limit - delivered_;
+    block.resize(rows * columns());
+    control_.stop(Stop::kLimit);
+    has_room_.notify_all();
+  }
+  delivered_ += rows;
+  control_.found.store(delivered_, std::memory_order_relaxed);
+  if (rows > 0) {
+    queue_.push_back(std::move(block));
+    has_block_.notify_one();
+  }
+  return control_.reason() == Stop::kNone;
+}
+
+std::optional<Enumeration::Block> Enumeration::next(std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  has_block_.wait_for(lock, wait, [&] { return !queue_.empty() || running_ == 0; });
+  if (error_) std::rethrow_exception(error_);
+  if (queue_.empty()) return std::nullopt;
+  Block block = std::move(queue_.front());
+  queue_.pop_front();
+  has_room_.notify_one();
+  return block;
+}
+
+bool Enumeration::finished() {
+  std::lock_guard lock(mutex_);
+  return running_ == 0 && queue_.empty();
+}
+
+void Enumeration::close() {
+  {
+    std::lock_guard lock(mutex_);
+    control_.stop(Stop::kCancelled);
+    has_room_.notify_all();
+  }
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+  std::lock_guard lock(mutex_);
+  queue_.clear();
+}
+
+}  // namespace motiflux::search

@@ -1,0 +1,70 @@
+// Embeddings as blocks of rows, produced by threads and taken by one consumer.
+//
+// Memory is bounded by the blocks in flight: a thread whose block is full waits until the queue has room.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "search/control.hpp"
+#include "search/problem.hpp"
+
+namespace motiflux::search {
+
+struct EnumerationOptions {
+  int threads = 1;
+  std::size_t block_rows = 1;
+  std::optional<std::uint64_t> limit;  // most rows delivered
+  std::optional<double> timeout;       // seconds from the start, waiting for the consumer included
+};
+
+class Enumeration {
+ public:
+  using Block = std::vector<std::uint32_t>;  // rows of `levels` vertices, in the pattern's vertex order
+
+  // position[l] is the column of level l. `problem` must outlive this.
+  Enumeration(const Problem& problem, std::vector<std::uint32_t> position, const EnumerationOptions& options);
+  ~Enumeration();
+  Enumeration(const Enumeration&) = delete;
+  Enumeration& operator=(const Enumeration&) = delete;
+
+  // Waits at most `wait` for a block. An empty result means none yet, or none any more if finished().
+  std::optional<Block> next(std::chrono::milliseconds wait);
+  bool finished();
+  // Stops the threads; blocks not taken are dropped.
+  void close();
+
+  const Control& control() const { return control_; }
+  std::size_t columns() const { return position_.size(); }
+
+ private:
+  class Producer;
+
+  void produce();
+  // False when the search is over.
+  bool deliver(Block block);
+  void launch();
+
+  const Problem& problem_;
+  const std::vector<std::uint32_t> position_;
+  const EnumerationOptions options_;
+  Control control_;
+
+  std::mutex mutex_;
+  std::condition_variable has_block_;
+  std::condition_variable has_room_;
+  std::deque<Block> queue_;
+  std::uint64_t delivered_ = 0;  // rows put into the queue so far
+  int running_ = 0;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace motiflux::search

@@ -1,0 +1,217 @@
+#include "search/walker.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace motiflux::search {
+namespace {
+
+// Steps between looks at the clock and the stop flag: about 10 microseconds of work.
+constexpr std::int64_t kBudget = 8192;
+
+constexpr std::uint32_t levels_up_to(int level) {
+  return level >= 31 ? ~std::uint32_t{0} : (std::uint32_t{2} << level) - 1;
+}
+
+template <class Visit>
+void for_each_level(std::uint32_t mask, Visit&& visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<std::size_t>(std::countr_zero(mask)));
+}
+
+bool shorter(sets::Span a, sets::Span b) {
+  return a.size() < b.size();
+}
+
+}  // namespace
+
+Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
+    : problem_(problem),
+      visitor_(visitor),
+      counting_(counting),
+      last_level_(static_cast<int>(problem.plan.levels) - 1),
+      budget_(kBudget) {}
+
+bool Walker::search(ArcRange range) {
+  const view::Adjacency& root = problem_.root();
+  const std::uint64_t* row_end =
+      std::upper_bound(root.offsets, root.offsets + problem_.vertices + 1, range.first);
+  for (std::uint64_t arc = range.first; arc < range.last; ++row_end) {
+    const std::uint64_t stop = std::min(range.last, *row_end);
+    if (arc == stop) continue;
+    const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
+    if (!search_root(vertex, {root.neighbors + arc, root.neighbors + stop})) return false;
+    arc = stop;
+  }
+  return true;
+}
+
+bool Walker::search_root(Vertex root, Span slice) {
+  const view::Step& step = problem_.plan.steps[1];
+  if (!accepts(problem_.plan.steps[0], root)) return spend(1);
+  assign(0, root);
+  const Bounds allowed = bounds(step.after, step.before);
+  spans_.assign(1, sets::clip(slice, allowed.first, allowed.end));
+  for (std::uint32_t s = 1; s < step.source_count; ++s)
+    spans_.push_back(
+        sets::clip(row(problem_.plan.sources[step.first_source + s]), allowed.first, allowed.end));
+  const Span candidates = spans_.size() == 1 ? spans_[0] : fold(spans_.size(), levels_[1].buffer);
+  return visit(1, candidates);
+}
+
+bool Walker::extend(int level) {
+  const view::Step& step = problem_.plan.steps[level];
+  if (counting_ && level == last_level_ && step.anchor == level - 1 && (step.not_out | step.not_in) == 0 &&
+      step.source_count + (step.reuse != view::kNoReuse) > 1) {
+    count_fresh(level);
+    return spend(1);
+  }
+  const std::uint32_t later = ~levels_up_to(step.anchor);
+  const Bounds allowed = bounds(step.after & later, step.before & later);
+  return visit(level, sets::clip(base(level), allowed.first, allowed.end));
+}
+
+bool Walker::visit(int level, Span candidates) {
+  if (level == last_level_) return visit_last(level, candidates);
+  const view::Step& step = problem_.plan.steps[level];
+  for (Vertex candidate : candidates) {
+    if (!accepts(step, candidate)) continue;
+    assign(level, candidate);
+    if (!extend(level + 1)) return false;
+  }
+  return spend(candidates.size() + 1);
+}
+
+bool Walker::visit_last(int level, Span candidates) {
+  if (counting_) {
+    count_last(level, candidates);
+    return spend(1);
+  }
+  const view::Step& step = problem_.plan.steps[level];
+  if ((step.distinct | step.not_out | step.not_in) != 0) {
+    kept_.clear();
+    for (Vertex candidate : candidates)
+      if (accepts(step, candidate)) kept_.push_back(candidate);
+    candidates = {kept_.data(), kept_.data() + kept_.size()};
+  }
+  if (candidates.size() > 0) visitor_.rows(vertex_.data(), candidates);
+  return spend(candidates.size() + 1);
+}
+
+void Walker::count_last(int level, Span candidates) {
+  const view::Step& step = problem_.plan.steps[level];
+  std::uint64_t found = candidates.size();
+  if ((step.not_out | step.not_in) != 0) {
+    found = static_cast<std::uint64_t>(std::count_if(
+        candidates.begin(), candidates.end(), [&](Vertex candidate) { return accepts(step, candidate); }));
+    budget_ -= static_cast<std::int64_t>(candidates.size());
+  } else {
+    for_each_level(step.distinct, [&](std::size_t l) { found -= sets::contains(candidates, vertex_[l]); });
+  }
+  if (found > 0) visitor_.count(found);
+}
+
+// Counts the last level where its set would serve no second time: the intersection is not written.
+void Walker::count_fresh(int level) {
+  const view::Step& step = problem_.plan.steps[level];
+  gather(level, bounds(step.after, step.before));
+  std::sort(spans_.begin(), spans_.end(), shorter);
+  if (spans_[0].size() == 0) return;
+  const Span large = spans_.back();
+  const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
+  charge(small, large);
+  std::uint64_t found = sets::count_common(small, large, problem_.method);
+  if (found == 0) return;
+  for_each_level(step.distinct, [&](std::size_t l) {
+    found -= sets::contains(small, vertex_[l]) && sets::contains(large, vertex_[l]);
+  });
+  if (found > 0) visitor_.count(found);
+}
+
+Walker::Span Walker::base(int level) {
+  Level& state = levels_[static_cast<std::size_t>(level)];
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(problem_.plan.steps[level].anchor)];
+  if (state.valid_for != stamp) {
+    state.base = compute_base(level);
+    state.valid_for = stamp;
+  }
+  return state.base;
+}
+
+Walker::Span Walker::compute_base(int level) {
+  const view::Step& step = problem_.plan.steps[level];
+  const std::uint32_t known = levels_up_to(step.anchor);
+  gather(level, bounds(step.after & known, step.before & known));
+  if (spans_.size() == 1) return spans_[0];
+  return fold(spans_.size(), levels_[static_cast<std::size_t>(level)].buffer);
+}
+
+// Fills spans_ with the sets whose intersection is the base of `level`, each clipped to `allowed`.
+void Walker::gather(int level, const Bounds& allowed) {
+  const view::Step& step = problem_.plan.steps[level];
+  spans_.clear();
+  if (step.reuse != view::kNoReuse)
+    spans_.push_back(
+        sets::clip(levels_[static_cast<std::size_t>(step.reuse)].base, allowed.first, allowed.end));
+  for (std::uint32_t s = 0; s < step.source_count; ++s)
+    spans_.push_back(
+        sets::clip(row(problem_.plan.sources[step.first_source + s]), allowed.first, allowed.end));
+}
+
+// Intersects the first `count` >= 2 of spans_, shortest first, into `buffer`.
+Walker::Span Walker::fold(std::size_t count, std::vector<Vertex>& buffer) {
+  std::sort(spans_.begin(), spans_.begin() + static_cast<std::ptrdiff_t>(count), shorter);
+  if (buffer.size() < spans_[0].size()) buffer.resize(spans_[0].size());
+  Span result = spans_[0];
+  for (std::size_t s = 1; s < count && result.size() > 0; ++s) {
+    charge(result, spans_[s]);
+    const std::size_t size = sets::intersect(result, spans_[s], buffer.data(), problem_.method);
+    result = {buffer.data(), buffer.data() + size};
+  }
+  return result;
+}
+
+Walker::Span Walker::row(const view::Source& source) const {
+  const view::Adjacency& adjacency = problem_.slots[source.slot];
+  const Vertex vertex = vertex_[source.level];
+  return {adjacency.begin(vertex), adjacency.end(vertex)};
+}
+
+Walker::Bounds Walker::bounds(std::uint32_t after, std::uint32_t before) const {
+  Bounds result;
+  for_each_level(
+      after, [&](std::size_t l) { result.first = std::max(result.first, std::uint64_t{vertex_[l]} + 1); });
+  for_each_level(before,
+                 [&](std::size_t l) { result.end = std::min(result.end, std::uint64_t{vertex_[l]}); });
+  return result;
+}
+
+bool Walker::accepts(const view::Step& step, Vertex candidate) const {
+  for (std::uint32_t mask = step.distinct; mask != 0; mask &= mask - 1)
+    if (vertex_[static_cast<std::size_t>(std::countr_zero(mask))] == candidate) return false;
+  if (step.min_out_degree > 0 && problem_.out.degree(candidate) < step.min_out_degree) return false;
+  if (step.min_in_degree > 0 && problem_.in.degree(candidate) < step.min_in_degree) return false;
+  bool adjacent = false;
+  for_each_level(step.not_out, [&](std::size_t l) {
+    adjacent = adjacent ||
+               std::binary_search(problem_.out.begin(vertex_[l]), problem_.out.end(vertex_[l]), candidate);
+  });
+  for_each_level(step.not_in, [&](std::size_t l) {
+    adjacent =
+        adjacent || std::binary_search(problem_.in.begin(vertex_[l]), problem_.in.end(vertex_[l]), candidate);
+  });
+  return !adjacent;
+}
+
+bool Walker::spend(std::size_t work) {
+  budget_ -= static_cast<std::int64_t>(work);
+  if (budget_ > 0) return true;
+  budget_ = kBudget;
+  return visitor_.keep_going();
+}
+
+void Walker::charge(Span a, Span b) {
+  const std::size_t small = std::min(a.size(), b.size());
+  budget_ -= static_cast<std::int64_t>(std::min(a.size() + b.size(), small * sets::kGallopRatio) / 4);
+}
+
+}  // namespace motiflux::search

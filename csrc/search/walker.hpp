@@ -1,0 +1,85 @@
+// Depth-first search of one thread (see motiflux/view/plan.hpp for what the levels mean).
+//
+// Candidate sets are pointers into the adjacency where a level has one source; only true intersections are
+// copied, into one buffer per level. A level's set is kept until a vertex it depends on changes, so a set
+// that does not depend on the innermost levels is computed once for all of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "search/control.hpp"
+#include "search/problem.hpp"
+
+namespace motiflux::search {
+
+// What to do with the candidates of the last level.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  // Levels 0..k-2 are `prefix`; each vertex of `last`, filtered already, completes an embedding.
+  virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
+  virtual void count(std::uint64_t embeddings) = 0;
+  // Called every few thousand steps; false to stop.
+  virtual bool keep_going() = 0;
+};
+
+class Walker {
+ public:
+  // With `counting`, the last level is counted, never written, and visitor.rows is not called.
+  Walker(const Problem& problem, Visitor& visitor, bool counting);
+
+  // Searches the embeddings whose first two vertices are an arc of `range`; false when told to stop.
+  bool search(ArcRange range);
+
+ private:
+  using Vertex = std::uint32_t;
+  using Span = sets::Span;
+  struct Bounds {
+    std::uint64_t first = 0;
+    std::uint64_t end = std::uint64_t{1} << 32;
+  };
+  struct Level {
+    Span base;
+    std::uint64_t valid_for = 0;  // stamp of the anchor level when `base` was computed
+    std::vector<Vertex> buffer;
+  };
+
+  bool search_root(Vertex root, Span slice);
+  bool extend(int level);
+  bool visit(int level, Span candidates);
+  bool visit_last(int level, Span candidates);
+  void count_last(int level, Span candidates);
+  void count_fresh(int level);
+
+  Span base(int level);
+  Span compute_base(int level);
+  void gather(int level, const Bounds& bounds);
+  Span fold(std::size_t count, std::vector<Vertex>& buffer);
+  Span row(const view::Source& source) const;
+
+  Bounds bounds(std::uint32_t after, std::uint32_t before) const;
+  bool accepts(const view::Step& step, Vertex candidate) const;
+  void assign(int level, Vertex vertex) {
+    vertex_[static_cast<std::size_t>(level)] = vertex;
+    stamp_[static_cast<std::size_t>(level)] = ++clock_;
+  }
+  bool spend(std::size_t work);
+  void charge(Span a, Span b);
+
+  const Problem& problem_;
+  Visitor& visitor_;
+  const bool counting_;
+  const int last_level_;
+  std::array<Vertex, view::kMaxLevels> vertex_{};
+  std::array<std::uint64_t, view::kMaxLevels> stamp_{};
+  std::array<Level, view::kMaxLevels> levels_;
+  std::vector<Span> spans_;      // the sets being intersected
+  std::vector<Vertex> kept_;     // last level after filtering
+  std::vector<Vertex> scratch_;  // last level intersections while counting
+  std::uint64_t clock_ = 0;
+  std::int64_t budget_;
+};
+
+}  // namespace motiflux::search

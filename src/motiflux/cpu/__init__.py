@@ -1,0 +1,1 @@
+"""The CPU engine and the oracle that judges it."""

@@ -1,0 +1,109 @@
+"""Facade over the native CPU search: a plan and a graph in, totals or rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from motiflux import _native
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.types import VertexArray
+
+Progress = Callable[[int, int, int], None]
+"""Called with (root arcs done, root arcs in all, embeddings found) from the calling thread."""
+
+_NO_REUSE = -1
+_METHODS = {"auto": 0, "merge": 1, "gallop": 2}
+_LARGEST_LIMIT = 2**64 - 1
+
+
+class Stop(IntEnum):
+    """Why a search ended."""
+
+    NONE = 0
+    LIMIT = 1
+    TIMEOUT = 2
+    CANCELLED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A plan made ready to run over a graph."""
+
+    problem: _native.Problem
+    plan: Plan
+
+
+def prepare(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> Search:
+    """Narrow the graph's adjacency to what `plan` uses and check the two against each other."""
+    steps: list[tuple[int, int, int, int, int, int, int, int, int, int, int]] = []
+    sources: list[tuple[int, int]] = []
+    for shape, args in zip(plan.shape.steps, plan.args.steps, strict=True):
+        steps.append(
+            (
+                len(sources),
+                len(shape.sources),
+                _NO_REUSE if shape.reuse is None else shape.reuse,
+                shape.anchor,
+                _mask(shape.after),
+                _mask(shape.before),
+                _mask(shape.distinct),
+                _mask(shape.not_out),
+                _mask(shape.not_in),
+                args.min_out_degree,
+                args.min_in_degree,
+            )
+        )
+        sources.extend((source.slot, source.level) for source in shape.sources)
+    problem = _native.Problem(
+        steps,
+        sources,
+        [graph.adjacency(key, threads) for key in plan.args.slots],
+        (graph.forward.offsets, graph.forward.neighbors),
+        (graph.reverse.offsets, graph.reverse.neighbors),
+        _METHODS[intersect],
+    )
+    return Search(problem, plan)
+
+
+def count(
+    search: Search, *, threads: int, limit: int | None, timeout: float | None, progress: Progress | None
+) -> tuple[int, Stop]:
+    """Return the number of embeddings the search found, multiplier not applied, and why it ended.
+
+    With a `limit` the search ends once more than that many are known.
+    """
+    native_limit = None if limit is None or limit > _LARGEST_LIMIT else limit
+    total, reason = _native.count(search.problem, threads, native_limit, timeout, progress)
+    return total, Stop(reason)
+
+
+class Rows:
+    """Embeddings in internal ids, block by block, in the pattern's vertex order."""
+
+    def __init__(
+        self, search: Search, *, threads: int, block_rows: int, limit: int | None, timeout: float | None
+    ) -> None:
+        native_limit = None if limit is None or limit > _LARGEST_LIMIT else limit
+        self._rows = _native.Rows(
+            search.problem, search.plan.order, threads, block_rows, native_limit, timeout
+        )
+
+    def next(self, progress: Progress | None) -> VertexArray | None:
+        """Return the next block, uint32 [rows, k], or None at the end."""
+        return self._rows.next(progress)
+
+    def close(self) -> None:
+        """Stop the search; blocks not taken are dropped."""
+        self._rows.close()
+
+    @property
+    def stop(self) -> Stop:
+        """Why the search ended."""
+        return Stop(self._rows.reason)
+
+
+def _mask(levels: Iterable[int]) -> int:
+    return sum(1 << level for level in levels)

@@ -1,0 +1,99 @@
+"""What a call asks for, checked once, and what an engine must offer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from motiflux.config import resolve_tuning
+from motiflux.engine.results import ProgressReport, RowSource
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph, resolve_threads
+from motiflux.plan import Plan
+from motiflux.types import Semantics, Symmetry
+
+ProgressCallback: TypeAlias = Callable[[ProgressReport], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of one call, validated."""
+
+    semantics: Semantics
+    symmetry: Symmetry
+    device: str
+    engine: str
+    limit: int | None
+    timeout: float | None
+    threads: int
+    tuning: Mapping[str, str]
+    progress: ProgressCallback | None = None
+
+
+class Engine(Protocol):
+    """Executes plans over its own storage."""
+
+    name: str
+    device: str
+
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
+        """Return the count, at most ``request.limit``, and whether it is complete."""
+
+    def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
+        """Start an enumeration of at most ``request.limit`` rows."""
+
+
+def make_request(
+    *,
+    semantics: str,
+    symmetry: str,
+    device: str = "auto",
+    engine: str = "auto",
+    limit: int | None = None,
+    timeout: float | None = None,
+    threads: int | None = None,
+    tuning: Mapping[str, str] | None = None,
+    progress: ProgressCallback | None = None,
+) -> Request:
+    """Return the options of a call.
+
+    Raises
+    ------
+    ArgumentError
+        Names the first argument that is not usable.
+    """
+    return Request(
+        semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
+        symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
+        device=_one_of("device", device, ("auto", "cpu", "cuda")),
+        engine=_one_of("engine", engine, ("auto", "cpu")),
+        limit=_limit(limit),
+        timeout=_timeout(timeout),
+        threads=resolve_threads(threads),
+        tuning=resolve_tuning(tuning),
+        progress=progress,
+    )
+
+
+def _one_of(argument: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ArgumentError(argument, "one of " + ", ".join(allowed), value)
+    return value
+
+
+def _limit(limit: int | None) -> int | None:
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise ArgumentError("limit", "an integer of at least 0, or None", limit)
+    return int(limit)
+
+
+def _timeout(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise ArgumentError("timeout", "seconds of at least 0, or None", timeout)
+    return None if math.isinf(timeout) else float(timeout)

@@ -1,0 +1,265 @@
+"""The public calls on a graph that does not change: count, match, explain."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+
+from motiflux.engine.base import make_request
+from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.progress import Progress, progress_callback
+from motiflux.engine.results import Count, Matches, RowSource
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import explain_text, make_plan
+from motiflux.types import VertexArray
+
+DEFAULT_BATCH_ROWS = 65_536
+
+
+class Explanation(str):
+    """The text of a plan; shows itself readably."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def count(
+    graph: Graph,
+    pattern: Pattern,
+    *,
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    device: str = "auto",
+    engine: str = "auto",
+    limit: int | None = None,
+    timeout: float | None = None,
+    progress: Progress = False,
+    threads: int | None = None,
+    tuning: Mapping[str, str] | None = None,
+) -> Count:
+    """Count the embeddings of `pattern` in `graph`, exactly, without listing them.
+
+    Parameters
+    ----------
+    semantics
+        ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
+    symmetry
+        ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
+    device, engine
+        Where to search and how; ``"auto"`` chooses.
+    limit
+        Stop once this many are known: the result is min(true count, limit).
+    timeout
+        Seconds of wall clock after which to stop with what is known.
+    progress
+        True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects.
+    threads
+        Default: as many as this process may run on.
+    tuning
+        Ablation switches, see `motiflux.config.TUNING`.
+
+    Returns
+    -------
+    Count
+        An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine`` and ``.device``.
+
+    Raises
+    ------
+    ArgumentError, PatternError, DeviceError
+        Something asked for makes no sense or is not there.
+    KeyboardInterrupt
+        Within 100 ms of Ctrl-C; the graph stays usable.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    >>> triangle = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> int(mf.count(square, triangle)), int(mf.count(square, triangle, symmetry="subgraphs"))
+    (12, 2)
+    """
+    with progress_callback(progress, "counting") as callback:
+        request = make_request(
+            semantics=semantics,
+            symmetry=symmetry,
+            device=device,
+            engine=engine,
+            limit=limit,
+            timeout=timeout,
+            threads=threads,
+            tuning=tuning,
+            progress=callback,
+        )
+        chosen, _ = choose_engine(request)
+        planning = time.perf_counter()
+        plan = make_plan(
+            graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
+        )
+        started = time.perf_counter()
+        value, complete = (0, True) if plan.impossible else chosen.count(graph, plan, request, started)
+        return Count(
+            value,
+            complete=complete,
+            seconds=time.perf_counter() - started,
+            plan_seconds=started - planning,
+            engine=chosen.name,
+            device=chosen.device,
+        )
+
+
+def match(
+    graph: Graph,
+    pattern: Pattern,
+    *,
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    device: str = "auto",
+    engine: str = "auto",
+    limit: int | None = None,
+    timeout: float | None = None,
+    progress: Progress = False,
+    threads: int | None = None,
+    tuning: Mapping[str, str] | None = None,
+    batch_rows: int = DEFAULT_BATCH_ROWS,
+) -> Matches:
+    """List the embeddings of `pattern` in `graph`, in batches, as they are found.
+
+    Parameters
+    ----------
+    limit
+        Most rows to give out.
+    timeout
+        Seconds of wall clock, the time you take between batches included.
+    batch_rows
+        Most rows in a batch. Memory is bounded by a few batches a thread, however many matches there are.
+
+    The other parameters and the errors are those of `count`.
+
+    Returns
+    -------
+    Matches
+        Iterate over it for arrays [rows, k] of external ids.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], directed=True)
+    >>> mf.match(g, mf.Pattern.from_edges([(0, 1), (1, 2)])).to_numpy()
+    array([['ann', 'bob', 'cy']], dtype='<U3')
+    """
+    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
+        raise ArgumentError("batch_rows", "an integer of at least 1", batch_rows)
+    bar = contextlib.ExitStack()
+    callback = bar.enter_context(progress_callback(progress, "matching"))
+    with bar:
+        request = make_request(
+            semantics=semantics,
+            symmetry=symmetry,
+            device=device,
+            engine=engine,
+            limit=limit,
+            timeout=timeout,
+            threads=threads,
+            tuning=tuning,
+            progress=callback,
+        )
+        chosen, _ = choose_engine(request)
+        planning = time.perf_counter()
+        plan = make_plan(
+            graph,
+            pattern,
+            semantics=request.semantics,
+            symmetry=request.symmetry,
+            counting=False,
+            tuning=request.tuning,
+        )
+        started = time.perf_counter()
+        source: RowSource = _NoRows()
+        if plan.impossible is None:
+            source = chosen.rows(graph, plan, request, batch_rows, started)
+        return Matches(
+            _WithBar(source, bar.pop_all()),
+            graph.vertex_ids,
+            pattern.num_vertices,
+            started=started,
+            plan_seconds=started - planning,
+            engine=chosen.name,
+            device=chosen.device,
+        )
+
+
+def explain(
+    graph: Graph,
+    pattern: Pattern,
+    *,
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    device: str = "auto",
+    engine: str = "auto",
+    tuning: Mapping[str, str] | None = None,
+) -> Explanation:
+    """Return the plan by which `count` would search, as text, without searching.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> print(mf.explain(g, mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)], name="triangle")))
+    pattern   triangle: 3 vertices, 3 edges
+    graph     Graph(3 vertices, 3 edges, undirected)
+    search    isomorphism, embeddings
+    engine    cpu: the only engine of this version
+    symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6
+    <BLANKLINE>
+    level  vertex  candidates                     conditions   expected
+    0      0       vertices                       degree >= 2  3
+    1      1       neighbours(0)                  > 0, degree >= 2  6
+    2      2       neighbours(0) & neighbours(1)  > 1          4
+    """
+    request = make_request(
+        semantics=semantics, symmetry=symmetry, device=device, engine=engine, tuning=tuning
+    )
+    chosen, reason = choose_engine(request)
+    plan = make_plan(
+        graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
+    )
+    return Explanation(explain_text(plan, graph, pattern, chosen.name, reason))
+
+
+class _NoRows:
+    """The rows of a plan that is known to find nothing."""
+
+    complete = True
+
+    def next(self) -> VertexArray | None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+class _WithBar:
+    """Rows whose end also ends the progress bar."""
+
+    def __init__(self, source: RowSource, bar: contextlib.ExitStack) -> None:
+        self._source = source
+        self._bar = bar
+
+    def next(self) -> VertexArray | None:
+        block = self._source.next()
+        if block is None:
+            self._bar.close()
+        return block
+
+    def close(self) -> None:
+        self._source.close()
+        self._bar.close()
+
+    @property
+    def complete(self) -> bool:
+        return self._source.complete
