@@ -1,0 +1,91 @@
+// Bindings of the text parsers and of format_csv. The GIL is free while bytes are parsed or formatted; a
+// parser belongs to one thread at a time.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "text/csv.hpp"
+#include "text/edge_list.hpp"
+#include "text/graph_file.hpp"
+#include "text/parse.hpp"
+
+namespace nb = nanobind;
+
+namespace motiflux {
+namespace {
+
+using Rows = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename Parser>
+void feed(Parser& parser, nb::bytes chunk) {
+  const std::string_view bytes(chunk.c_str(), chunk.size());
+  nb::gil_scoped_release free_gil;
+  parser.feed(bytes);
+}
+
+nb::tuple finish_edge_list(text::EdgeListParser& parser) {
+  text::EdgeList edges = parser.finish();
+  return nb::make_tuple(to_numpy(std::move(edges.source)), to_numpy(std::move(edges.target)),
+                        to_numpy_or_none(std::move(edges.label)));
+}
+
+nb::tuple finish_graph_file(text::GraphFileParser& parser) {
+  text::GraphFile file = parser.finish();
+  return nb::make_tuple(to_numpy(std::move(file.vertex)), to_numpy(std::move(file.vertex_label)),
+                        to_numpy(std::move(file.source)), to_numpy(std::move(file.target)),
+                        to_numpy_or_none(std::move(file.edge_label)));
+}
+
+nb::bytes format_csv(const Rows& rows) {
+  std::string text;
+  {
+    nb::gil_scoped_release free_gil;
+    text = text::format_csv(rows.data(), rows.shape(0), rows.shape(1));
+  }
+  return nb::bytes(text.data(), text.size());
+}
+
+// Makes the Python exception ParseError(line, message); the module keeps it alive for the translator.
+void bind_parse_error(nb::module_& m) {
+  PyObject* const type = PyErr_NewException("motiflux._native.ParseError", PyExc_ValueError, nullptr);
+  if (type == nullptr) nb::raise_python_error();
+  m.attr("ParseError") = nb::steal(type);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* payload) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const text::ParseError& error) {
+          const nb::tuple args = nb::make_tuple(error.line, error.what());
+          PyErr_SetObject(static_cast<PyObject*>(payload), args.ptr());
+        }
+      },
+      type);
+}
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+  bind_parse_error(m);
+
+  nb::class_<text::EdgeListParser>(m, "EdgeListParser")
+      .def(nb::init<>())
+      .def("feed", &feed<text::EdgeListParser>, nb::arg("chunk"))
+      .def("finish", &finish_edge_list);
+
+  nb::class_<text::GraphFileParser>(m, "GraphFileParser")
+      .def(nb::init<bool>(), nb::arg("wildcards"))
+      .def("feed", &feed<text::GraphFileParser>, nb::arg("chunk"))
+      .def("finish", &finish_graph_file);
+
+  m.def("format_csv", &format_csv, nb::arg("rows"));
+}
+
+}  // namespace motiflux

@@ -1,0 +1,50 @@
+"""Matches as comma-separated text (``.csv``), streamed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from motiflux._native import format_csv
+from motiflux.io.atomic import AtomicFile
+
+if TYPE_CHECKING:
+    from motiflux.types import IdArray
+
+_SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
+
+
+def write(batches: Iterable[IdArray], columns: list[str], path: Path) -> int:
+    """Write a line of column names, then one line per match.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    rows = 0
+    with AtomicFile(path) as file:
+        file.write((",".join(columns) + "\n").encode())
+        for batch in batches:
+            for part in _slices(batch):
+                file.write(_format(part))
+            rows += len(batch)
+    return rows
+
+
+def _slices(batch: IdArray) -> Iterator[IdArray]:
+    for start in range(0, len(batch), _SLICE_ROWS):
+        yield batch[start : start + _SLICE_ROWS]
+
+
+def _format(batch: IdArray) -> bytes:
+    if batch.dtype.kind in "iu":
+        return format_csv(np.ascontiguousarray(batch, dtype=np.int64))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(batch.tolist())
+    return text.getvalue().encode("utf-8", "surrogateescape")

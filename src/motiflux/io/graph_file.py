@@ -1,0 +1,106 @@
+"""``.graph`` files: ``t N M`` (optional), ``v id label [degree]``, ``e source target [label]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from motiflux._native import GraphFileParser, ParseError
+from motiflux.errors import PatternError
+from motiflux.io.build import build_graph
+from motiflux.io.source import base_name, feed_all, parse_failure
+from motiflux.pattern import Pattern, PatternBuilder
+from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from motiflux.graph import Graph
+
+_WILDCARD = -1
+
+
+class _Columns(NamedTuple):
+    """What a file holds, in file order."""
+
+    vertices: NDArray[np.int64]
+    vertex_labels: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    edge_labels: NDArray[np.int64] | None
+
+
+def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+    """Read a data graph; without `directed` it is undirected.
+
+    Raises
+    ------
+    FormatError
+        Naming the line, what was found there and what was expected.
+    """
+    columns = _parse(path, wildcards=False)
+    count = len(columns.vertices)
+    numbered = np.array_equal(columns.vertices, np.arange(count))  # nearly always; saves sorting the ids
+    return build_graph(
+        path,
+        (columns.sources, columns.targets),
+        directed=bool(directed),
+        num_vertices=count if numbered else None,
+        vertex_ids=None if numbered else columns.vertices,
+        vertex_labels=columns.vertex_labels,
+        edge_labels=columns.edge_labels,
+        threads=threads,
+    )
+
+
+def read_query(path: Path) -> Pattern:
+    """Read a pattern. Its edges take the direction of the data graph.
+
+    The label ``-1`` or ``*``, and an edge label left out, is any label. The pattern's vertices are named
+    after the ids in the file and keep their order.
+
+    Raises
+    ------
+    FormatError
+        Naming the line, what was found there and what was expected.
+    PatternError
+        If the file holds a graph that is no pattern: disconnected, too small or too large.
+    """
+    columns = _parse(path, wildcards=True)
+    _check_size(path, len(columns.vertices), MAX_PATTERN_VERTICES, "vertices")
+    _check_size(path, len(columns.sources), MAX_PATTERN_EDGES, "edges")
+    try:
+        return _build_pattern(columns, name=base_name(path))
+    except PatternError as error:
+        raise PatternError(f"{path}: {error}") from error
+
+
+def _parse(path: Path, *, wildcards: bool) -> _Columns:
+    parser = GraphFileParser(wildcards)
+    try:
+        feed_all(parser, path)
+        return _Columns(*parser.finish())
+    except ParseError as error:
+        raise parse_failure(path, error) from None
+
+
+def _check_size(path: Path, found: int, most: int, what: str) -> None:
+    if found > most:
+        raise PatternError(f"{path}: found {found} {what}, expected a pattern of at most {most}")
+
+
+def _build_pattern(columns: _Columns, name: str) -> Pattern:
+    builder = PatternBuilder()
+    for vertex, label in zip(columns.vertices.tolist(), columns.vertex_labels.tolist(), strict=True):
+        builder.vertex(str(vertex), _label(label))
+    sources, targets = columns.sources.tolist(), columns.targets.tolist()
+    labels = [_WILDCARD] * len(sources) if columns.edge_labels is None else columns.edge_labels.tolist()
+    for source, target, label in zip(sources, targets, labels, strict=True):
+        builder.edge(str(source), str(target), _label(label))
+    return builder.build(name=name)
+
+
+def _label(label: int) -> int | None:
+    return None if label == _WILDCARD else label

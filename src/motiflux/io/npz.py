@@ -1,0 +1,239 @@
+"""NumPy archives (``.npz``): ``edges`` and what goes with them.
+
+===============  =========  ==================================================================
+key              shape      holds
+===============  =========  ==================================================================
+edges            [m, 2]     integers, vertex ids 0..n-1
+vertex_labels    [n]        integers of any sign, or strings (optional)
+edge_labels      [m]        integers of any sign, or strings (optional)
+timestamps       [m]        numbers (optional; checked, not used)
+directed         []         bool (optional, False)
+num_vertices     []         n (optional: the number of vertex labels, else the largest id + 1)
+===============  =========  ==================================================================
+
+Other keys are ignored.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import tokenize
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from motiflux.errors import FormatError
+from motiflux.io.build import build_graph
+from motiflux.io.source import CHUNK_BYTES, is_gzip, open_source, read_chunks
+from motiflux.types import MAX_VERTICES
+
+if TYPE_CHECKING:
+    from motiflux.graph import Graph
+
+AnyArray: TypeAlias = NDArray[Any]
+
+_MAX_ID = MAX_VERTICES - 1
+_MAX_INT64 = 2**63 - 1
+# What the standard library raises on damaged archives.
+_BAD_ARCHIVE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+# What NumPy raises on the way from damaged header text to a shape and a dtype.
+_BAD_HEADER = (
+    tokenize.TokenError,
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
+def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+    """Read an archive; `directed` overrides what it says.
+
+    Raises
+    ------
+    FormatError
+        Naming the key, the row where there is one, what was found and what was expected.
+    """
+    with io.BytesIO(b"".join(read_chunks(path))) if is_gzip(path) else open_source(path) as content:
+        archive = _Archive(path, content)
+        edges = archive.edges()
+        num_vertices = archive.num_vertices()
+        vertex_labels = archive.labels("vertex_labels")
+        edge_labels = archive.labels("edge_labels")
+        archive.check_timestamps(len(edges))
+        says_directed = archive.directed()
+    if num_vertices is None:
+        num_vertices = _implied_vertices(edges, vertex_labels)
+    _check_length(path, "vertex_labels", vertex_labels, num_vertices, "vertices")
+    _check_length(path, "edge_labels", edge_labels, len(edges), "edges")
+    _check_ids(path, edges, num_vertices)
+    return build_graph(
+        path,
+        edges,
+        directed=says_directed if directed is None else directed,
+        num_vertices=num_vertices,
+        vertex_labels=vertex_labels,
+        edge_labels=edge_labels,
+        threads=threads,
+    )
+
+
+class _Archive:
+    """The arrays of one archive, each checked for type and shape when it is asked for."""
+
+    def __init__(self, path: Path, content: IO[bytes]) -> None:
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(content)
+        except (*_BAD_ARCHIVE, MemoryError) as error:
+            raise self._fault(f"found no readable zip archive, expected one: {error}") from error
+        self._keys = {
+            name.removesuffix(".npy"): name for name in self._zip.namelist() if name.endswith(".npy")
+        }
+
+    def edges(self) -> NDArray[np.integer[Any]]:
+        if "edges" not in self._keys:
+            held = ", ".join(sorted(self._keys)) or "nothing"
+            raise self._fault(f"edges: found no such key (the file holds {held}), expected integers [m, 2]")
+        edges = self._array("edges")
+        if edges.dtype.kind not in "iu" or edges.ndim != 2 or edges.shape[1] != 2:
+            raise self._mismatch("edges", edges, "integers [m, 2]")
+        return edges
+
+    def labels(self, key: str) -> AnyArray | None:
+        if key not in self._keys:
+            return None
+        labels = self._array(key)
+        if labels.dtype.kind not in "iuU" or labels.ndim != 1:
+            raise self._mismatch(key, labels, "integers or strings, 1-d")
+        if labels.dtype.kind == "u" and labels.size and int(labels.max()) > _MAX_INT64:
+            row = int(labels.argmax())
+            raise self._fault(f"{key}[{row}]: found {labels[row]}, expected at most {_MAX_INT64}")
+        return labels
+
+    def check_timestamps(self, num_edges: int) -> None:
+        if "timestamps" not in self._keys:
+            return
+        times = self._array("timestamps")
+        if times.dtype.kind not in "iuf" or times.ndim != 1:
+            raise self._mismatch("timestamps", times, "numbers, 1-d")
+        _check_length(self._path, "timestamps", times, num_edges, "edges")
+
+    def directed(self) -> bool:
+        if "directed" not in self._keys:
+            return False
+        flag = self._array("directed")
+        if flag.dtype.kind not in "biu" or flag.size != 1:
+            raise self._mismatch("directed", flag, "one bool")
+        value = int(flag.reshape(()))
+        if value not in (0, 1):
+            raise self._fault(f"directed: found {value}, expected one bool")
+        return bool(value)
+
+    def num_vertices(self) -> int | None:
+        if "num_vertices" not in self._keys:
+            return None
+        number = self._array("num_vertices")
+        if number.dtype.kind not in "iu" or number.size != 1:
+            raise self._mismatch("num_vertices", number, "one integer")
+        value = int(number.reshape(()))
+        if not 0 <= value <= MAX_VERTICES:
+            raise self._fault(f"num_vertices: found {value}, expected an integer from 0 to {MAX_VERTICES}")
+        return value
+
+    def _array(self, key: str) -> AnyArray:
+        """Read one member whole; its size must be what its header announces."""
+        try:
+            with self._zip.open(self._plainly_compressed(key)) as member:
+                shape, column_major, dtype = self._header(key, member)
+                size = math.prod(shape) * dtype.itemsize
+                data = _read_up_to(member, size + 1)
+            if len(data) != size:
+                found = f"{len(data)} bytes" if len(data) < size else "more bytes"
+                raise self._fault(f"{key}: found {found} of data, expected {size} as its header announces")
+            array = np.ndarray(shape, dtype, data, order="F" if column_major else "C")
+        except FormatError:
+            raise
+        except _BAD_ARCHIVE as error:
+            raise self._fault(f"{key}: the archive is damaged or cut short: {error}") from error
+        return array.astype(dtype.newbyteorder("="), copy=False)
+
+    def _plainly_compressed(self, key: str) -> zipfile.ZipInfo:
+        info = self._zip.getinfo(self._keys[key])
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise self._fault(f"{key}: found zip method {info.compress_type}, expected stored or deflated")
+        return info
+
+    def _header(self, key: str, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                version = npy.read_magic(member)
+                reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                shape, column_major, dtype = reader(member)
+        except _BAD_HEADER as error:
+            raise self._fault(f"{key}: found no NumPy array, expected one: {error}") from error
+        if dtype.hasobject:
+            raise self._fault(f"{key}: found pickled Python objects, expected a plain array")
+        if dtype.itemsize == 0 or any(extent < 0 for extent in shape):
+            raise self._fault(f"{key}: found dtype {dtype} and shape {shape}, expected a plain array")
+        return shape, column_major, dtype
+
+    def _mismatch(self, key: str, array: AnyArray, expected: str) -> FormatError:
+        shape = ", ".join(map(str, array.shape))
+        return self._fault(f"{key}: found {array.dtype} [{shape}], expected {expected}")
+
+    def _fault(self, message: str) -> FormatError:
+        return FormatError(self._path, message)
+
+
+def _read_up_to(member: IO[bytes], size: int) -> bytearray:
+    """Read to the end or `size` bytes, in chunks; at the end the archive's checksum is compared."""
+    data = bytearray()
+    while len(data) < size and (chunk := member.read(min(CHUNK_BYTES, size - len(data)))):
+        data += chunk
+    return data
+
+
+def _implied_vertices(edges: NDArray[np.integer[Any]], vertex_labels: AnyArray | None) -> int:
+    if vertex_labels is not None:
+        return len(vertex_labels)
+    # An id that no graph can have is left to _check_ids, which names its row.
+    return max(0, min(int(edges.max()), _MAX_ID) + 1) if edges.size else 0
+
+
+def _check_length(path: Path, key: str, array: AnyArray | None, expected: int, what: str) -> None:
+    if array is not None and len(array) != expected:
+        raise FormatError(
+            path, f"{key}: found {len(array)} entries, expected {expected}, the number of {what}"
+        )
+
+
+def _check_ids(path: Path, edges: NDArray[np.integer[Any]], num_vertices: int) -> None:
+    if not edges.size or (edges.min() >= 0 and edges.max() < num_vertices):
+        return
+    row, column = np.argwhere((edges < 0) | (edges >= num_vertices))[0].tolist()
+    found = int(edges[row, column])
+    expected = f"an id from 0 to {num_vertices - 1}" if num_vertices else "no edges, as there are no vertices"
+    raise FormatError(path, f"edges[{row}, {column}]: found {found}, expected {expected}")

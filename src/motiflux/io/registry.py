@@ -1,0 +1,128 @@
+"""Which reader takes which file: by suffix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from motiflux.errors import FormatError
+from motiflux.io import edge_list, graph_file, npz
+from motiflux.io.source import format_suffix
+
+if TYPE_CHECKING:
+    from motiflux.graph import Graph
+    from motiflux.pattern import Pattern
+
+
+class GraphReader(Protocol):
+    """What a reader module's ``read`` looks like."""
+
+    def __call__(self, path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+        """Read one file."""
+
+
+GRAPH_READERS: dict[str, GraphReader] = {
+    ".npz": npz.read,
+    ".graph": graph_file.read,
+    ".txt": edge_list.read,
+    ".edges": edge_list.read,
+    ".el": edge_list.read,
+}
+"""Readers of data graphs; each suffix may be followed by ``.gz``."""
+
+PATTERN_READERS = {".graph": graph_file.read_query}
+"""Readers of patterns; each suffix may be followed by ``.gz``."""
+
+
+def read_graph(
+    path: str | os.PathLike[str], *, directed: bool | None = None, threads: int | None = None
+) -> Graph:
+    r"""Read a data graph from a file.
+
+    Parameters
+    ----------
+    path
+        ``.npz``, ``.graph``, or a text edge list ``.txt``, ``.edges``, ``.el``; each also with ``.gz``.
+    directed
+        Whether edges have a direction. None: as the file says; formats that say nothing are undirected.
+        A directed file read as undirected merges the two arcs between a pair of vertices.
+    threads
+        Threads that build the graph; None: one per core.
+
+    Returns
+    -------
+    Graph
+        Self-loops are left out and counted in a `MotifluxWarning`.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or does not hold what its format says; names the file, the line or row,
+        what was found and what was expected.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, motiflux as mf
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "triangle.txt")
+    >>> _ = path.write_text("# three friends\n10 20\n20 30\n30 10\n")
+    >>> graph = mf.read_graph(path)
+    >>> graph.num_vertices, graph.num_edges
+    (3, 3)
+    >>> folder.cleanup()
+    """
+    source = Path(path)
+    reader = GRAPH_READERS.get(format_suffix(source))
+    if reader is None:
+        raise _unknown_suffix(source, "a graph", GRAPH_READERS)
+    return reader(source, directed=directed, threads=threads)
+
+
+def read_pattern(path: str | os.PathLike[str]) -> Pattern:
+    r"""Read a pattern from a ``.graph`` file (also ``.graph.gz``).
+
+    The label ``-1`` or ``*``, and an edge label left out, is any label. Edges take the direction of the
+    data graph; vertices are named after their ids and keep the order of the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Pattern
+        Named after the file.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or does not hold what its format says.
+    PatternError
+        If the file holds a graph that is no pattern: disconnected, too small or too large.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, motiflux as mf
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "wedge.graph")
+    >>> _ = path.write_text("t 3 2\nv 0 7\nv 1 *\nv 2 7\ne 0 1\ne 1 2\n")
+    >>> pattern = mf.read_pattern(path)
+    >>> [vertex.name for vertex in pattern.vertices], pattern.num_edges
+    (['0', '1', '2'], 2)
+    >>> folder.cleanup()
+    """
+    source = Path(path)
+    reader = PATTERN_READERS.get(format_suffix(source))
+    if reader is None:
+        raise _unknown_suffix(source, "a pattern", PATTERN_READERS)
+    return reader(source)
+
+
+def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
+    found = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+    expected = ", ".join(known)
+    said = f"suffix {found!r}" if found else "no suffix"
+    return FormatError(path, f"found {said}, expected {what} in {expected} (or with .gz after it)")

@@ -1,0 +1,132 @@
+"""Bytes of a file in chunks, gzip undone, and what goes wrong on the way as `FormatError`."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from motiflux.errors import FormatError
+
+if TYPE_CHECKING:
+    from motiflux._native import ParseError
+
+CHUNK_BYTES = 4 * 2**20
+"""Most bytes handed on at once: between two chunks Ctrl-C is answered."""
+
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class ChunkParser(Protocol):
+    """A native parser that takes a file chunk by chunk."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the file."""
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether the name says that the file is compressed."""
+    return path.suffix.lower() == ".gz"
+
+
+def format_suffix(path: Path) -> str:
+    """Return the suffix that names the format: lower case, ``.gz`` left out."""
+    return Path(path.stem).suffix.lower() if is_gzip(path) else path.suffix.lower()
+
+
+def base_name(path: Path) -> str:
+    """Return the file's name without its suffixes."""
+    return Path(path.stem).stem if is_gzip(path) else path.stem
+
+
+def open_source(path: Path) -> BinaryIO:
+    """Open a file for reading.
+
+    Raises
+    ------
+    FormatError
+        If there is no such file, or it cannot be opened.
+    """
+    try:
+        return path.open("rb")
+    except IsADirectoryError as error:
+        raise FormatError(path, "found a directory, expected a file") from error
+    except (OSError, ValueError) as error:
+        raise FormatError(path, f"cannot be opened: {_reason(error)}") from error
+
+
+def read_chunks(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file, decompressed if its name ends in ``.gz``.
+
+    Yields
+    ------
+    bytes
+        At most `CHUNK_BYTES` at a time.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or its compression is corrupt or cut short; says how far it got.
+    """
+    with open_source(path) as file:
+        raw = _raw_chunks(path, file)
+        yield from _gunzip(path, raw) if is_gzip(path) else raw
+
+
+def feed_all(parser: ChunkParser, path: Path) -> None:
+    """Give a whole file to a parser; its `ParseError` is left to `naming_file`."""
+    for chunk in read_chunks(path):
+        parser.feed(chunk)
+
+
+def parse_failure(path: Path, error: ParseError) -> FormatError:
+    """Return the `FormatError` that says in which file a parser failed."""
+    line, message = error.args
+    return FormatError(path, message, line)
+
+
+def _raw_chunks(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    done = 0
+    while True:
+        try:
+            chunk = file.read(CHUNK_BYTES)
+        except OSError as error:
+            raise FormatError(path, f"cannot be read after byte {done}: {_reason(error)}") from error
+        if not chunk:
+            return
+        done += len(chunk)
+        yield chunk
+
+
+def _gunzip(path: Path, compressed: Iterator[bytes]) -> Iterator[bytes]:
+    """Undo gzip, one member after the other, never more than a chunk at a time."""
+    member: zlib._Decompress | None = None
+    complete = False  # at least one member, and the last one has ended
+    done = 0
+    for piece in compressed:
+        rest = piece
+        while rest:
+            if member is None:
+                rest = rest.lstrip(b"\0") if complete else rest  # padding between members
+                if not rest:
+                    break
+                member = zlib.decompressobj(_GZIP_WINDOW)
+                complete = False
+            try:
+                content = member.decompress(rest, CHUNK_BYTES)
+            except zlib.error as error:
+                message = f"the gzip data is corrupt after {done} bytes of content: {error}"
+                raise FormatError(path, message) from error
+            rest = member.unused_data if member.eof else member.unconsumed_tail
+            if member.eof:
+                member, complete = None, True
+            done += len(content)
+            if content:
+                yield content
+    if not complete:
+        raise FormatError(path, f"the gzip data is cut short after {done} bytes of content")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,0 +1,110 @@
+"""Which writer makes which file: by suffix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from motiflux.errors import OutputError
+from motiflux.io import csv_writer, npy_writer
+from motiflux.types import IdArray
+
+MatchWriter: TypeAlias = Callable[[Iterable[IdArray], list[str], Path], int]
+
+MATCH_WRITERS: dict[str, MatchWriter] = {".npy": npy_writer.write, ".csv": csv_writer.write}
+"""Writers of matches."""
+
+
+class MatchBatches(Protocol):
+    """Batches of matches: arrays [rows, k] of external ids, and a name for each column."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the k columns."""
+
+    def __iter__(self) -> Iterator[IdArray]:
+        """Iterate over the batches."""
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that matches cannot be written under, before any work is done.
+
+    Parameters
+    ----------
+    path
+        The output file, which need not exist.
+
+    Raises
+    ------
+    OutputError
+        If the suffix is unknown, the name is a directory's, or its folder is missing or not writable.
+
+    Examples
+    --------
+    >>> from motiflux.io import check_output
+    >>> check_output("matches.xlsx")
+    Traceback (most recent call last):
+    motiflux.errors.OutputError: matches.xlsx: found suffix '.xlsx', expected .npy, .csv
+    """
+    output = Path(path)
+    _writer(output)
+    folder = Path(os.path.realpath(output)).parent
+    if output.is_dir():
+        raise OutputError(f"{output}: found a directory, expected the name of a file")
+    if not folder.is_dir():
+        raise OutputError(f"{output}: cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{output}: cannot be written: the folder {folder} is not writable")
+
+
+def write_matches(matches: MatchBatches, path: str | os.PathLike[str]) -> int:
+    """Write matches to a file as they are found, never all in memory.
+
+    The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
+    nothing appears, and a file of that name that was there stays as it was. `matches` is left to the
+    caller to close.
+
+    Parameters
+    ----------
+    matches
+        What `match` returned; it is exhausted.
+    path
+        ``.npy`` (int64 [rows, k]) or ``.csv`` (a line of column names, then one line per match).
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, motiflux as mf
+    >>> from motiflux.io import write_matches
+    >>> graph = mf.Graph.from_edges([[10, 20]])
+    >>> edge = mf.Pattern.from_edges([(0, 1)])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "matches.csv")
+    >>> write_matches(mf.match(graph, edge, symmetry="subgraphs"), path)
+    1
+    >>> path.read_text().splitlines()[0]
+    'v0,v1'
+    >>> folder.cleanup()
+    """
+    check_output(path)
+    output = Path(path)
+    return _writer(output)(matches, list(matches.columns), output)
+
+
+def _writer(path: Path) -> MatchWriter:
+    writer = MATCH_WRITERS.get(path.suffix.lower())
+    if writer is None:
+        found = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
+        raise OutputError(f"{path}: found {found}, expected {', '.join(MATCH_WRITERS)}")
+    return writer

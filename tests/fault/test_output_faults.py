@@ -1,0 +1,216 @@
+"""Outputs that cannot be written: an `OutputError`, nothing under the name, older files untouched."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.io import atomic
+from motiflux.io.writers import check_output, write_matches
+
+if TYPE_CHECKING:
+    from motiflux.types import IdArray
+
+NAMES = ("rows.npy", "rows.csv")
+BATCH = np.arange(4000).reshape(-1, 2)
+
+
+class Batches:
+    """Two batches, with something done between them."""
+
+    columns = ["v0", "v1"]
+
+    def __init__(self, between: Callable[[], None] = lambda: None) -> None:
+        self._between = between
+
+    def __iter__(self) -> Iterator[IdArray]:
+        yield BATCH
+        self._between()
+        yield BATCH
+
+
+class Untouched:
+    """Matches that must not be searched for."""
+
+    columns = ["v0", "v1"]
+
+    def __iter__(self) -> Iterator[IdArray]:
+        raise AssertionError("the search was started")
+
+
+@pytest.fixture(params=NAMES)
+def output(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Name an output beside an older file of that name, which must be all there is afterwards."""
+    path = tmp_path / str(request.param)
+    path.write_text("older")
+    yield path
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "older"
+
+
+def fail_with(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), mf.DeviceError("x"), OSError("x"), KeyboardInterrupt()])
+def test_a_search_that_fails_leaves_nothing_and_its_error_is_passed_on(
+    output: Path, error: BaseException
+) -> None:
+    with pytest.raises(type(error)) as caught:
+        write_matches(Batches(fail_with(error)), output)
+    assert caught.value is error
+
+
+def test_ctrl_c_leaves_nothing(output: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        write_matches(Batches(lambda: signal.raise_signal(signal.SIGINT)), output)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_new_name_does_not_appear_when_writing_fails(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RuntimeError):
+        write_matches(Batches(fail_with(RuntimeError())), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("buffer", [1, 2**20], ids=["while-writing", "at-the-end"])
+def test_a_full_disk_is_reported(output: Path, monkeypatch: pytest.MonkeyPatch, buffer: int) -> None:
+    create = atomic._create
+
+    def create_on_full_disk(path: Path) -> BinaryIO:
+        create(path).close()
+        return Path("/dev/full").open("wb", buffering=max(buffer, 2))
+
+    monkeypatch.setattr(atomic, "_create", create_on_full_disk)
+    with pytest.raises(mf.OutputError) as caught:
+        write_matches(Batches(), output)
+    assert str(caught.value) == f"{output}: cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_size_limit_is_reported(tmp_path: Path, name: str) -> None:
+    output = tmp_path / "out" / name
+    output.parent.mkdir()
+    output.write_text("older")
+    program = """
+        import sys
+        import numpy as np
+        import motiflux as mf
+        from motiflux.io.writers import write_matches
+
+        class Batches:
+            columns = ["v0", "v1"]
+            def __iter__(self):
+                for _ in range(100):
+                    yield np.arange(200_000).reshape(-1, 2)
+
+        try:
+            write_matches(Batches(), sys.argv[1])
+        except mf.OutputError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(output)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{output}: cannot be written: File too large\n"
+    assert [entry.name for entry in output.parent.iterdir()] == [name]
+    assert output.read_text() == "older"
+
+
+def test_a_failing_fsync_is_reported(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", fail_with(OSError(errno.EIO, os.strerror(errno.EIO))))
+    with pytest.raises(mf.OutputError, match="cannot be written: Input/output error"):
+        write_matches(Batches(), output)
+
+
+def test_a_failing_rename_is_reported(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "replace", fail_with(OSError(errno.EPERM, os.strerror(errno.EPERM))))
+    with pytest.raises(mf.OutputError, match="cannot be written: Operation not permitted"):
+        write_matches(Batches(), output)
+
+
+def test_ctrl_c_at_the_end_leaves_nothing(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", fail_with(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        write_matches(Batches(), output)
+
+
+def test_a_folder_where_nothing_can_be_created_is_reported() -> None:
+    if not Path("/proc/self").is_dir():
+        pytest.skip("no /proc: no folder that refuses root too")
+    with pytest.raises(mf.OutputError, match=r"^/proc/self/rows\.npy: cannot be written: "):
+        write_matches(Batches(), "/proc/self/rows.npy")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_folder_that_is_not_writable_is_refused_before_the_search(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(mf.OutputError) as caught:
+        write_matches(Untouched(), tmp_path / "rows.npy")
+    tmp_path.chmod(0o700)
+    expected = f"{tmp_path / 'rows.npy'}: cannot be written: the folder {tmp_path} is not writable"
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rows.xlsx", "found suffix '.xlsx', expected .npy, .csv"),
+        ("rows", "found no suffix, expected .npy, .csv"),
+        ("rows.npy.gz", "found suffix '.gz', expected .npy, .csv"),
+        ("folder.npy", "found a directory, expected the name of a file"),
+        ("none/rows.npy", "cannot be written: there is no folder {folder}/none"),
+        ("file/rows.npy", "cannot be written: there is no folder {folder}/file"),
+    ],
+)
+def test_a_name_that_cannot_be_written_is_refused_before_the_search(
+    tmp_path: Path, name: str, expected: str
+) -> None:
+    (tmp_path / "folder.npy").mkdir()
+    (tmp_path / "file").touch()
+    output = tmp_path / name
+    for refuse in (lambda: check_output(output), lambda: write_matches(Untouched(), output)):
+        with pytest.raises(mf.OutputError) as caught:
+            refuse()
+        assert str(caught.value) == f"{output}: {expected.format(folder=tmp_path)}"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder.npy"]
+
+
+def test_check_output_touches_nothing(tmp_path: Path) -> None:
+    check_output(tmp_path / "rows.npy")
+    check_output(str(tmp_path / "rows.CSV"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_string_ids_have_no_npy_file(tmp_path: Path) -> None:
+    class Strings:
+        columns = ["v0", "v1"]
+
+        def __iter__(self) -> Iterator[IdArray]:
+            yield np.array([["a", "b"]])
+
+    path = tmp_path / "rows.npy"
+    with pytest.raises(mf.OutputError) as caught:
+        write_matches(Strings(), path)
+    expected = f"{path}: .npy holds integer ids, found strings: write a .csv file instead"
+    assert str(caught.value) == expected
+    assert list(tmp_path.iterdir()) == []

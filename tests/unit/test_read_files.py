@@ -1,0 +1,100 @@
+"""What all formats share: suffixes, compression, chunks; and the real files."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux._native import EdgeListParser, GraphFileParser
+from motiflux.io import source
+from tests.data_paths import shared_names, shared_path
+
+TEXT = b"10 20\n20 30\n30 10\n"
+
+
+def test_a_suffix_is_known_in_upper_case_too(tmp_path: Path) -> None:
+    path = tmp_path / "GRAPH.TXT"
+    path.write_bytes(TEXT)
+    assert mf.read_graph(path).num_edges == 3
+    assert mf.read_graph(str(path)).num_edges == 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(TEXT),
+        gzip.compress(TEXT[:7]) + gzip.compress(TEXT[7:]),
+        gzip.compress(TEXT) + bytes(512),
+        gzip.compress(b"") + gzip.compress(TEXT),
+    ],
+    ids=["one-member", "two-members", "padded", "empty-member"],
+)
+def test_gzip_is_undone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "graph.txt.gz"
+    path.write_bytes(content)
+    assert mf.read_graph(path).num_edges == 3
+
+
+def test_content_larger_than_a_chunk_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "CHUNK_BYTES", 1000)
+    edges = np.stack([np.arange(5000), np.arange(5000) + 1], axis=1)
+    text = b"".join(b"%d %d\n" % (u, v) for u, v in edges.tolist())
+    plain, packed = tmp_path / "graph.txt", tmp_path / "graph.txt.gz"
+    plain.write_bytes(text)
+    packed.write_bytes(gzip.compress(text))
+    assert max(map(len, source.read_chunks(packed))) <= 1000
+    assert b"".join(source.read_chunks(packed)) == b"".join(source.read_chunks(plain)) == text
+    assert mf.read_graph(plain).num_edges == mf.read_graph(packed).num_edges == 5000
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_lines_may_be_cut_anywhere_between_chunks(size: int) -> None:
+    text = b"\xef\xbb\xbf# c\r\n1 2 3\r\n\r\n40 50 60\n% c\n7 8 9"
+    parser = EdgeListParser()
+    for start in range(0, len(text), size):
+        parser.feed(text[start : start + size])
+    sources, targets, labels = parser.finish()
+    assert labels is not None
+    assert [array.tolist() for array in (sources, targets, labels)] == [[1, 40, 7], [2, 50, 8], [3, 60, 9]]
+
+
+def test_columns_of_a_graph_file_keep_its_order() -> None:
+    parser = GraphFileParser(wildcards=True)
+    parser.feed(b"t 3 2\nv 5 -1\nv 3 2 1\nv 9 *\ne 9 5\ne 5 3 4\n")
+    vertices, vertex_labels, sources, targets, edge_labels = parser.finish()
+    assert vertices.dtype == np.int64
+    assert vertices.tolist() == [5, 3, 9]
+    assert vertex_labels.tolist() == [-1, 2, -1]
+    assert (sources.tolist(), targets.tolist()) == ([9, 5], [5, 3])
+    assert edge_labels is not None
+    assert edge_labels.tolist() == [-1, 4]
+
+
+@pytest.mark.parametrize("name", shared_names("data", ".npz"))
+def test_real_archives_are_read_as_they_say(name: str) -> None:
+    path = shared_path("data", name)
+    graph = mf.read_graph(path)
+    with np.load(path) as arrays:
+        assert graph.num_vertices == int(arrays["num_vertices"])
+        assert graph.directed == bool(arrays["directed"])
+        assert graph.num_edge_copies == len(arrays["edges"])
+
+
+def test_a_real_compressed_graph_file_is_read() -> None:
+    path = shared_path("oracle", "csm", "c01", "data.graph.gz")
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    graph = mf.read_graph(path)
+    assert graph.num_vertices == sum(line.startswith(b"v") for line in lines)
+    assert graph.num_edge_copies == sum(line.startswith(b"e") for line in lines)
+
+
+def test_real_patterns_hold_what_their_header_announces() -> None:
+    folder = shared_path("oracle", "yeast", "queries")
+    for path in sorted(folder.glob("*.graph")):
+        pattern = mf.read_pattern(path)
+        header = path.read_text().split("\n", 1)[0]
+        assert header == f"t {pattern.num_vertices} {pattern.num_edges}"
