@@ -1,0 +1,65 @@
+"""Options and fixtures that every test may use."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Test modules share helpers: `from tests.data_paths import ...`, from whatever folder pytest is started.
+REPOSITORY = Path(__file__).resolve().parents[1]
+if str(REPOSITORY) not in sys.path:
+    sys.path.insert(0, str(REPOSITORY))
+
+DEVICES = ("cpu",)
+"""Devices that the same tests can run on (``--device``)."""
+
+_SLOW_DRAWS = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "default", max_examples=20, deadline=None, print_blob=True, suppress_health_check=_SLOW_DRAWS
+)
+settings.register_profile("long", settings.get_profile("default"), max_examples=400)
+settings.load_profile("default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also run the tests marked long")
+    parser.addoption("--device", choices=DEVICES, default="cpu", help="device that engines are tested on")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long tests out unless ``--long`` or a ``-m`` expression that speaks of them asks."""
+    if config.getoption("--long") or "long" in config.getoption("markexpr"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.stash[_LEFT_OUT] = len(left_out)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if left_out := config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.write_line(f"{left_out} long tests left out; --long runs them too")
+
+
+_LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.fixture(scope="session")
+def device(pytestconfig: pytest.Config) -> str:
+    """Return the device under test, as ``device=`` takes it."""
+    return str(pytestconfig.getoption("--device"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of shared data; skip the test if there is none."""
+    from tests.data_paths import shared_dir
+
+    folder = shared_dir()
+    if not folder.is_dir():
+        pytest.skip(f"no shared data at {folder}")
+    return folder
