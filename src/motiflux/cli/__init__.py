@@ -1,0 +1,22 @@
+"""The command line: one thin command per module, each with one function `run`.
+
+A command parses its options, calls the library and prints. Modules here import the library inside `run`,
+so that ``motiflux --help`` starts at once and ``motiflux doctor`` works where the extension does not load.
+"""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line on `sys.argv` and leave with its exit code (`motiflux.cli.exits`)."""
+    try:
+        from motiflux.cli.app import app
+
+        app(prog_name="motiflux")
+    except KeyboardInterrupt:
+        print("interrupted: nothing was done", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,70 @@
+"""``motiflux bench``: run a benchmark suite and keep its result."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motiflux.cli import options as opt
+from motiflux.cli.exits import ExitCode
+from motiflux.cli.output import grouped, print_json, print_table, seconds_text
+
+if TYPE_CHECKING:
+    from motiflux.bench.results import CaseResult, Report
+
+HELP = (
+    "Run the benchmark SUITE and write its result. A count that disagrees with its oracle, or with a peer, "
+    "fails the command (exit 4) after the result is written."
+)
+
+
+def run(
+    suite: Annotated[str, typer.Argument(help="Name of a file in the suites folder.")],
+    suites: Annotated[Path, typer.Option(help="Folder of the suites.")] = Path("benchmarks/suite"),
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("benchmarks/results"),
+    quick: Annotated[bool, typer.Option("--quick", help="Only the quick cases, two runs each.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds that one count may take.")] = 60.0,
+    as_json: opt.JsonOption = False,
+) -> ExitCode:
+    """Run it, write it, print it."""
+    from motiflux.bench.results import write_report
+    from motiflux.bench.suite import Settings, load_suite, run_suite, shared_folder
+
+    settings = Settings(timeout=timeout, quick=quick)
+    loaded = load_suite(suite, suites, shared_folder(suites))
+    report = run_suite(loaded, settings, on_result=_print_result)
+    path = write_report(report, out)
+    disagreements = [case.case for case in report.cases if case.disagrees]
+    if as_json:
+        print_json({"output": str(path), "disagreements": disagreements, **report.as_json()})
+    else:
+        _print_report(report)
+        print(f"written to {path}")
+    for case in disagreements:
+        print(f"error: wrong count: {case}", file=sys.stderr)
+    return ExitCode.INTERNAL if disagreements else ExitCode.DONE
+
+
+def _print_result(case: "CaseResult") -> None:
+    """Say on stderr, while the suite runs, what one case gave."""
+    count = "not finished" if case.count is None else grouped(case.count)
+    time = "" if case.seconds is None else seconds_text(case.seconds.min)
+    print(f"{case.case:<44} {count:>22} {time:>9}  {case.engine}", file=sys.stderr, flush=True)
+
+
+def _print_report(report: "Report") -> None:
+    unfinished = sum(case.count is None for case in report.cases)
+    print(f"{report.suite} on {report.device}: {len(report.cases)} cases, {unfinished} not finished")
+    if report.bars:
+        rows = [
+            [
+                "holds" if bar.holds else "MISSED",
+                bar.bar,
+                "-" if bar.value is None else f"{bar.value:,.3g}",
+                f"{'<=' if bar.better == 'lower' else '>='} {bar.target:,.3g}",
+            ]
+            for bar in report.bars
+        ]
+        print_table("bars", ["", "bar", "value", "target"], rows, right=("value", "target"))

@@ -1,0 +1,135 @@
+"""Exit codes, and the one place that turns exceptions and warnings into them and into lines on stderr."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from pathlib import Path
+from typing import ParamSpec, TextIO
+
+import typer
+
+from motiflux.errors import (
+    ArgumentError,
+    DeviceError,
+    FormatError,
+    GraphError,
+    InternalError,
+    MotifluxError,
+    MotifluxWarning,
+    OutputError,
+    PatternError,
+)
+
+P = ParamSpec("P")
+
+DEBUG_VARIABLE = "MOTIFLUX_DEBUG"
+"""Set to anything but 0 or nothing, errors are raised with their traceback instead of reported."""
+
+_BAD_INPUT = (ArgumentError, GraphError, PatternError, FormatError, OutputError)
+
+
+class ExitCode(IntEnum):
+    """What the shell sees."""
+
+    DONE = 0
+    """Everything asked for was done; a limit asked for and reached is that."""
+    INCOMPLETE = 1
+    """Stopped by a timeout, an interrupt, or a reader that closed the pipe."""
+    BAD_INPUT = 2
+    """Wrong usage, or an input or output file that cannot be used."""
+    NO_DEVICE = 3
+    """The device or engine asked for is not available here."""
+    INTERNAL = 4
+    """A defect: an unexpected exception, or a benchmark count that disagrees with its oracle."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what the user should know about the state of the output."""
+
+
+def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
+    """Wrap a command so that it leaves with the exit code it returns, or with that of its exception."""
+
+    @functools.wraps(command)
+    def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
+        with _notes_on_stderr():
+            code = _exit_code(functools.partial(command, *args, **kwargs))
+        raise typer.Exit(int(code))
+
+    return guarded_command
+
+
+def _exit_code(call: Callable[[], ExitCode]) -> ExitCode:
+    try:
+        code = call()
+        sys.stdout.flush()
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt as interrupt:
+        state = str(interrupt) or "stopped before the end, no result"
+        return _report(f"interrupted: {state}", ExitCode.INCOMPLETE)
+    except BrokenPipeError:
+        _silence_stdout()
+        return ExitCode.INCOMPLETE
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
+            raise
+        return _report_error(error)
+    return code
+
+
+def _report_error(error: Exception) -> ExitCode:
+    if isinstance(error, _BAD_INPUT):
+        return _report(f"error: {error}", ExitCode.BAD_INPUT)
+    if isinstance(error, DeviceError):
+        return _report(f"error: {error}", ExitCode.NO_DEVICE)
+    if isinstance(error, OSError):
+        _silence_stdout()  # if it is stdout that failed (a full disk), it would fail again at exit
+        where = f"{error.filename}: " if error.filename else ""
+        return _report(f"error: {where}{error.strerror or error}", ExitCode.BAD_INPUT)
+    kind = "" if type(error) in (InternalError, MotifluxError) else f"{type(error).__name__}: "
+    text = " ".join(str(error).split())
+    return _report(
+        f"internal error: {kind}{text} (set {DEBUG_VARIABLE}=1 to see the traceback)", ExitCode.INTERNAL
+    )
+
+
+def _report(line: str, code: ExitCode) -> ExitCode:
+    print(line, file=sys.stderr)
+    return code
+
+
+def _silence_stdout() -> None:
+    """Point stdout at nothing, so that flushing it at exit does not complain about the closed pipe."""
+    with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+@contextmanager
+def _notes_on_stderr() -> Iterator[None]:
+    """Show a `MotifluxWarning` as one line ``note: ...``; other warnings as usual."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", MotifluxWarning)
+        show_other = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, MotifluxWarning):
+                print(f"note: {message}", file=sys.stderr)
+            else:
+                show_other(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield

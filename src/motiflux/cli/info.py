@@ -1,0 +1,68 @@
+"""``motiflux info``: what a graph holds, and which tuning there is."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import dataclasses
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from motiflux.cli import options as opt
+from motiflux.cli.exits import ExitCode
+from motiflux.cli.output import print_json, print_table
+from motiflux.errors import ArgumentError
+
+HELP = "Show the statistics of GRAPH, or with --tuning the tuning switches."
+
+
+def run(
+    graph: Annotated[Path | None, typer.Argument(help="Data graph.", show_default=False)] = None,
+    tuning: Annotated[bool, typer.Option("--tuning", help="List the switches that --set takes.")] = False,
+    directed: opt.DirectedOption = None,
+    as_json: opt.JsonOption = False,
+) -> ExitCode:
+    """Print one or the other."""
+    if tuning == (graph is not None):
+        raise ArgumentError("info", "either GRAPH or --tuning", "both" if tuning else "neither")
+    if graph is None:
+        _print_tuning(as_json=as_json)
+    else:
+        _print_statistics(graph, directed, as_json=as_json)
+    return ExitCode.DONE
+
+
+def _print_statistics(path: Path, directed: bool | None, *, as_json: bool) -> None:
+    import motiflux as mf
+
+    start = time.perf_counter()
+    graph = mf.read_graph(path, directed=directed)
+    load_seconds = time.perf_counter() - start
+    fields = {**dataclasses.asdict(graph.stats()), "memory_bytes": graph.nbytes}
+    if as_json:
+        print_json({"graph": str(path), **fields, "load_seconds": load_seconds})
+    else:
+        rows = [[name.replace("_", " "), _text(value)] for name, value in fields.items()]
+        print_table(str(path), ["", "value"], rows, right=("value",))
+
+
+def _print_tuning(*, as_json: bool) -> None:
+    from motiflux.config import TUNING
+
+    if as_json:
+        switches = [
+            {"name": name, "values": list(one.values), "default": one.default, "help": one.help}
+            for name, one in TUNING.items()
+        ]
+        print_json({"tuning": switches})
+    else:
+        rows = [[name, "|".join(one.values), one.default, one.help] for name, one in TUNING.items()]
+        print_table("tuning: --set name=value", ["name", "values", "default", "what it does"], rows)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)

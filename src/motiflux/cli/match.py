@@ -1,0 +1,97 @@
+"""``motiflux match``: where."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motiflux.cli import options as opt
+from motiflux.cli.exits import ExitCode, Interrupted
+from motiflux.cli.output import grouped, outcome_fields, print_json, timing_text, write_csv_rows
+from motiflux.cli.progress import search_progress
+from motiflux.types import Semantics, Symmetry
+
+if TYPE_CHECKING:
+    import motiflux as mf
+
+HELP = "List the occurrences of PATTERN in GRAPH, one row each: original ids, in the pattern's vertex order."
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write rows to .npy or .csv.", show_default="stdout"),
+]
+
+
+def run(
+    graph: opt.GraphArgument,
+    pattern: opt.PatternArgument,
+    output: OutputOption = None,
+    semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
+    symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
+    directed: opt.DirectedOption = None,
+    limit: opt.LimitOption = None,
+    timeout: opt.TimeoutOption = None,
+    threads: opt.ThreadsOption = None,
+    device: opt.DeviceOption = opt.Device.AUTO,
+    engine: opt.EngineOption = opt.Engine.AUTO,
+    settings: opt.TuningOption = None,
+    as_json: opt.JsonOption = False,
+    progress: opt.ProgressOption = None,
+) -> ExitCode:
+    """Stream the rows to the file or stdout, and say whether they are all."""
+    import motiflux as mf
+    from motiflux.io.writers import check_output
+
+    tuning = opt.tuning_of(settings)
+    if output is not None:
+        check_output(output)
+    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads)
+    with mf.match(
+        inputs.graph,
+        inputs.pattern,
+        semantics=semantics.value,
+        symmetry=symmetry.value,
+        device=device.value,
+        engine=engine.value,
+        limit=limit,
+        timeout=timeout,
+        progress=search_progress(progress),
+        threads=threads,
+        tuning=tuning,
+    ) as matches:
+        try:
+            rows = deliver(matches, output, as_json=as_json)
+        except KeyboardInterrupt:
+            where = f"{output} was not written" if output else "the rows so far are not all"
+            raise Interrupted(f"stopped after {grouped(matches.rows)} rows, {where}") from None
+        at_limit = limit is not None and rows >= limit
+        if as_json:
+            fields = outcome_fields(matches, inputs.load_seconds)
+            print_json({"count": rows, **fields, "rows": rows, "output": str(output) if output else None})
+        else:
+            # Where the rows are on stdout, the summary is not.
+            stream = sys.stdout if output else sys.stderr
+            print(rows_text(matches, output, at_limit=at_limit), file=stream)
+            print(timing_text(matches, inputs.load_seconds), file=stream)
+    return ExitCode.DONE if matches.complete or at_limit else ExitCode.INCOMPLETE
+
+
+def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:
+    """Send the rows to the file, to stdout, or (JSON without a file) nowhere; give their number."""
+    from motiflux.io.writers import write_matches
+
+    if output is not None:
+        return write_matches(matches, output)
+    if as_json:
+        return sum(len(batch) for batch in matches)
+    return write_csv_rows(matches, sys.stdout.buffer)
+
+
+def rows_text(matches: "mf.Matches", output: Path | None, *, at_limit: bool) -> str:
+    """Say how many rows there are, where they went, and if some are missing, why."""
+    text = f"{grouped(matches.rows)} rows" + (f" written to {output}" if output else "")
+    if matches.complete:
+        return text
+    return f"{text}, not all ({'stopped at the limit' if at_limit else 'stopped by the timeout'})"

@@ -1,0 +1,124 @@
+"""What commands print: JSON for programs, words and tables for people, rows for pipes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+if TYPE_CHECKING:
+    import motiflux as mf
+
+JSON_SCHEMA = 1
+"""Version of every JSON object that the command line prints."""
+
+
+class Outcome(Protocol):
+    """What `motiflux.Count` and `motiflux.Matches` both tell of a search."""
+
+    @property
+    def complete(self) -> bool | None:
+        """Whether nothing was cut; None while rows are still coming."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock time of the search, without planning."""
+
+    @property
+    def plan_seconds(self) -> float:
+        """Wall clock time of planning."""
+
+    @property
+    def engine(self) -> str:
+        """What ran it."""
+
+    @property
+    def device(self) -> str:
+        """Where it ran."""
+
+
+def outcome_fields(outcome: Outcome, load_seconds: float) -> dict[str, Any]:
+    """Give the JSON fields that count and match share."""
+    return {
+        "complete": bool(outcome.complete),
+        "seconds": outcome.seconds,
+        "load_seconds": load_seconds,
+        "plan_seconds": outcome.plan_seconds,
+        "engine": outcome.engine,
+        "device": outcome.device,
+    }
+
+
+def timing_text(outcome: Outcome, load_seconds: float) -> str:
+    """Give times, engine and device as one line."""
+    return (
+        f"search {seconds_text(outcome.seconds)}, planning {seconds_text(outcome.plan_seconds)}, "
+        f"reading {seconds_text(load_seconds)}, engine {outcome.engine}, device {outcome.device}"
+    )
+
+
+def print_json(fields: Mapping[str, Any]) -> None:
+    """Print one object, its schema first, on stdout."""
+    print(json.dumps({"schema": JSON_SCHEMA, **fields}))
+
+
+def grouped(number: int) -> str:
+    """Give a number as people read it: ``1,234,567``."""
+    return f"{number:,}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Give a duration in the unit that suits its size.
+
+    >>> seconds_text(0.0123), seconds_text(75.0)
+    ('12.3 ms', '75.00 s')
+    """
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} us"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:,.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()
+) -> None:
+    """Print a table on stdout; columns named in `right` are aligned there."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    # In a pipe there is no screen to fit: lines are as long as they need to be.
+    Console(highlight=False, width=None if sys.stdout.isatty() else 1000).print(table)
+
+
+def write_csv_rows(matches: mf.Matches, stream: BinaryIO) -> int:
+    """Write a header and the rows, batch by batch; give the number of rows."""
+    stream.write((",".join(matches.columns) + "\n").encode())
+    rows = 0
+    for batch in matches:
+        stream.write(_csv_bytes(batch))
+        rows += len(batch)
+    stream.flush()
+    return rows
+
+
+def _csv_bytes(batch: Any) -> bytes:
+    import numpy as np
+
+    from motiflux import _native
+
+    if np.issubdtype(batch.dtype, np.integer):
+        text: bytes = _native.format_csv(np.ascontiguousarray(batch, dtype=np.int64))
+        return text
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(batch.tolist())
+    return lines.getvalue().encode()

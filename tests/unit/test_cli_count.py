@@ -1,0 +1,126 @@
+"""``motiflux count``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
+
+
+@pytest.fixture
+def k4(tmp_path: Path) -> Path:
+    return complete_graph(tmp_path / "k4.txt", 4)
+
+
+@pytest.fixture
+def triangle(tmp_path: Path) -> Path:
+    return clique_pattern(tmp_path / "triangle.graph", 3)
+
+
+def test_the_json_object_has_the_agreed_fields(k4: Path, triangle: Path) -> None:
+    result = motiflux("count", k4, triangle, "--json")
+    assert result.exit_code == 0
+    fields = only_json(result)
+    assert set(fields) == {
+        "schema", "count", "complete", "seconds", "load_seconds", "plan_seconds", "engine", "device",
+    }  # fmt: skip
+    assert (fields["count"], fields["complete"], fields["device"]) == (24, True, "cpu")
+    assert fields["load_seconds"] > 0
+    assert result.stderr == ""
+
+
+def test_symmetry_decides_what_is_counted(k4: Path, triangle: Path) -> None:
+    assert only_json(motiflux("count", k4, triangle, "--symmetry", "subgraphs", "--json"))["count"] == 4
+
+
+def test_people_get_thousands_separators(tmp_path: Path, triangle: Path) -> None:
+    result = motiflux("count", complete_graph(tmp_path / "k12.txt", 12), triangle)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "1,320 embeddings"
+
+
+def test_direction_can_be_told(tmp_path: Path) -> None:
+    graph = write_edges(tmp_path / "arcs.txt", [(0, 1), (1, 2), (2, 0)])
+    edge = clique_pattern(tmp_path / "edge.graph", 2)
+    assert only_json(motiflux("count", graph, edge, "--json"))["count"] == 6
+    assert only_json(motiflux("count", graph, edge, "--directed", "--json"))["count"] == 3
+
+
+def test_a_limit_reached_is_success(k4: Path, triangle: Path) -> None:
+    result = motiflux("count", k4, triangle, "--limit", "5", "--json")
+    assert result.exit_code == 0
+    fields = only_json(result)
+    assert (fields["count"], fields["complete"]) == (5, False)
+    assert (
+        "at least 5 embeddings (stopped at the limit)"
+        in motiflux("count", k4, triangle, "--limit", "5").stdout
+    )
+
+
+def test_a_timeout_gives_a_lower_bound_and_exit_1(tmp_path: Path) -> None:
+    graph = complete_graph(tmp_path / "k200.txt", 200)
+    pattern = clique_pattern(tmp_path / "clique.graph", 9)
+    result = motiflux("count", graph, pattern, "--timeout", "0.2", "--json")
+    assert result.exit_code == 1
+    assert only_json(result)["complete"] is False
+    text = motiflux("count", graph, pattern, "--timeout", "0.2")
+    assert text.exit_code == 1
+    assert text.stdout.startswith("at least ")
+    assert "(stopped by the timeout)" in text.stdout
+
+
+def test_self_loops_are_noted_on_stderr(tmp_path: Path, triangle: Path) -> None:
+    graph = write_edges(tmp_path / "loop.txt", [(0, 1), (1, 2), (2, 0), (2, 2)])
+    result = motiflux("count", graph, triangle, "--json")
+    assert result.exit_code == 0
+    assert only_json(result)["count"] == 6
+    assert result.stderr.startswith("note: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_progress_stays_on_stderr(k4: Path, triangle: Path) -> None:
+    assert only_json(motiflux("count", k4, triangle, "--progress", "--json"))["count"] == 24
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--semantics", "homomorphism", "--symmetry", "subgraphs"],
+        ["--limit", "-1"],
+        ["--timeout", "-1"],
+        ["--threads", "0"],
+        ["--set", "nonsense"],
+        ["--set", "no_such_switch=1"],
+        ["--semantics", "nonsense"],
+        ["--no-such-option"],
+    ],
+)
+def test_bad_usage_is_exit_2_and_speaks_on_stderr_alone(
+    k4: Path, triangle: Path, arguments: list[str]
+) -> None:
+    result = motiflux("count", k4, triangle, "--json", *arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr != ""
+    assert "Traceback" not in result.stderr
+
+
+def test_bad_files_are_exit_2_and_named(tmp_path: Path, k4: Path, triangle: Path) -> None:
+    missing = motiflux("count", tmp_path / "missing.txt", triangle)
+    assert missing.exit_code == 2
+    assert "missing.txt" in missing.stderr
+    broken = tmp_path / "broken.txt"
+    broken.write_text("0 1\n1 x\n")
+    result = motiflux("count", broken, triangle)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "broken.txt, line 2" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_device_that_is_not_here_is_exit_3(k4: Path, triangle: Path) -> None:
+    result = motiflux("count", k4, triangle, "--device", "cuda", "--json")
+    assert result.exit_code == 3
+    assert result.stdout == ""

@@ -1,0 +1,135 @@
+"""How commands end: exit codes, notes, interrupts, closed pipes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from motiflux import errors
+from motiflux.cli.exits import ExitCode, guarded
+from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
+
+
+def end_of(command: Callable[[], ExitCode]) -> int:
+    with pytest.raises(typer.Exit) as ended:
+        guarded(command)()
+    return ended.value.exit_code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ArgumentError("limit", "a number", "x"), 2),
+        (errors.GraphError("row 3"), 2),
+        (errors.PatternError("disconnected"), 2),
+        (errors.FormatError("file.txt", "not an id", 3), 2),
+        (errors.OutputError("disk full"), 2),
+        (FileNotFoundError(2, "No such file or directory", "file.txt"), 2),
+        (errors.DeviceError("no CUDA"), 3),
+        (errors.InternalError("check failed"), 4),
+        (MemoryError(), 4),
+        (ZeroDivisionError("division\nby zero"), 4),
+    ],
+)
+def test_every_error_has_its_exit_code_and_one_line(
+    error: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MOTIFLUX_DEBUG", raising=False)
+
+    def command() -> ExitCode:
+        raise error
+
+    assert end_of(command) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert ("MOTIFLUX_DEBUG=1" in printed.err) == (code == 4)
+
+
+def test_debugging_raises_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOTIFLUX_DEBUG", "1")
+
+    def command() -> ExitCode:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        guarded(command)()
+
+
+def test_warnings_of_motiflux_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> ExitCode:
+        for lines in (1, 2):
+            warnings.warn(f"{lines} self-loops left out", errors.MotifluxWarning, stacklevel=1)
+        return ExitCode.DONE
+
+    assert end_of(command) == 0
+    assert capsys.readouterr().err == "note: 1 self-loops left out\nnote: 2 self-loops left out\n"
+
+
+@pytest.mark.parametrize("command", ["count", "match"])
+def test_ctrl_c_ends_a_long_search_at_once(command: str, tmp_path: Path) -> None:
+    graph = complete_graph(tmp_path / "k300.txt", 300)
+    pattern = clique_pattern(tmp_path / "clique.graph", 9)
+    output = ["-o", tmp_path / "rows.npy"] if command == "match" else []
+    with motiflux_process(command, graph, pattern, *output) as process:
+        time.sleep(1.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        stdout, stderr = process.communicate(timeout=20)
+        assert time.monotonic() - sent < 2
+    assert process.returncode == 1
+    assert stdout == ""
+    assert stderr.splitlines()[-1].startswith("interrupted: ")
+    assert "Traceback" not in stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt"]
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    graph = complete_graph(tmp_path / "k100.txt", 100)
+    pattern = clique_pattern(tmp_path / "clique.graph", 5)
+    with motiflux_process("match", graph, pattern) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "v0,v1,v2,v3,v4\n"
+        process.stdout.close()
+        assert process.wait(timeout=20) == 1
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_stdout_is_one_line_and_exit_2(tmp_path: Path) -> None:
+    graph = complete_graph(tmp_path / "k20.txt", 20)
+    pattern = clique_pattern(tmp_path / "clique.graph", 4)
+    with (
+        Path("/dev/full").open("w") as full,
+        motiflux_process("match", graph, pattern, stdout=full) as process,
+    ):
+        stderr = process.communicate(timeout=20)[1]
+    assert process.returncode == 2
+    assert stderr == "error: No space left on device\n"
+
+
+def test_the_version_is_printed() -> None:
+    from importlib.metadata import version
+
+    assert motiflux("--version").stdout == f"motiflux {version('motiflux')}\n"
+
+
+def test_help_loads_neither_the_harness_nor_tables() -> None:
+    """Starting is light: what only some commands need is imported by them."""
+    code = (
+        "import sys, motiflux.cli.app; "
+        "heavy = {'motiflux.bench.suite', 'rich.table', 'rich.progress'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,88 @@
+"""``motiflux match``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    """Two triangles, on ids that are not 0..n-1."""
+    return write_edges(tmp_path / "graph.txt", [(10, 20), (20, 30), (30, 10), (70, 80), (80, 90), (70, 90)])
+
+
+@pytest.fixture
+def triangle(tmp_path: Path) -> Path:
+    return clique_pattern(tmp_path / "triangle.graph", 3)
+
+
+def test_rows_are_printed_with_a_header_and_original_ids(graph: Path, triangle: Path) -> None:
+    result = motiflux("match", graph, triangle, "--symmetry", "subgraphs")
+    assert result.exit_code == 0
+    header, *rows = result.stdout.splitlines()
+    assert header == "v0,v1,v2"
+    assert {frozenset(row.split(",")) for row in rows} == {
+        frozenset({"10", "20", "30"}),
+        frozenset({"70", "80", "90"}),
+    }
+    assert result.stderr.startswith("2 rows\n")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv"])
+def test_rows_go_to_a_file(graph: Path, triangle: Path, tmp_path: Path, suffix: str) -> None:
+    output = tmp_path / f"rows{suffix}"
+    result = motiflux("match", graph, triangle, "-o", output, "--json")
+    assert result.exit_code == 0
+    fields = only_json(result)
+    assert set(fields) == {
+        "schema", "count", "complete", "seconds", "load_seconds", "plan_seconds", "engine", "device",
+        "rows", "output",
+    }  # fmt: skip
+    assert (fields["rows"], fields["count"], fields["output"]) == (12, 12, str(output))
+    if suffix == ".npy":
+        assert np.load(output).shape == (12, 3)
+    else:
+        assert len(output.read_text().splitlines()) == 13
+
+
+def test_the_summary_of_a_file_is_on_stdout(graph: Path, triangle: Path, tmp_path: Path) -> None:
+    output = tmp_path / "rows.csv"
+    assert motiflux("match", graph, triangle, "-o", output).stdout.startswith(
+        f"12 rows written to {output}\n"
+    )
+
+
+def test_json_without_a_file_prints_no_rows(graph: Path, triangle: Path) -> None:
+    fields = only_json(motiflux("match", graph, triangle, "--json"))
+    assert (fields["rows"], fields["output"], fields["complete"]) == (12, None, True)
+
+
+def test_a_limit_cuts_rows_and_is_success(graph: Path, triangle: Path, tmp_path: Path) -> None:
+    output = tmp_path / "rows.npy"
+    result = motiflux("match", graph, triangle, "--limit", "5", "-o", output)
+    assert result.exit_code == 0
+    assert len(np.load(output)) == 5
+    assert "stopped at the limit" in result.stdout
+
+
+def test_a_timeout_keeps_the_rows_so_far_and_is_exit_1(tmp_path: Path) -> None:
+    pattern = clique_pattern(tmp_path / "clique.graph", 6)
+    result = motiflux(
+        "match", complete_graph(tmp_path / "k99.txt", 99), pattern, "--timeout", "0.2", "--json"
+    )
+    assert result.exit_code == 1
+    assert only_json(result)["complete"] is False
+
+
+@pytest.mark.parametrize("name", ["rows.xlsx", "missing/rows.csv"])
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, name: str) -> None:
+    result = motiflux("match", tmp_path / "absent.txt", tmp_path / "absent.graph", "-o", tmp_path / name)
+    assert result.exit_code == 2
+    assert Path(name).name in result.stderr
+    assert "absent" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
