@@ -1,0 +1,127 @@
+"""What a suite gives, and how it is kept: one JSON object per suite, device and day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from motiflux.bench.machine import slug
+from motiflux.io.atomic import AtomicFile, output_error
+
+if TYPE_CHECKING:
+    from motiflux.bench.measure import Timing
+
+
+@dataclass(frozen=True)
+class BaselineTime:
+    """What a ratio is against. After a timeout the seconds, and so the ratio, are a lower bound."""
+
+    name: str
+    seconds: float
+    timeout: bool = False
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One count by one engine.
+
+    Parameters
+    ----------
+    case
+        What was counted; scaling cases say ``wall, N threads``.
+    engine
+        What counted it.
+    count
+        None if it was not finished in the time it had.
+    checked_against
+        Where the count is known from, and if it disagrees, what is known; None if nothing is, or if it was
+        not finished.
+    seconds
+        Process CPU time, or for a scaling case wall clock time; None if nothing could be timed.
+    baseline, ratio
+        What it is compared with, and how many times faster it is than that.
+    disagrees
+        Whether the count is wrong. Not kept in the file: `checked_against` tells it.
+    """
+
+    case: str
+    engine: str
+    count: int | None
+    checked_against: str | None
+    seconds: Timing | None
+    baseline: BaselineTime | None = None
+    ratio: float | None = None
+    disagrees: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the fields that are kept."""
+        fields = asdict(self)
+        del fields["disagrees"]
+        return fields
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A target we set ourselves, and where we stand."""
+
+    bar: str
+    value: float | None
+    target: float
+    better: Literal["lower", "higher"]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the target is reached; a bar without a value is not."""
+        if self.value is None:
+            return False
+        return self.value <= self.target if self.better == "lower" else self.value >= self.target
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the fields that are kept."""
+        return {**asdict(self), "holds": self.holds}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of one run of a suite."""
+
+    suite: str
+    commit: str
+    date: str
+    device: str
+    versions: dict[str, str]
+    cases: Sequence[CaseResult] = field(default=())
+    bars: Sequence[Bar] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the object that is written."""
+        return {
+            "suite": self.suite,
+            "commit": self.commit,
+            "date": self.date,
+            "device": self.device,
+            "versions": self.versions,
+            "cases": [case.as_json() for case in self.cases],
+            "bars": [bar.as_json() for bar in self.bars],
+        }
+
+
+def write_report(report: Report, folder: Path) -> Path:
+    """Write ``<suite>-<device>-<date>.json``, replacing one of the same name in one step.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; nothing is left behind.
+    """
+    path = folder / f"{report.suite}-{slug(report.device)}-{report.date}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise output_error(path, error) from error
+    with AtomicFile(path) as file:
+        file.write(json.dumps(report.as_json(), indent=1).encode() + b"\n")
+    return path

@@ -1,0 +1,311 @@
+"""Suites of cases, and running them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from motiflux.bench.machine import commit, cpu_model, versions
+from motiflux.bench.measure import RUNS, Clock, Timing, cpu_clock, repeat, wall_clock
+from motiflux.bench.results import Bar, BaselineTime, CaseResult, Report
+from motiflux.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import motiflux as mf
+
+SHARED_VARIABLE = "MOTIFLUX_SHARED"
+QUICK_RUNS = 2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a suite is run: seconds per count, and whether only the quick cases."""
+
+    timeout: float = 60.0
+    quick: bool = False
+
+    @property
+    def runs(self) -> int:
+        """Most runs of one count."""
+        return QUICK_RUNS if self.quick else RUNS
+
+
+@dataclass(frozen=True)
+class GraphSource:
+    """A graph file and how to read it; `labelled=False` leaves its labels out."""
+
+    path: Path
+    directed: bool | None = None
+    labelled: bool = True
+
+    def read(self) -> mf.Graph:
+        """Read it. Equal sources give equal graphs, so the last one is kept between cases."""
+        import motiflux as mf
+
+        graph = mf.read_graph(self.path, directed=self.directed)
+        if self.labelled:
+            return graph
+        edges = graph.to_edges()
+        return mf.Graph.from_edges(
+            (edges.src, edges.dst), directed=graph.directed, vertex_ids=graph.vertex_ids
+        )
+
+
+@dataclass(frozen=True)
+class BaselineResult:
+    """What another system gave, in the meaning of the case's count; `count` is None if it did not finish.
+
+    After a timeout, `seconds` is the time it was given. `note` is for people.
+    """
+
+    count: int | None
+    seconds: Timing | None
+    timeout: bool = False
+    note: str = ""
+
+
+class Baseline(Protocol):
+    """Another system that can do a case."""
+
+    @property
+    def name(self) -> str:
+        """The system and its method."""
+
+    @property
+    def compared(self) -> bool:
+        """Whether the case's ratio may be against this one; if not, it is only listed."""
+
+    def run(self, settings: Settings) -> BaselineResult | None:
+        """Do it within the time, or give None if it cannot (say, because it is not installed)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One count.
+
+    Parameters
+    ----------
+    name
+        Unique in its suite.
+    graph
+        Where the graph is from. Cases of one graph stand together: it is then read once.
+    pattern
+        Gives the pattern.
+    expected
+        The true count, or what computes it, or None if it is not known.
+    source
+        Who says so.
+    symmetry
+        ``embeddings`` or ``subgraphs``.
+    scaling
+        Numbers of threads to time by the wall clock as well, the first one being the baseline of the others.
+    quick
+        Whether it belongs to the quick run.
+    baselines
+        Other systems to run on it.
+    """
+
+    name: str
+    graph: GraphSource
+    pattern: Callable[[], mf.Pattern]
+    expected: int | Callable[[], int] | None = None
+    source: str = ""
+    symmetry: str = "embeddings"
+    scaling: tuple[int, ...] = ()
+    quick: bool = False
+    baselines: Sequence[Baseline] = ()
+
+
+def no_bars(results: Sequence[CaseResult]) -> Sequence[Bar]:
+    """Set no targets."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases, and the bars that their results are held against."""
+
+    name: str
+    cases: Sequence[Case]
+    bars: Callable[[Sequence[CaseResult]], Sequence[Bar]] = no_bars
+    packages: tuple[str, ...] = ("motiflux", "numpy")
+
+
+def shared_folder(suites: Path) -> Path:
+    """Find the folder of graphs and oracles: ``MOTIFLUX_SHARED``, or ``shared`` beside the repository.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not there.
+    """
+    beside = suites.resolve().parent.parent.parent / "shared"
+    folder = Path(os.environ.get(SHARED_VARIABLE) or beside)
+    if not folder.is_dir():
+        raise ArgumentError(
+            SHARED_VARIABLE, "the folder with the benchmark graphs, data/ and oracle/", str(folder)
+        )
+    return folder
+
+
+def load_suite(name: str, suites: Path, shared: Path) -> Suite:
+    """Build the suite of ``<suites>/<name>.py``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such file, or it has no `build`.
+    """
+    path = suites / f"{name}.py"
+    if not path.is_file():
+        known = sorted(file.stem for file in suites.glob("*.py") if not file.stem.startswith("_"))
+        raise ArgumentError("SUITE", f"one of {', '.join(known) or 'none'} in {suites}", name)
+    spec = importlib.util.spec_from_file_location(f"motiflux_suite_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up by name
+    spec.loader.exec_module(module)
+    build = getattr(module, "build", None)
+    if build is None:
+        raise ArgumentError("SUITE", "a file with build(shared) -> Suite", str(path))
+    suite: Suite = build(shared)
+    return suite
+
+
+def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult], None]) -> Report:
+    """Run the cases in order; `on_result` is told each result as it comes."""
+    results: list[CaseResult] = []
+    source: GraphSource | None = None
+    for case in suite.cases:
+        if settings.quick and not case.quick:
+            continue
+        if case.graph != source:
+            source, graph = case.graph, case.graph.read()
+        for result in run_case(case, graph, settings):
+            on_result(result)
+            results.append(result)
+    return Report(
+        suite=suite.name,
+        commit=commit(Path.cwd()),
+        date=datetime.now(UTC).date().isoformat(),
+        device=cpu_model(),
+        versions=versions(suite.packages),
+        cases=results,
+        bars=list(suite.bars(results)),
+    )
+
+
+def run_case(case: Case, graph: mf.Graph, settings: Settings) -> Iterator[CaseResult]:
+    """Give motiflux' result on one thread, then those of other systems, then those of more threads."""
+    pattern = case.pattern()
+    expected = case.expected() if callable(case.expected) else case.expected
+    ours = _count(case, graph, pattern, settings, threads=1)
+    checked = _checked(ours.count, ours.complete, expected, case.source)
+    others = [(one, found) for one in case.baselines if (found := one.run(settings)) is not None]
+    best = _best([(one.name, found) for one, found in others if one.compared])
+    yield CaseResult(
+        case.name,
+        ours.engine,
+        ours.count if ours.complete else None,
+        checked.by,
+        ours.seconds,
+        best,
+        best.seconds / ours.seconds.min if best and ours.complete and ours.seconds.min > 0 else None,
+        checked.disagrees,
+    )
+    for one, found in others:
+        known, whose = (ours.count, "motiflux") if ours.complete else (expected, case.source)
+        agreed = _checked(found.count, found.count is not None, known, whose)
+        engine = f"{one.name} ({found.note})" if found.note else one.name
+        yield CaseResult(case.name, engine, found.count, agreed.by, found.seconds, disagrees=agreed.disagrees)
+    yield from _scaling(case, graph, pattern, settings, expected)
+
+
+def _scaling(
+    case: Case, graph: mf.Graph, pattern: mf.Pattern, settings: Settings, expected: int | None
+) -> Iterator[CaseResult]:
+    first: BaselineTime | None = None
+    for threads in case.scaling:
+        ours = _count(case, graph, pattern, settings, threads=threads, clock=wall_clock)
+        checked = _checked(ours.count, ours.complete, expected, case.source)
+        yield CaseResult(
+            f"{case.name}, wall, {threads} thread{'s' if threads > 1 else ''}",
+            ours.engine,
+            ours.count if ours.complete else None,
+            checked.by,
+            ours.seconds,
+            first,
+            first.seconds / ours.seconds.min if first and ours.complete else None,
+            checked.disagrees,
+        )
+        if first is None:
+            first = BaselineTime(
+                f"motiflux, {threads} thread{'s' if threads > 1 else ''}",
+                ours.seconds.min,
+                timeout=not ours.complete,
+            )
+
+
+@dataclass(frozen=True)
+class _Ours:
+    count: int
+    complete: bool
+    engine: str
+    seconds: Timing
+
+
+def _count(
+    case: Case,
+    graph: mf.Graph,
+    pattern: mf.Pattern,
+    settings: Settings,
+    *,
+    threads: int,
+    clock: Clock = cpu_clock,
+) -> _Ours:
+    import motiflux as mf
+
+    result, seconds = repeat(
+        lambda: mf.count(
+            graph, pattern, symmetry=case.symmetry, threads=threads, timeout=settings.timeout, progress=False
+        ),
+        clock,
+        settings.runs,
+    )
+    return _Ours(int(result), bool(result.complete), result.engine, seconds)
+
+
+@dataclass(frozen=True)
+class _Checked:
+    by: str | None
+    disagrees: bool
+
+
+def _checked(count: int | None, complete: bool, expected: int | None, source: str) -> _Checked:
+    """Compare with what is known. A partial count can only be too large."""
+    if count is None or expected is None or (not complete and count <= expected):
+        return _Checked(None, disagrees=False)
+    if count == expected:
+        return _Checked(source, disagrees=False)
+    return _Checked(f"{source}, DISAGREES: {expected}", disagrees=True)
+
+
+def _best(found: Sequence[tuple[str, BaselineResult]]) -> BaselineTime | None:
+    """Give the fastest that finished, else the one that was given most time: a lower bound."""
+    timed = [(one, one.seconds.min, name) for name, one in found if one.seconds is not None]
+    finished = [(seconds, name) for one, seconds, name in timed if one.count is not None]
+    if finished:
+        seconds, name = min(finished)
+        return BaselineTime(name, seconds)
+    stopped = [(seconds, name) for one, seconds, name in timed if one.timeout]
+    if not stopped:
+        return None
+    seconds, name = max(stopped)
+    return BaselineTime(name, seconds, timeout=True)
