@@ -1,0 +1,92 @@
+# `make help` lists what there is. Everything is installed into .venv and build/; nothing outside is touched.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+SUITE ?= skeleton
+GRAPH ?=
+PATTERN ?=
+
+# Recipes call everything by a path relative to this folder, so that its name may hold spaces.
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# The stamps carry the folder's name: a .venv that was copied or moved here has none of ours and is made again.
+STAMPS := .venv/stamps-$(shell pwd -P | cksum | cut -d ' ' -f 1)
+
+cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.hpp' -o -name '*.cuh')
+
+.PHONY: help setup demo test test-all lint format bench docs clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers ## install motiflux and its tools into .venv
+
+demo: $(STAMPS)/package ## find planted transfer rings; or make demo GRAPH=file PATTERN=file
+	@$(BIN)/python demo/run.py $(if $(GRAPH),--graph "$(GRAPH)") $(if $(PATTERN),--pattern "$(PATTERN)")
+
+test: lint ## lint, then all tests but the long ones
+	@echo "==> tests (make test-all runs the long ones too)"
+	@$(BIN)/python -m pytest -q
+
+test-all: lint ## lint, then all tests
+	@echo "==> all tests"
+	@$(BIN)/python -m pytest -q --long
+
+lint: setup ## style, types, layers, spelling
+	@echo "==> lint: ruff, clang-format, mypy, import-linter, codespell"
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --quiet --check || { echo "make format lays these out"; exit 1; }
+	@$(BIN)/clang-format --dry-run -Werror $(cxx_sources) || { echo "make format lays these out"; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary --strict demo/*.py
+	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
+	@$(BIN)/codespell
+
+format: setup ## lay out the Python and C++ sources
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format --quiet
+	@$(BIN)/clang-format -i $(cxx_sources)
+
+bench: $(STAMPS)/package $(STAMPS)/peers ## measure, beside other libraries; or make bench SUITE=name
+	@$(BIN)/motiflux bench $(SUITE)
+
+docs: $(STAMPS)/package $(STAMPS)/docs ## build the documentation into docs/_build/html
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "built docs/_build/html/index.html"
+
+clean: ## remove everything that was built, .venv included
+	@rm -rf .venv build dist docs/_build demo/out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find src tests demo benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMPS)/venv:
+	@scripts/check-tools.sh "$(PYTHON)"
+	@if compgen -G '.venv/stamps-*' > /dev/null; then rm -rf .venv build; fi
+	@echo "==> making .venv with $$("$(PYTHON)" -V)"
+	@[ -x $(BIN)/python ] || "$(PYTHON)" -m venv .venv
+	@$(PIP) install --upgrade "pip>=25.1"
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
+	@echo "==> installing what the build needs"
+	@$(PIP) install --group build
+	@touch $@
+
+$(STAMPS)/package: CMakeLists.txt pyproject.toml $(cxx_sources) | $(STAMPS)/build
+	@scripts/check-tools.sh $(BIN)/python
+	@echo "==> building the extension (about a minute the first time)"
+	@$(PIP) install --no-build-isolation --editable .
+	@touch $@
+
+$(STAMPS)/peers: pyproject.toml | $(STAMPS)/package
+	@echo "==> installing the libraries to compare with"
+	@$(PIP) install --no-build-isolation --editable ".[peers]"
+	@touch $@
+
+$(STAMPS)/tools $(STAMPS)/docs: pyproject.toml | $(STAMPS)/venv
+	@echo "==> installing the $(@F)"
+	@$(PIP) install $(if $(filter tools,$(@F)),--group test --group lint,--group docs)
+	@touch $@

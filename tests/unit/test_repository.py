@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
+    (REPOSITORY / "docs").rglob("*.md")
+)
+FRAGMENT_NAME = re.compile(r"[a-z0-9-]+\.(added|changed|fixed|removed)\.md")
+
+
+def read(name: str) -> str:
+    return (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+def project() -> dict[str, object]:
+    return tomllib.loads(read("pyproject.toml"))["project"]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+def test_the_readme_shows_the_two_commands_to_begin_with():
+    lines = read("README.md").splitlines()
+    assert "make demo" in lines
+    assert "make test" in lines
+
+
+def test_the_installed_version_is_the_projects():
+    assert version("motiflux") == project()["version"]
+
+
+def test_the_changelog_knows_no_version_later_than_the_projects():
+    headings = re.findall(r"^## (\d+\.\d+\.\d+)", read("CHANGELOG.md"), flags=re.MULTILINE)
+    assert all(heading <= str(project()["version"]) for heading in headings)
+
+
+def test_every_changelog_fragment_is_named_after_its_kind_and_says_something():
+    for fragment in (REPOSITORY / "changelog.d").iterdir():
+        if fragment.name == "README.md":
+            continue
+        assert FRAGMENT_NAME.fullmatch(fragment.name), fragment.name
+        assert fragment.read_text(encoding="utf-8").startswith("- "), fragment.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_relative_link_leads_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{named(page)} links to {target}"
+
+
+@pytest.mark.parametrize("picture", sorted((REPOSITORY / "docs" / "images").glob("*.svg")), ids=named)
+def test_pictures_are_well_formed_and_read_themselves_aloud(picture):
+    assert ET.parse(picture).getroot().get("aria-label")
+
+
+def test_make_help_names_every_target():
+    helped = subprocess.run(
+        ["make", "help"], cwd=REPOSITORY, env=_plain_environment(), capture_output=True, text=True, check=True
+    )
+    named_targets = set(re.findall(r"make ([a-z-]+)", helped.stdout))
+    phony = re.search(r"^\.PHONY: (.*)$", read("Makefile"), flags=re.MULTILINE)
+    assert phony is not None
+    assert named_targets >= set(phony[1].split())
+
+
+def test_the_tool_check_names_what_is_missing_and_the_one_command_that_brings_it():
+    checked = subprocess.run(
+        [REPOSITORY / "scripts" / "check-tools.sh", "no-such-python"],
+        env=_plain_environment(CXX="no-such-compiler"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 1
+    assert "no-such-python is not on the PATH" in checked.stderr
+    assert "no-such-compiler is not on the PATH" in checked.stderr
+    assert checked.stderr.count("apt-get install") == 1
+
+
+def test_the_tool_check_refuses_a_compiler_too_old_for_the_language(tmp_path):
+    old = tmp_path / "old-compiler"
+    old.write_text("#!/bin/sh\n[ \"$1\" = --version ] && echo 'old-compiler 4.8' && exit 0\nexit 1\n")
+    old.chmod(0o755)
+    checked = subprocess.run(
+        [REPOSITORY / "scripts" / "check-tools.sh", sys.executable],
+        env=_plain_environment(CXX=str(old)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 1
+    assert "old-compiler 4.8" in checked.stderr
+
+
+def _plain_environment(**more: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return {**kept, **more}
