@@ -9,6 +9,9 @@ namespace {
 // Steps between looks at the clock and the stop flag: about 10 microseconds of work.
 constexpr std::int64_t kBudget = 8192;
 
+// Marks of a larger graph leave the second-level cache, and a merge is as fast.
+constexpr std::uint32_t kLargestMarked = 1 << 21;
+
 constexpr std::uint32_t levels_up_to(int level) {
   return level >= 31 ? ~std::uint32_t{0} : (std::uint32_t{2} << level) - 1;
 }
@@ -113,17 +116,26 @@ void Walker::count_last(int level, Span candidates) {
 // Counts the last level where its set would serve no second time: the intersection is not written.
 void Walker::count_fresh(int level) {
   const view::Step& step = problem_.plan.steps[level];
-  gather(level, bounds(step.after, step.before));
-  std::sort(spans_.begin(), spans_.end(), shorter);
-  if (spans_[0].size() == 0) return;
-  const Span large = spans_.back();
-  const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
-  charge(small, large);
-  std::uint64_t found = sets::count_common(small, large, problem_.method);
-  if (found == 0) return;
-  for_each_level(step.distinct, [&](std::size_t l) {
-    found -= sets::contains(small, vertex_[l]) && sets::contains(large, vertex_[l]);
-  });
+  const Bounds allowed = bounds(step.after, step.before);
+  const Span changing = last_row(step, allowed);
+  if (changing.size() == 0) return;
+  std::uint64_t found = 0;
+  if (const sets::Marks* held = marks(level, changing)) {
+    found = held->count(changing);
+    for_each_level(step.distinct, [&](std::size_t l) {
+      found -= held->has(vertex_[l]) && sets::contains(changing, vertex_[l]);
+    });
+  } else {
+    gather(level, allowed);
+    std::sort(spans_.begin(), spans_.end(), shorter);
+    const Span large = spans_.back();
+    const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
+    charge(small, large);
+    found = sets::count_common(small, large, problem_.method);
+    for_each_level(step.distinct, [&](std::size_t l) {
+      found -= sets::contains(small, vertex_[l]) && sets::contains(large, vertex_[l]);
+    });
+  }
   if (found > 0) visitor_.count(found);
 }
 
@@ -140,9 +152,42 @@ Walker::Span Walker::base(int level) {
 Walker::Span Walker::compute_base(int level) {
   const view::Step& step = problem_.plan.steps[level];
   const std::uint32_t known = levels_up_to(step.anchor);
-  gather(level, bounds(step.after & known, step.before & known));
-  if (spans_.size() == 1) return spans_[0];
-  return fold(spans_.size(), levels_[static_cast<std::size_t>(level)].buffer);
+  const Bounds allowed = bounds(step.after & known, step.before & known);
+  std::vector<Vertex>& buffer = levels_[static_cast<std::size_t>(level)].buffer;
+  if (step.source_count > 0) {
+    const Span changing = last_row(step, allowed);
+    if (const sets::Marks* held = marks(level, changing)) {
+      if (buffer.size() < changing.size()) buffer.resize(changing.size());
+      return {buffer.data(), buffer.data() + held->intersect(changing, buffer.data())};
+    }
+  }
+  gather(level, allowed);
+  return spans_.size() == 1 ? spans_[0] : fold(spans_.size(), buffer);
+}
+
+// The row of the last source: the one that changes with each candidate of the anchor level.
+Walker::Span Walker::last_row(const view::Step& step, const Bounds& allowed) const {
+  const view::Source& last = problem_.plan.sources[step.first_source + step.source_count - 1];
+  return sets::clip(row(last), allowed.first, allowed.end);
+}
+
+// Where `level` intersects two sets of which only the second, `changing`, differs from one candidate of the
+// anchor level to the next: the first, as marks. Null where that is not so, or not worth it. The marked set
+// is not clipped; it is enough that `changing` is.
+const sets::Marks* Walker::marks(int level, Span changing) {
+  const view::Step& step = problem_.plan.steps[level];
+  const bool reuses = step.reuse != view::kNoReuse;
+  if (step.source_count + reuses != 2 || step.source_count == 0) return nullptr;
+  if (problem_.method != sets::Method::kAuto || problem_.vertices > kLargestMarked) return nullptr;
+  const view::Source& first = problem_.plan.sources[step.first_source];
+  const int stable = reuses ? problem_.plan.steps[step.reuse].anchor : first.level;
+  if (stable >= step.anchor) return nullptr;
+  const Span set = reuses ? levels_[static_cast<std::size_t>(step.reuse)].base : row(first);
+  if (sets::gallops(set, changing, problem_.method)) return nullptr;
+  sets::Marks& held = levels_[static_cast<std::size_t>(level)].marks;
+  if (!held.hold(stamp_[static_cast<std::size_t>(stable)], set, problem_.vertices)) return nullptr;
+  charge(changing, changing);
+  return &held;
 }
 
 // Fills spans_ with the sets whose intersection is the base of `level`, each clipped to `allowed`.

@@ -11,6 +11,7 @@
 
 #include "search/control.hpp"
 #include "search/problem.hpp"
+#include "sets/marks.hpp"
 
 namespace motiflux::search {
 
@@ -44,6 +45,7 @@ class Walker {
     Span base;
     std::uint64_t valid_for = 0;  // stamp of the anchor level when `base` was computed
     std::vector<Vertex> buffer;
+    sets::Marks marks;
   };
 
   bool search_root(Vertex root, Span slice);
@@ -55,6 +57,8 @@ class Walker {
 
   Span base(int level);
   Span compute_base(int level);
+  Span last_row(const view::Step& step, const Bounds& allowed) const;
+  const sets::Marks* marks(int level, Span changing);
   void gather(int level, const Bounds& bounds);
   Span fold(std::size_t count, std::vector<Vertex>& buffer);
   Span row(const view::Source& source) const;

@@ -6,13 +6,15 @@ the automorphisms that fix b0..b_(i-1) (Schreier and Sims). The order is the pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from motiflux.pattern.pattern import Pattern, QueryEdge
+from motiflux.pattern.pattern import Pattern
 
 Permutation = tuple[int, ...]
+
+_NO_EDGE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +62,44 @@ def automorphisms(
     """
     chosen = tuple(range(pattern.num_vertices)) if base is None else tuple(base)
     structure = _Structure(pattern, directed)
+    fixed = [structure.domains]
+    for point in chosen[:-1]:
+        fixed.append(structure.assign(fixed[-1], point, point) or fixed[-1])
     generators: list[Permutation] = []
     orbits: list[frozenset[int]] = []
     for depth in reversed(range(len(chosen))):
-        orbits.append(_stabilizer_orbit(structure, chosen, depth, generators))
+        orbits.append(_stabilizer_orbit(structure, fixed[depth], chosen[depth], generators))
     orbits.reverse()
     return Automorphisms(prod(map(len, orbits)), tuple(generators), chosen, tuple(orbits))
 
 
 def _stabilizer_orbit(
-    structure: _Structure, base: tuple[int, ...], depth: int, generators: list[Permutation]
+    structure: _Structure, domains: list[int], point: int, generators: list[Permutation]
 ) -> frozenset[int]:
-    """Return the orbit of ``base[depth]`` while ``base[:depth]`` stay fixed; adds the generators it needs.
+    """Return the orbit of `point` under the automorphisms that `domains` leave open.
 
-    `generators` generate, on entry, the automorphisms that fix ``base[:depth + 1]``.
+    `domains` are what fixing the points before `point` leaves. `generators` generate, on entry, the
+    automorphisms that fix `point` too; those that move it are added.
     """
-    point = base[depth]
-    orbit = _orbit(point, generators)
+    orbit = {point}
     refused: set[int] = set()
-    for image in base[depth + 1 :]:
+    for image in _bits(domains[point] & ~(1 << point)):
         if image in orbit or image in refused:
             continue
-        found = structure.extend([(v, v) for v in base[:depth]] + [(point, image)])
+        narrowed = structure.assign(domains, point, image)
+        found = None if narrowed is None else structure.search(narrowed)
         if found is None:
             refused |= _orbit(image, generators)
         else:
             generators.append(found)
             orbit = _orbit(point, generators)
     return frozenset(orbit)
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        yield (mask & -mask).bit_length() - 1
+        mask &= mask - 1
 
 
 def _orbit(point: int, generators: Iterable[Permutation]) -> set[int]:
@@ -102,52 +114,62 @@ def _orbit(point: int, generators: Iterable[Permutation]) -> set[int]:
 
 
 class _Structure:
-    """What an automorphism must keep, as bit masks over the vertices."""
+    """What an automorphism must keep, as bit masks over the vertices.
+
+    ``domains[v]`` holds the vertices that v may go to.
+    """
 
     def __init__(self, pattern: Pattern, directed: bool) -> None:
         self.size = pattern.num_vertices
-        relation = _relations(pattern, directed)
-        self._relation = relation
+        self._relation = _relations(pattern, directed)
         # alike[v][r]: the vertices w with relation r to v.
         self._alike: list[dict[int, int]] = []
-        for v in range(self.size):
+        for row in self._relation:
             alike: dict[int, int] = {}
-            for w in range(self.size):
-                alike[relation[v][w]] = alike.get(relation[v][w], 0) | 1 << w
+            for w, number in enumerate(row):
+                alike[number] = alike.get(number, 0) | 1 << w
             self._alike.append(alike)
-        self._domains = self._initial_domains(pattern)
+        self.domains = self._refined_domains(pattern)
 
-    def _initial_domains(self, pattern: Pattern) -> list[int]:
-        """Return where each vertex may go judged by its label and the relations around it."""
-        kinds = [(pattern.vertices[v].labels, tuple(sorted(self._relation[v]))) for v in range(self.size)]
-        return [sum(1 << w for w in range(self.size) if kinds[w] == kinds[v]) for v in range(self.size)]
+    def _refined_domains(self, pattern: Pattern) -> list[int]:
+        """Return where each vertex may go judged by colour refinement: its label, and the colours around it.
 
-    def extend(self, images: Sequence[tuple[int, int]]) -> Permutation | None:
-        """Return an automorphism that sends each first to each second vertex, or None if there is none."""
-        domains: list[int] | None = list(self._domains)
-        for vertex, image in images:
-            if domains is None or not domains[vertex] >> image & 1:
-                return None
-            domains = self._assign(domains, vertex, image)
-        return None if domains is None else self._search(domains)
+        Most labelled patterns end with a colour of its own for each vertex, and nothing is left to search.
+        """
+        around = [
+            [(number, w) for w, number in enumerate(row) if number != _NO_EDGE] for row in self._relation
+        ]
+        colors = _numbered([vertex.labels for vertex in pattern.vertices])
+        while True:
+            finer = _numbered(
+                [
+                    (colors[v], tuple(sorted((number, colors[w]) for number, w in around[v])))
+                    for v in range(self.size)
+                ]
+            )
+            if max(finer) == max(colors):
+                break
+            colors = finer
+        classes = [0] * self.size
+        for v, color in enumerate(colors):
+            classes[color] |= 1 << v
+        return [classes[color] for color in colors]
 
-    def _search(self, domains: list[int]) -> Permutation | None:
+    def search(self, domains: list[int]) -> Permutation | None:
+        """Return an automorphism within `domains`, or None if there is none."""
         undecided = [v for v in range(self.size) if domains[v].bit_count() > 1]
         if not undecided:
             return tuple(domain.bit_length() - 1 for domain in domains)
         vertex = min(undecided, key=lambda v: domains[v].bit_count())
-        rest = domains[vertex]
-        while rest:
-            image = (rest & -rest).bit_length() - 1
-            rest &= rest - 1
-            narrowed = self._assign(domains, vertex, image)
+        for image in _bits(domains[vertex]):
+            narrowed = self.assign(domains, vertex, image)
             if narrowed is not None:
-                found = self._search(narrowed)
+                found = self.search(narrowed)
                 if found is not None:
                     return found
         return None
 
-    def _assign(self, domains: list[int], vertex: int, image: int) -> list[int] | None:
+    def assign(self, domains: list[int], vertex: int, image: int) -> list[int] | None:
         """Return the domains once `vertex` goes to `image`, or None where one is empty.
 
         Vertices left with one image are assigned in turn, so that a result of single images is an
@@ -175,20 +197,22 @@ class _Structure:
         return domains
 
 
+def _numbered(kinds: Sequence[Hashable]) -> list[int]:
+    """Return a number per kind, the same for equal kinds, from 0 without gaps."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(kind, len(numbers)) for kind in kinds]
+
+
 def _relations(pattern: Pattern, directed: bool) -> list[list[int]]:
     """Return a number per ordered pair of vertices; equal where the same kinds of edges join them."""
     between: dict[tuple[int, int], set[tuple[str, object]]] = {}
-
-    def note(source: int, target: int, kind: str, edge: QueryEdge) -> None:
-        between.setdefault((source, target), set()).add((kind, edge.labels))
-
     for edge in pattern.edges:
         arc = directed if edge.directed is None else edge.directed
-        note(edge.source, edge.target, "out" if arc else "either", edge)
-        note(edge.target, edge.source, "in" if arc else "either", edge)
+        ends = edge.source, edge.target
+        between.setdefault(ends, set()).add(("out" if arc else "either", edge.labels))
+        between.setdefault(ends[::-1], set()).add(("in" if arc else "either", edge.labels))
     numbers: dict[frozenset[tuple[str, object]], int] = {}
-    size = pattern.num_vertices
-    return [
-        [numbers.setdefault(frozenset(between.get((v, w), ())), len(numbers)) for w in range(size)]
-        for v in range(size)
-    ]
+    relation = [[_NO_EDGE] * pattern.num_vertices for _ in pattern.vertices]
+    for (source, target), kinds in between.items():
+        relation[source][target] = numbers.setdefault(frozenset(kinds), _NO_EDGE + 1 + len(numbers))
+    return relation

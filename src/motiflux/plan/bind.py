@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from motiflux.errors import PatternError
 from motiflux.graph import Graph, LabelTable
@@ -21,6 +21,10 @@ class BoundEdge:
     target: int
     labels: Codes
     either: bool
+
+    def other(self, end: int) -> int:
+        """Return the end that is not `end`."""
+        return self.target if self.source == end else self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +45,24 @@ class BoundPattern:
     labels: tuple[Codes, ...]
     edges: tuple[BoundEdge, ...]
     missing: str | None
+    incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
+    """The edges at each query vertex."""
+    neighbors: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
+    """The query vertices joined to each by an edge of any kind."""
+
+    def __post_init__(self) -> None:
+        incident: list[list[BoundEdge]] = [[] for _ in self.labels]
+        for edge in self.edges:
+            incident[edge.source].append(edge)
+            incident[edge.target].append(edge)
+        neighbors = (frozenset(edge.other(v) for edge in edges) for v, edges in enumerate(incident))
+        object.__setattr__(self, "incident", tuple(map(tuple, incident)))
+        object.__setattr__(self, "neighbors", tuple(neighbors))
 
     @property
     def size(self) -> int:
         """Number of query vertices."""
         return len(self.labels)
-
-    def neighbors(self, vertex: int) -> set[int]:
-        """Return the query vertices joined to `vertex` by an edge of any kind."""
-        ends = [(edge.source, edge.target) for edge in self.edges]
-        return {b if a == vertex else a for a, b in ends if vertex in (a, b)}
 
 
 def bind(pattern: Pattern, graph: Graph) -> BoundPattern:

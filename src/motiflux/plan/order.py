@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.plan.bind import BoundEdge, BoundPattern
 
 # Starting vertices tried; more changed no order that was looked at.
-_STARTS = 6
+_STARTS = 4
 
 
 class CostModel:
@@ -14,12 +17,12 @@ class CostModel:
 
     def __init__(self, pattern: BoundPattern, frequencies: LabelFrequencies) -> None:
         self.candidates = [max(frequencies.vertices(labels), 1) for labels in pattern.labels]
-        self.degree = [len(pattern.neighbors(v)) for v in range(pattern.size)]
-        self._edges_at: list[list[tuple[int, float]]] = [[] for _ in range(pattern.size)]
+        # chances[v]: each neighbour of v and how likely it is joined to v as the query edges ask.
+        self.chances: list[list[tuple[int, float]]] = [[] for _ in range(pattern.size)]
         for edge in pattern.edges:
             chance = self._chance(pattern, frequencies, edge)
-            self._edges_at[edge.source].append((edge.target, chance))
-            self._edges_at[edge.target].append((edge.source, chance))
+            self.chances[edge.source].append((edge.target, chance))
+            self.chances[edge.target].append((edge.source, chance))
 
     def _chance(self, pattern: BoundPattern, frequencies: LabelFrequencies, edge: BoundEdge) -> float:
         """Return how likely two random vertices with the right labels are joined as `edge` asks."""
@@ -29,57 +32,73 @@ class CostModel:
             arcs += frequencies.arcs(ends[1], edge.labels, ends[0])
         return min(1.0, arcs / (self.candidates[edge.source] * self.candidates[edge.target]))
 
-    def growth(self, vertex: int, placed: set[int]) -> float:
-        """Return the factor by which matching `vertex` after `placed` multiplies the partial embeddings."""
-        factor = float(self.candidates[vertex])
-        for other, chance in self._edges_at[vertex]:
-            if other in placed:
-                factor *= chance
-        return factor
 
-    def backward(self, vertex: int, placed: set[int]) -> int:
-        """Return the number of query edges from `vertex` into `placed`."""
-        return sum(other in placed for other, _ in self._edges_at[vertex])
+class _PartialOrder:
+    """An order under construction, and the growth each vertex would bring if it came next."""
 
-    def estimates(self, order: tuple[int, ...]) -> tuple[float, ...]:
-        """Return the expected partial embeddings up to each level."""
-        sizes: list[float] = []
-        placed: set[int] = set()
-        for vertex in order:
-            sizes.append((sizes[-1] if sizes else 1.0) * self.growth(vertex, placed))
-            placed.add(vertex)
-        return tuple(sizes)
+    def __init__(self, pattern: BoundPattern, model: CostModel) -> None:
+        self._pattern = pattern
+        self._model = model
+        self._growth = [float(number) for number in model.candidates]
+        self._backward = [0] * pattern.size
+        self._reachable: set[int] = set()
+        self.order: list[int] = []
+        self.sizes: list[float] = []
+
+    def place(self, vertex: int) -> None:
+        """Append `vertex`."""
+        self.sizes.append((self.sizes[-1] if self.sizes else 1.0) * self._growth[vertex])
+        self.order.append(vertex)
+        for other, chance in self._model.chances[vertex]:
+            self._growth[other] *= chance
+            self._backward[other] += 1
+        self._reachable |= self._pattern.neighbors[vertex]
+        self._reachable.difference_update(self.order)
+
+    def place_cheapest(self) -> None:
+        """Append the reachable vertex that multiplies the partial embeddings least."""
+        neighbors = self._pattern.neighbors
+        self.place(
+            min(self._reachable, key=lambda v: (self._growth[v], -self._backward[v], -len(neighbors[v]), v))
+        )
+
+    def place_first(self) -> None:
+        """Append the reachable vertex that the pattern lists first."""
+        self.place(min(self._reachable))
 
 
-def cheapest_order(pattern: BoundPattern, model: CostModel) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A matching order and the expected number of partial embeddings up to each level."""
+
+    vertices: tuple[int, ...]
+    estimates: tuple[float, ...]
+
+
+def cheapest_order(pattern: BoundPattern, model: CostModel) -> Order:
     """Return a connected order with few expected partial embeddings.
 
     From each of the most selective starts, the vertex that multiplies them least is taken next.
     """
-    by_promise = sorted(range(pattern.size), key=lambda v: (model.candidates[v] / model.degree[v], v))
-    orders = [_greedy(pattern, model, start) for start in by_promise[:_STARTS]]
-    return min(orders, key=lambda order: sum(model.estimates(order)))
+    by_promise = sorted(
+        range(pattern.size), key=lambda v: (model.candidates[v] / len(pattern.neighbors[v]), v)
+    )
+    orders = [
+        _complete(pattern, model, start, _PartialOrder.place_cheapest) for start in by_promise[:_STARTS]
+    ]
+    return min(orders, key=lambda order: sum(order.estimates))
 
 
-def _greedy(pattern: BoundPattern, model: CostModel, start: int) -> tuple[int, ...]:
-    order, placed = [start], {start}
-    reachable = pattern.neighbors(start)
-    while len(order) < pattern.size:
-        vertex = min(
-            reachable,
-            key=lambda v: (model.growth(v, placed), -model.backward(v, placed), -model.degree[v], v),
-        )
-        order.append(vertex)
-        placed.add(vertex)
-        reachable = (reachable | pattern.neighbors(vertex)) - placed
-    return tuple(order)
-
-
-def given_order(pattern: BoundPattern) -> tuple[int, ...]:
+def given_order(pattern: BoundPattern, model: CostModel) -> Order:
     """Return the pattern's own order, vertices that are not yet connected put off."""
-    order, placed = [0], {0}
-    while len(order) < pattern.size:
-        vertex = next(v for v in range(pattern.size) if v not in placed and pattern.neighbors(v) & placed)
-        order.append(vertex)
-        placed.add(vertex)
-    return tuple(order)
+    return _complete(pattern, model, 0, _PartialOrder.place_first)
+
+
+def _complete(
+    pattern: BoundPattern, model: CostModel, start: int, place_next: Callable[[_PartialOrder], None]
+) -> Order:
+    partial = _PartialOrder(pattern, model)
+    partial.place(start)
+    while len(partial.order) < pattern.size:
+        place_next(partial)
+    return Order(tuple(partial.order), tuple(partial.sizes))

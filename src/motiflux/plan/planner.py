@@ -49,8 +49,9 @@ def make_plan(
     switches = resolve_tuning(tuning)
     bound = bind(pattern, graph)
     model = CostModel(bound, graph.label_frequencies())
-    order = given_order(bound) if switches["order"] == "given" else cheapest_order(bound, model)
-    group = automorphisms(pattern, directed=graph.directed, base=order)
+    choose_order = given_order if switches["order"] == "given" else cheapest_order
+    order = choose_order(bound, model)
+    group = automorphisms(pattern, directed=graph.directed, base=order.vertices)
     once_each = symmetry is Symmetry.SUBGRAPHS
     multiply = (
         counting
@@ -59,9 +60,9 @@ def make_plan(
         and switches["multiply"] == "on"
     )
     breaking = restrictions(group) if once_each or multiply else ()
-    shape, args = build_steps(bound, order, breaking, semantics, degrees=switches["degrees"] == "on")
+    shape, args = build_steps(bound, order.vertices, breaking, semantics, degrees=switches["degrees"] == "on")
     return Plan(
-        order=order,
+        order=order.vertices,
         shape=share_intersections(shape) if switches["reuse"] == "on" else shape,
         args=args,
         semantics=semantics,
@@ -69,6 +70,6 @@ def make_plan(
         multiplier=group.order if multiply else 1,
         automorphisms=group.order,
         restrictions=breaking,
-        estimates=model.estimates(order),
+        estimates=order.estimates,
         impossible=bound.missing,
     )

@@ -70,10 +70,8 @@ def _sources(
 ) -> tuple[Source, ...]:
     """Return a source per query edge from `vertex` to an earlier level; new adjacencies get a slot."""
     sources = []
-    for edge in pattern.edges:
-        if vertex not in (edge.source, edge.target):
-            continue
-        other = edge.target if edge.source == vertex else edge.source
+    for edge in pattern.incident[vertex]:
+        other = edge.other(vertex)
         if level_of[other] < level:
             key = _adjacency(pattern, edge, other, vertex)
             sources.append(Source(level_of[other], slots.setdefault(key, len(slots))))
@@ -102,7 +100,7 @@ def _distinct(
     """
     if semantics is Semantics.HOMOMORPHISM:
         return ()
-    adjacent = pattern.neighbors(vertex)
+    adjacent = pattern.neighbors[vertex]
     return tuple(
         level
         for level, other in enumerate(earlier)
@@ -136,7 +134,7 @@ def _forbidden(
 
 
 def _arcs(pattern: BoundPattern, first: int, second: int) -> _Arcs:
-    between = [edge for edge in pattern.edges if {edge.source, edge.target} == {first, second}]
+    between = [edge for edge in pattern.incident[first] if edge.other(first) == second]
     return _Arcs(
         out=any(not edge.either and edge.source == first for edge in between),
         into=any(not edge.either and edge.target == first for edge in between),
@@ -149,10 +147,11 @@ def _degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> Ste
 
     A directed graph's either-way query edges bound neither degree alone and are left out.
     """
-    arcs = {other: _arcs(pattern, vertex, other) for other in pattern.neighbors(vertex)}
-    if pattern.directed:
-        out = {other for other, arc in arcs.items() if arc.out}
-        into = {other for other, arc in arcs.items() if arc.into}
-    else:
-        out, into = set(arcs), set()
+    out: set[int] = set()
+    into: set[int] = set()
+    for edge in pattern.incident[vertex]:
+        if not edge.either:
+            (out if edge.source == vertex else into).add(edge.other(vertex))
+    if not pattern.directed:
+        out.update(pattern.neighbors[vertex])
     return StepArgs(*(0 if neighbors <= matched else len(neighbors) for neighbors in (out, into)))
