@@ -84,6 +84,7 @@ def unlabelled(shared: Path) -> Iterator[Case]:
             occurrences,
             "oracle/unlabelled/occurrences.json",
             symmetry="subgraphs",
+            first_call=True,
             quick=name == "triangle",
             baselines=[Peer(method, graph, query, automorphisms) for method in (*special, *MATCHERS)],
         )
@@ -100,6 +101,7 @@ def yeast(shared: Path) -> Iterator[Case]:
             partial(mf.read_pattern, query),
             embeddings,
             "oracle/yeast/embeddings.json",
+            first_call=True,
             quick=True,
             baselines=[Peer(method, graph, query) for method in MATCHERS],
         )

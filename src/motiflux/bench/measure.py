@@ -37,7 +37,12 @@ class Timing:
         return cls(statistics.median(seconds), min(seconds), len(seconds))
 
 
-def repeat(call: Callable[[], T], clock: Clock = cpu_clock, runs: int = RUNS) -> tuple[T, Timing]:
+def repeat(
+    call: Callable[[], T],
+    clock: Clock = cpu_clock,
+    runs: int = RUNS,
+    before: Callable[[], object] = lambda: None,
+) -> tuple[T, Timing]:
     """Call up to `runs` times, fewer if a run is long; give the last result and the times.
 
     Parameters
@@ -48,9 +53,12 @@ def repeat(call: Callable[[], T], clock: Clock = cpu_clock, runs: int = RUNS) ->
         `cpu_clock` or `wall_clock`, in seconds.
     runs
         Most runs, at least 1.
+    before
+        Called before each run, untimed.
     """
     taken: list[float] = []
     while True:
+        before()
         start = clock()
         result = call()
         taken.append(clock() - start)

@@ -14,6 +14,7 @@ from motiflux.errors import ArgumentError, GraphError
 from motiflux.graph.adjacency import Adjacency, AdjacencyKey, narrow
 from motiflux.graph.csr import Csr
 from motiflux.graph.labels import LabelTable, as_names, dense_codes, encode_labels
+from motiflux.graph.memo import Memo
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VERTEX_DTYPE, IdArray, Label, LabelArray, VertexId
 
@@ -58,6 +59,8 @@ class Graph:
         The labels behind the codes.
     self_loops_dropped, duplicate_edges
         Edges of the input that were left out, and copies beyond the first that were folded into one edge.
+    memo
+        What planning has derived from the graph.
     """
 
     directed: bool
@@ -70,7 +73,7 @@ class Graph:
     self_loops_dropped: int = 0
     duplicate_edges: int = 0
     _adjacency: dict[AdjacencyKey, Adjacency] = field(default_factory=dict, init=False)
-    _derived: dict[str, Any] = field(default_factory=dict, init=False)
+    memo: Memo = field(default_factory=Memo, init=False)
 
     @classmethod
     def from_edges(
@@ -213,14 +216,19 @@ class Graph:
         codes = [0] * self.num_vertices if self.vertex_labels is None else self.vertex_labels.tolist()
         return {vertex: values[code] for vertex, code in zip(self.vertex_ids.tolist(), codes, strict=True)}
 
+    def forget(self) -> None:
+        """Drop what earlier queries left with the graph: plans, label frequencies, narrowed adjacencies."""
+        self.memo.clear()
+        self._adjacency.clear()
+
     def label_frequencies(self) -> LabelFrequencies:
         """Return the label frequencies, computed once."""
-        if "frequencies" not in self._derived:
-            self._derived["frequencies"] = LabelFrequencies(
-                self.forward, self.vertex_labels, len(self.vertex_label_table), len(self.edge_label_table)
-            )
-        frequencies: LabelFrequencies = self._derived["frequencies"]
-        return frequencies
+        return self.memo.get("label frequencies", self._count_labels)
+
+    def _count_labels(self) -> LabelFrequencies:
+        return LabelFrequencies(
+            self.forward, self.vertex_labels, len(self.vertex_label_table), len(self.edge_label_table)
+        )
 
     def adjacency(self, key: AdjacencyKey, threads: int = 1) -> Adjacency:
         """Return the rows narrowed to the arcs `key` names; kept for later calls within a bound on memory."""

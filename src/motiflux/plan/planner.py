@@ -27,7 +27,7 @@ def make_plan(
     counting: bool = True,
     tuning: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Return the plan that finds `pattern` in `graph`.
+    """Return the plan that finds `pattern` in `graph`, remembered with the graph.
 
     Parameters
     ----------
@@ -47,6 +47,18 @@ def make_plan(
     if semantics is Semantics.HOMOMORPHISM and symmetry is Symmetry.SUBGRAPHS:
         raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
     switches = resolve_tuning(tuning)
+    key = ("plan", pattern, semantics, symmetry, counting, tuple(switches.values()))
+    return graph.memo.get(key, lambda: _make_plan(graph, pattern, semantics, symmetry, counting, switches))
+
+
+def _make_plan(
+    graph: Graph,
+    pattern: Pattern,
+    semantics: Semantics,
+    symmetry: Symmetry,
+    counting: bool,
+    switches: Mapping[str, str],
+) -> Plan:
     bound = bind(pattern, graph)
     model = CostModel(bound, graph.label_frequencies())
     choose_order = given_order if switches["order"] == "given" else cheapest_order

@@ -15,14 +15,18 @@ _FIRST_LEVEL = 2
 def share_intersections(shape: PlanShape) -> PlanShape:
     """Return `shape` with `reuse` set wherever an earlier level's set contains this level's."""
     steps = list(shape.steps)
-    implied = [_closed(shape, level) for level in range(len(steps))]
     for level, step in enumerate(shape.steps):
-        prefixes = [
+        if len(step.sources) < _LEAST_SOURCES:
+            continue
+        contained = [
             earlier
             for earlier in range(_FIRST_LEVEL, level)
             if len(shape.steps[earlier].sources) >= _LEAST_SOURCES
             and set(shape.steps[earlier].sources) <= set(step.sources)
-            and _clips_no_more(shape.steps[earlier], *implied[level])
+        ]
+        smaller, greater = _closed(shape, level) if contained else (set(), set())
+        prefixes = [
+            earlier for earlier in contained if _clips_no_more(shape.steps[earlier], smaller, greater)
         ]
         if prefixes:
             longest = max(prefixes, key=lambda earlier: len(shape.steps[earlier].sources))

@@ -1,0 +1,35 @@
+"""What was derived from a graph, kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_MOST_ENTRIES = 512
+
+
+class Memo:
+    """Results by key, the oldest forgotten first.
+
+    Single dictionary operations only: they are atomic, so threads share this without a lock that a fork could
+    inherit in its locked state. Two threads may compute the same result; one of them is kept.
+    """
+
+    def __init__(self) -> None:
+        self._results: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what ``make()`` gave for `key`, calling it if that is not known any more."""
+        try:
+            found: T = self._results[key]
+        except KeyError:
+            found = self._results.setdefault(key, make())
+            if len(self._results) > _MOST_ENTRIES:
+                self._results.pop(next(iter(self._results)), None)
+        return found
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._results.clear()
