@@ -4,23 +4,26 @@ The calls are `read_graph` and `Graph.from_edges` for the data, `read_pattern`, 
 `PatternBuilder` for what is looked for, and `count`, `match` and `explain`.
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
-from motiflux.engine import Count, Explanation, Matches, ProgressReport, count, explain, match
-from motiflux.errors import (
-    ArgumentError,
-    DeviceError,
-    FormatError,
-    GraphError,
-    InternalError,
-    MotifluxError,
-    MotifluxWarning,
-    OutputError,
-    PatternError,
-)
-from motiflux.graph import Graph, GraphStats
-from motiflux.io import read_graph, read_pattern
-from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
+if TYPE_CHECKING:
+    from motiflux.engine import Count, Explanation, Matches, ProgressReport, count, explain, match
+    from motiflux.errors import (
+        ArgumentError,
+        DeviceError,
+        FormatError,
+        GraphError,
+        InternalError,
+        MotifluxError,
+        MotifluxWarning,
+        OutputError,
+        PatternError,
+    )
+    from motiflux.graph import Graph, GraphStats
+    from motiflux.io import read_graph, read_pattern
+    from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
 
 __version__ = _version("motiflux")
 
@@ -51,3 +54,26 @@ __all__ = [
     "read_graph",
     "read_pattern",
 ]
+
+# Looked up on first use: `motiflux --help` starts at once, and `motiflux doctor` runs where the extension
+# does not load.
+_HOMES = {
+    "motiflux.engine": ("Count", "Explanation", "Matches", "ProgressReport", "count", "explain", "match"),
+    "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
+    "motiflux.graph": ("Graph", "GraphStats"),
+    "motiflux.io": ("read_graph", "read_pattern"),
+    "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'motiflux' has no attribute {name!r}")
+    value = getattr(_import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

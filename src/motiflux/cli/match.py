@@ -9,7 +9,7 @@ import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, Interrupted
-from motiflux.cli.output import grouped, outcome_fields, print_json, timing_text, write_csv_rows
+from motiflux.cli.output import grouped, outcome_fields, print_json, timing_text
 from motiflux.cli.progress import search_progress
 from motiflux.types import Semantics, Symmetry
 
@@ -80,13 +80,16 @@ def run(
 
 def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:
     """Send the rows to the file, to stdout, or (JSON without a file) nowhere; give their number."""
+    from motiflux.io import csv_writer
     from motiflux.io.writers import write_matches
 
     if output is not None:
         return write_matches(matches, output)
     if as_json:
         return sum(len(batch) for batch in matches)
-    return write_csv_rows(matches, sys.stdout.buffer)
+    rows = csv_writer.write_to(sys.stdout.buffer, matches, matches.columns)
+    sys.stdout.buffer.flush()
+    return rows
 
 
 def rows_text(matches: "mf.Matches", output: Path | None, *, at_limit: bool) -> str:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
-
-if TYPE_CHECKING:
-    import motiflux as mf
+from typing import Any, Protocol
 
 JSON_SCHEMA = 1
 """Version of every JSON object that the command line prints."""
@@ -98,27 +93,3 @@ def print_table(
         table.add_row(*(Text(cell) for cell in row))
     # In a pipe there is no screen to fit: lines are as long as they need to be.
     Console(highlight=False, width=None if sys.stdout.isatty() else 1000).print(table)
-
-
-def write_csv_rows(matches: mf.Matches, stream: BinaryIO) -> int:
-    """Write a header and the rows, batch by batch; give the number of rows."""
-    stream.write((",".join(matches.columns) + "\n").encode())
-    rows = 0
-    for batch in matches:
-        stream.write(_csv_bytes(batch))
-        rows += len(batch)
-    stream.flush()
-    return rows
-
-
-def _csv_bytes(batch: Any) -> bytes:
-    import numpy as np
-
-    from motiflux import _native
-
-    if np.issubdtype(batch.dtype, np.integer):
-        text: bytes = _native.format_csv(np.ascontiguousarray(batch, dtype=np.int64))
-        return text
-    lines = io.StringIO()
-    csv.writer(lines, lineterminator="\n").writerows(batch.tolist())
-    return lines.getvalue().encode()

@@ -216,10 +216,10 @@ def explain(
     engine    cpu: the only engine of this version
     symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6
     <BLANKLINE>
-    level  vertex  candidates                     conditions   expected
-    0      0       vertices                       degree >= 2  3
+    level  vertex  candidates                     conditions        expected
+    0      0       vertices                       degree >= 2       3
     1      1       neighbours(0)                  > 0, degree >= 2  6
-    2      2       neighbours(0) & neighbours(1)  > 1          4
+    2      2       neighbours(0) & neighbours(1)  > 1               8
     """
     request = make_request(
         semantics=semantics, symmetry=symmetry, device=device, engine=engine, tuning=tuning

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
 
 
+class ByteSink(Protocol):
+    """Where bytes can be written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Write all of `data`."""
+
+
 def write(batches: Iterable[IdArray], columns: list[str], path: Path) -> int:
     """Write a line of column names, then one line per match.
 
@@ -27,13 +34,18 @@ def write(batches: Iterable[IdArray], columns: list[str], path: Path) -> int:
     OutputError
         If the file cannot be written.
     """
-    rows = 0
     with AtomicFile(path) as file:
-        file.write((",".join(columns) + "\n").encode())
-        for batch in batches:
-            for part in _slices(batch):
-                file.write(_format(part))
-            rows += len(batch)
+        return write_to(file, batches, columns)
+
+
+def write_to(stream: ByteSink, batches: Iterable[IdArray], columns: list[str]) -> int:
+    """Write what `write` writes to an open stream; return the number of matches."""
+    rows = 0
+    stream.write((",".join(columns) + "\n").encode())
+    for batch in batches:
+        for part in _slices(batch):
+            stream.write(_format(part))
+        rows += len(batch)
     return rows
 
 
