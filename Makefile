@@ -78,15 +78,14 @@ $(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
 $(STAMPS)/package: CMakeLists.txt pyproject.toml $(cxx_sources) | $(STAMPS)/build
 	@scripts/check-tools.sh $(BIN)/python
 	@echo "==> building the extension (about a minute the first time)"
-	@$(PIP) install --no-build-isolation --editable .
+	@headers=$$(scripts/python-headers.sh $(BIN)/python build/headers); mapfile -t flags <<< "$$headers"; \
+	  $(PIP) install --no-build-isolation --editable . $${headers:+"$${flags[@]}"}
 	@touch $@
 
-$(STAMPS)/peers: pyproject.toml | $(STAMPS)/package
-	@echo "==> installing the libraries to compare with"
-	@$(PIP) install --no-build-isolation --editable ".[peers]"
-	@touch $@
-
-$(STAMPS)/tools $(STAMPS)/docs: pyproject.toml | $(STAMPS)/venv
-	@echo "==> installing the $(@F)"
-	@$(PIP) install $(if $(filter tools,$(@F)),--group test --group lint,--group docs)
+$(STAMPS)/tools: groups := test lint
+$(STAMPS)/docs: groups := docs
+$(STAMPS)/peers: groups := peers
+$(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/venv
+	@echo "==> installing packages: $(groups)"
+	@$(PIP) install $(addprefix --group ,$(groups))
 	@touch $@

@@ -15,7 +15,7 @@ missing() { # message, package
 check_python() {
     if ! command -v "$python" >/dev/null; then
         missing "Python 3.11 or newer ($python is not on the PATH)" python3
-        packages+=(python3-venv python3-dev)
+        packages+=(python3-venv)
         return
     fi
     if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
@@ -25,8 +25,6 @@ check_python() {
     fi
     "$python" -c 'import ensurepip, venv' 2>/dev/null ||
         missing "the venv module of $python" python3-venv
-    "$python" -c 'import os, sys, sysconfig as s; sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' ||
-        missing "the C headers of $python (Python.h)" python3-dev
 }
 
 check_compiler() {
