@@ -1,6 +1,6 @@
 """motiflux beside networkx, igraph and rustworkx, in one run, on one thread, in process CPU time.
 
-``motiflux bench peers``. Needs the shared graphs (``MOTIFLUX_SHARED``) and the extra ``peers``. Each peer is
+``motiflux bench peers``. Needs the shared graphs (``MOTIFLUX_SHARED``) and the packages of the group ``peers``. Each peer is
 given every method of its that yields the number (`benchmarks/peers.py` says what each one counts), in a
 process of its own and within the time limit; the ratio is against the fastest. Rows named "by hand" are
 formulas that a user would have to think of, on top of a peer's primitives: listed, not what the bars are held

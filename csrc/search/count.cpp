@@ -1,17 +1,12 @@
 #include "search/count.hpp"
 
 #include <mutex>
-#include <stdexcept>
 
 #include "common/parallel.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
 namespace {
-
-void add_checked(Total& total, Total more) {
-  if (__builtin_add_overflow(total, more, &total)) throw std::overflow_error("the count exceeds 2^128 - 1");
-}
 
 class Counter final : public Visitor {
  public:

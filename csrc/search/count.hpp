@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/total.hpp"
 #include "search/control.hpp"
 #include "search/problem.hpp"
 
 namespace motiflux::search {
 
-__extension__ using Total = unsigned __int128;
+using motiflux::Total;
 
 // Embeddings found before the end or before control.reason(). With a limit, the search stops once more
 // than `limit` are known. Throws std::overflow_error beyond 2^128 - 1.

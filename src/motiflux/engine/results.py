@@ -20,7 +20,7 @@ class Count(int):
     Attributes
     ----------
     complete : bool
-        False if a limit, a timeout cut the search short; the number is then a lower bound.
+        False if a limit or a timeout cut the search short; the number is then a lower bound.
     seconds : float
         Wall-clock seconds of the search, planning not included.
     plan_seconds : float
@@ -49,6 +49,9 @@ class Count(int):
 
     def __repr__(self) -> str:
         return f"Count({int(self):,}{'' if self.complete else ', incomplete'}, {self.seconds:.3g} s)"
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
 
     def __reduce__(self) -> tuple[Callable[..., Count], tuple[int, dict[str, Any]]]:
         return _count_from, (int(self), vars(self))
