@@ -56,6 +56,8 @@ def resolve_tuning(given: Mapping[str, str] | None) -> dict[str, str]:
         An unknown switch, or a value it does not take.
     """
     settings = {option.name: option.default for option in _OPTIONS}
+    if given is not None and not isinstance(given, Mapping):
+        raise ArgumentError("tuning", "a mapping of switches to values", given)
     for name, value in (given or {}).items():
         option = TUNING.get(name)
         if option is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from motiflux.arguments import check_integer, check_seconds
 from motiflux.config import resolve_tuning
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.errors import ArgumentError
@@ -69,8 +69,8 @@ def make_request(
         symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
         device=_one_of("device", device, ("auto", "cpu", "cuda")),
         engine=_one_of("engine", engine, ("auto", "cpu")),
-        limit=_limit(limit),
-        timeout=_timeout(timeout),
+        limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
+        timeout=None if timeout is None else check_seconds("timeout", timeout),
         threads=resolve_threads(threads),
         tuning=resolve_tuning(tuning),
         progress=progress,
@@ -81,19 +81,3 @@ def _one_of(argument: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ArgumentError(argument, "one of " + ", ".join(allowed), value)
     return value
-
-
-def _limit(limit: int | None) -> int | None:
-    if limit is None:
-        return None
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise ArgumentError("limit", "an integer of at least 0, or None", limit)
-    return int(limit)
-
-
-def _timeout(timeout: float | None) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-        raise ArgumentError("timeout", "seconds of at least 0, or None", timeout)
-    return None if math.isinf(timeout) else float(timeout)

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Mapping
 
+from motiflux.arguments import check_integer
 from motiflux.engine.base import make_request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.progress import Progress, progress_callback
@@ -17,6 +18,7 @@ from motiflux.plan import explain_text, make_plan
 from motiflux.types import VertexArray
 
 DEFAULT_BATCH_ROWS = 65_536
+MAX_BATCH_ROWS = 1 << 30
 
 
 class Explanation(str):
@@ -83,6 +85,7 @@ def count(
     >>> int(mf.count(square, triangle)), int(mf.count(square, triangle, symmetry="subgraphs"))
     (12, 2)
     """
+    _check_subject(graph, pattern)
     with progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,
@@ -152,8 +155,8 @@ def match(
     >>> mf.match(g, mf.Pattern.from_edges([(0, 1), (1, 2)])).to_numpy()
     array([['ann', 'bob', 'cy']], dtype='<U3')
     """
-    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
-        raise ArgumentError("batch_rows", "an integer of at least 1", batch_rows)
+    _check_subject(graph, pattern)
+    block_rows = check_integer("batch_rows", batch_rows, 1, MAX_BATCH_ROWS)
     bar = contextlib.ExitStack()
     callback = bar.enter_context(progress_callback(progress, "matching"))
     with bar:
@@ -181,7 +184,7 @@ def match(
         started = time.perf_counter()
         source: RowSource = _NoRows()
         if plan.impossible is None:
-            source = chosen.rows(graph, plan, request, batch_rows, started)
+            source = chosen.rows(graph, plan, request, block_rows, started)
         return Matches(
             _WithBar(source, bar.pop_all()),
             graph.vertex_ids,
@@ -221,6 +224,7 @@ def explain(
     1      1       neighbours(0)                  > 0, degree >= 2  6
     2      2       neighbours(0) & neighbours(1)  > 1               8
     """
+    _check_subject(graph, pattern)
     request = make_request(
         semantics=semantics, symmetry=symmetry, device=device, engine=engine, tuning=tuning
     )
@@ -229,6 +233,13 @@ def explain(
         graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
     )
     return Explanation(explain_text(plan, graph, pattern, chosen.name, reason))
+
+
+def _check_subject(graph: object, pattern: object) -> None:
+    if not isinstance(graph, Graph):
+        raise ArgumentError("graph", "a motiflux.Graph", graph)
+    if not isinstance(pattern, Pattern):
+        raise ArgumentError("pattern", "a motiflux.Pattern", pattern)
 
 
 class _NoRows:

@@ -31,10 +31,6 @@ class Csr:
     labels: LabelArray | None
     copies: NDArray[np.uint32] | None
 
-    def __post_init__(self) -> None:
-        for array in self.arrays():
-            array.flags.writeable = False
-
     def arrays(self) -> list[NDArray[np.uint64] | NDArray[np.uint32]]:
         """Return the arrays that are there."""
         optional = [array for array in (self.labels, self.copies) if array is not None]

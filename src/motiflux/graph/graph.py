@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motiflux import _native
+from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError
 from motiflux.graph.adjacency import Adjacency, AdjacencyKey, narrow
 from motiflux.graph.csr import Csr
-from motiflux.graph.labels import LabelTable, as_names, dense_codes, encode_labels
+from motiflux.graph.labels import LabelTable, as_column, as_names, dense_codes, encode_labels
 from motiflux.graph.memo import Memo
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VERTEX_DTYPE, IdArray, Label, LabelArray, VertexId
@@ -23,6 +24,8 @@ SelfLoops = Literal["error", "drop"]
 # Narrowed adjacencies are kept for later queries up to this many bytes, or this many times the graph.
 _KEPT_BYTES = 64 << 20
 _KEPT_RATIO = 4
+
+MAX_THREADS = 1024
 
 
 class EdgeList(NamedTuple):
@@ -74,6 +77,11 @@ class Graph:
     duplicate_edges: int = 0
     _adjacency: dict[AdjacencyKey, Adjacency] = field(default_factory=dict, init=False)
     memo: Memo = field(default_factory=Memo, init=False)
+
+    def __post_init__(self) -> None:
+        labels = () if self.vertex_labels is None else (self.vertex_labels,)
+        for array in (*self.forward.arrays(), *self.reverse.arrays(), self.vertex_ids, *labels):
+            array.flags.writeable = False
 
     @classmethod
     def from_edges(
@@ -129,12 +137,15 @@ class Graph:
         >>> g
         Graph(3 vertices, 3 edges, undirected)
         """
+        if not isinstance(directed, (bool, np.bool_)):
+            raise ArgumentError("directed", "True or False", directed)
         sources, targets = _split(edges)
         if self_loops not in ("error", "drop"):
             raise ArgumentError("self_loops", "'error' or 'drop'", self_loops)
         edge_label_table, edge_codes = encode_labels(edge_labels, len(sources), "edge_labels")
         if vertex_labels is not None and num_vertices is None and vertex_ids is None:
-            num_vertices = len(np.asarray(vertex_labels))
+            vertex_labels = as_column(vertex_labels, "vertex_labels")
+            num_vertices = len(vertex_labels)
         ids, source_index, target_index = _number_vertices(sources, targets, num_vertices, vertex_ids)
         vertex_label_table, vertex_codes = encode_labels(vertex_labels, len(ids), "vertex_labels")
 
@@ -150,14 +161,12 @@ class Graph:
             edge_codes = None if edge_codes is None else edge_codes[kept]
 
         order, forward, reverse, duplicates = _native.build_rows(
-            source_index, target_index, edge_codes, len(ids), directed, resolve_threads(threads)
+            source_index, target_index, edge_codes, len(ids), bool(directed), resolve_threads(threads)
         )
         forward_rows = Csr(*forward)
-        vertex_ids_in_order = ids[order]
-        vertex_ids_in_order.flags.writeable = False
         return cls(
-            directed=directed,
-            vertex_ids=vertex_ids_in_order,
+            directed=bool(directed),
+            vertex_ids=ids[order],
             forward=forward_rows,
             reverse=forward_rows if reverse is None else Csr(*reverse),
             vertex_labels=None if vertex_codes is None else vertex_codes[order],
@@ -250,6 +259,16 @@ class Graph:
                 self._adjacency.pop(old_key, None)
         self._adjacency[key] = rows
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "memo", Memo())
+        object.__setattr__(self, "_adjacency", {})
+        self.__post_init__()
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind})"
@@ -265,9 +284,7 @@ def resolve_threads(threads: int | None) -> int:
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
-        raise ArgumentError("threads", "an integer from 1 to 1024", threads)
-    return threads
+    return check_integer("threads", threads, 1, MAX_THREADS)
 
 
 def _bytes(rows: Adjacency) -> int:
@@ -277,7 +294,7 @@ def _bytes(rows: Adjacency) -> int:
 def _split(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return sources and targets as arrays of equal length and kind."""
     if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(part, np.ndarray) for part in edges):
-        sources, targets = as_names(edges[0], "sources"), as_names(edges[1], "targets")
+        sources, targets = as_column(edges[0], "sources"), as_column(edges[1], "targets")
         if sources.shape != targets.shape:
             raise GraphError(
                 f"edges: expected as many targets as sources, found {len(sources)} and {len(targets)}"
@@ -302,7 +319,7 @@ def _number_vertices(
     if num_vertices is not None:
         return _numbers(sources, targets, num_vertices)
     if vertex_ids is not None:
-        return _listed(sources, targets, as_names(vertex_ids, "vertex_ids"))
+        return _listed(sources, targets, as_column(vertex_ids, "vertex_ids"))
     ids, codes = dense_codes(np.concatenate([sources, targets]))
     _check_vertices(len(ids))
     return ids, codes[: len(sources)], codes[len(sources) :]
@@ -311,10 +328,10 @@ def _number_vertices(
 def _numbers(
     sources: NDArray[Any], targets: NDArray[Any], num_vertices: int
 ) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
-    if isinstance(num_vertices, bool) or not isinstance(num_vertices, (int, np.integer)) or num_vertices < 0:
-        raise ArgumentError("num_vertices", "an integer of at least 0", num_vertices)
-    _check_vertices(int(num_vertices))
+    _check_vertices(check_integer("num_vertices", num_vertices, 0))
     for column in (sources, targets):
+        if not column.size:
+            continue
         if column.dtype.kind != "i":
             raise GraphError(f"edges: expected integer ids with num_vertices, found {column[0].item()!r}")
         outside = np.flatnonzero((column < 0) | (column >= num_vertices))
@@ -330,8 +347,6 @@ def _numbers(
 def _listed(
     sources: NDArray[Any], targets: NDArray[Any], ids: NDArray[Any]
 ) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
-    if ids.ndim != 1:
-        raise GraphError(f"vertex_ids: expected an array of shape [n], found {list(ids.shape)}")
     _check_vertices(len(ids))
     if sources.size and sources.dtype.kind != ids.dtype.kind:
         raise GraphError("vertex_ids and edges: expected ids of one kind, found integers and strings")

@@ -51,9 +51,9 @@ def encode_labels(labels: ArrayLike | None, length: int, what: str) -> tuple[Lab
     """
     if labels is None:
         return LabelTable(), None
-    array = as_names(labels, what)
-    if array.shape != (length,):
-        raise GraphError(f"{what}: expected {length} labels, found an array of shape {array.shape}")
+    array = as_column(labels, what)
+    if len(array) != length:
+        raise GraphError(f"{what}: expected {length} labels, found {len(array)}")
     values, codes = dense_codes(array)
     if len(values) == 0:
         return LabelTable(), None
@@ -68,7 +68,7 @@ def as_names(values: ArrayLike, what: str) -> NDArray[Any]:
     GraphError
         Fractions, NaN, booleans, mixed or other types, integers beyond 64 bits.
     """
-    array = np.asarray(values)
+    array = _as_array(values, what)
     if array.dtype.kind == "O":
         array = _from_objects(array, what)
     if array.size == 0 and array.dtype.kind == "f":  # an empty Python list
@@ -78,9 +78,30 @@ def as_names(values: ArrayLike, what: str) -> NDArray[Any]:
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise GraphError(f"{what}: expected integers below 2**63, found {int(array.max())}")
     if array.dtype.kind in "iu":
-        return np.ascontiguousarray(array, dtype=np.int64)
-    sample = array.reshape(-1)[0].item()
-    raise GraphError(f"{what}: expected integers or strings, found {array.dtype} such as {sample!r}")
+        return array.astype(np.int64, copy=False)
+    sample = f" such as {array.reshape(-1)[0].item()!r}" if array.size else ""
+    raise GraphError(f"{what}: expected integers or strings, found {array.dtype}{sample}")
+
+
+def as_column(values: ArrayLike, what: str) -> NDArray[Any]:
+    """Return ids or labels as `as_names` does, refusing all but one dimension."""
+    array = as_names(values, what)
+    if array.ndim != 1:
+        raise GraphError(f"{what}: expected an array of shape [n], found {list(array.shape)}")
+    return array
+
+
+def _as_array(values: ArrayLike, what: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise GraphError(f"{what}: expected an array without a mask, found a masked one")
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise GraphError(f"{what}: expected an array of integers or strings, found none: {error}") from None
+    if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+        # NumPy turns [1, "a"] into strings; look at what was given.
+        return np.asarray(values, dtype=object)
+    return array.astype(np.str_) if array.dtype.kind == "T" else array
 
 
 def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:

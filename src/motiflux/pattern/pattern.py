@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from operator import index
+from typing import SupportsIndex, TypeAlias
 
+from motiflux.arguments import check_integer
 from motiflux.errors import PatternError
 from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES, Label
 
@@ -61,9 +63,9 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(dict.fromkeys(self.edges)))
-        _check_sizes(self)
-        _check_names(self)
         _check_edges(self)
+        _check_size(self.num_vertices)
+        _check_names(self)
         _check_connected(self)
 
     @classmethod
@@ -99,10 +101,13 @@ class Pattern:
         >>> Pattern.from_edges([(0, 1), (1, 2), (2, 0)], name="triangle")
         Pattern('triangle', 3 vertices, 3 edges)
         """
-        pairs = [(int(source), int(target)) for source, target in edges]
+        pairs = _pairs(edges)
         if num_vertices is None:
-            known = 0 if vertex_labels is None else len(vertex_labels)
-            num_vertices = known or 1 + max((max(pair) for pair in pairs), default=-1)
+            named = 1 + max((max(pair) for pair in pairs), default=-1)
+            num_vertices = named if vertex_labels is None else max(named, len(vertex_labels))
+        num_vertices = check_integer("num_vertices", num_vertices, 0)
+        if num_vertices > MAX_PATTERN_VERTICES:
+            _check_size(num_vertices)  # before anything of that size is made
         vertex_choices = _one_each(vertex_labels, num_vertices, "vertex_labels")
         edge_choices = _one_each(edge_labels, len(pairs), "edge_labels")
         return cls(
@@ -187,17 +192,35 @@ def label_set(choice: LabelChoice) -> frozenset[Label] | None:
     """
     if choice is None:
         return None
-    labels = frozenset(
-        [choice] if isinstance(choice, (int, str)) or not isinstance(choice, Iterable) else choice
-    )
+    if isinstance(choice, (str, bytes, Mapping)) or not isinstance(choice, Iterable):
+        return frozenset([_label(choice)])
+    labels = frozenset(_label(label) for label in choice)
     if not labels:
         raise PatternError("label: expected at least one label or None (any label), found an empty set")
-    for label in labels:
-        if isinstance(label, bool) or not isinstance(label, (int, str)):
-            raise PatternError(
-                f"label: expected an integer, a string, a set of them or None, found {label!r}"
-            )
     return labels
+
+
+def _label(label: object) -> Label:
+    if isinstance(label, str):
+        return str(label)
+    if not isinstance(label, bool) and isinstance(label, SupportsIndex):
+        return index(label)
+    raise PatternError(f"label: expected an integer, a string, a set of them or None, found {label!r}")
+
+
+def _pairs(edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    if not isinstance(edges, Iterable):
+        raise PatternError(f"edges: expected pairs of vertex numbers, found {edges!r}")
+    pairs = []
+    for position, edge in enumerate(edges):
+        try:
+            source, target = edge
+            pairs.append((index(source), index(target)))
+        except (TypeError, ValueError):
+            raise PatternError(
+                f"query edge {position}: expected two vertex numbers, found {edge!r}"
+            ) from None
+    return pairs
 
 
 def _one_each(choices: Sequence[LabelChoice] | None, length: int, what: str) -> Sequence[LabelChoice]:
@@ -208,13 +231,9 @@ def _one_each(choices: Sequence[LabelChoice] | None, length: int, what: str) -> 
     return choices
 
 
-def _check_sizes(pattern: Pattern) -> None:
-    if not 2 <= pattern.num_vertices <= MAX_PATTERN_VERTICES:
-        raise PatternError(
-            f"expected 2 to {MAX_PATTERN_VERTICES} query vertices, found {pattern.num_vertices}"
-        )
-    if pattern.num_edges > MAX_PATTERN_EDGES:
-        raise PatternError(f"expected at most {MAX_PATTERN_EDGES} query edges, found {pattern.num_edges}")
+def _check_size(num_vertices: int) -> None:
+    if not 2 <= num_vertices <= MAX_PATTERN_VERTICES:
+        raise PatternError(f"expected 2 to {MAX_PATTERN_VERTICES} query vertices, found {num_vertices}")
 
 
 def _check_names(pattern: Pattern) -> None:
@@ -236,6 +255,12 @@ def _check_edges(pattern: Pattern) -> None:
             raise PatternError(
                 f"query edge {position}: expected two different vertices, found {name!r} twice"
             )
+        if edge.directed not in (True, False, None):
+            raise PatternError(
+                f"query edge {position}: expected directed to be True, False or None, found {edge.directed!r}"
+            )
+    if pattern.num_edges > MAX_PATTERN_EDGES:
+        raise PatternError(f"expected at most {MAX_PATTERN_EDGES} query edges, found {pattern.num_edges}")
 
 
 def _check_connected(pattern: Pattern) -> None:
