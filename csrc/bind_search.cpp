@@ -2,6 +2,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -20,26 +22,31 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
-using PySource = std::tuple<std::uint16_t, std::uint16_t>;
-// first_source, source_count, reuse, anchor, after, before, distinct, not_out, not_in, min_out, min_in
-using PyStep =
-    std::tuple<std::uint32_t, std::uint32_t, std::int32_t, std::int32_t, std::uint32_t, std::uint32_t,
-               std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
 
 constexpr int kMaxThreads = 1024;
+constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
 
 void require(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
 }
 
+// One step as Python gives it: its sources beside it.
+struct PyStep {
+  std::vector<std::uint16_t> source_levels;
+  std::vector<std::uint16_t> source_directions;
+  view::StepShape shape;
+};
+
 // A search::Problem together with the arrays it points into.
 class OwnedProblem {
  public:
-  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PySource>& sources,
-               std::vector<PyAdjacency> slots, PyAdjacency out, PyAdjacency in, int method)
-      : arrays_(std::move(slots)), out_(std::move(out)), in_(std::move(in)) {
-    for (const PyStep& step : steps) steps_.push_back(std::make_from_tuple<view::Step>(step));
-    for (const auto& [slot, level] : sources) sources_.push_back({slot, level});
+  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
+               std::vector<std::uint16_t> source_slots, std::vector<PyAdjacency> slots, PyAdjacency out,
+               PyAdjacency in, int method)
+      : arrays_(std::move(slots)), out_(std::move(out)), in_(std::move(in)), slots_(std::move(source_slots)) {
+    for (const PyStep& step : steps) add_step(step);
+    for (const auto& [out_degree, in_degree] : bounds) args_.push_back({out_degree, in_degree});
     const std::size_t rows = std::get<0>(out_).size();
     require(rows >= 1, "offsets must not be empty");
     problem_.vertices = static_cast<std::uint32_t>(rows - 1);
@@ -49,7 +56,8 @@ class OwnedProblem {
     require(method >= 0 && method <= 2, "unknown intersection method");
     problem_.method = static_cast<sets::Method>(method);
     check_plan();
-    problem_.plan = {static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()};
+    problem_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
+                     {args_.data(), slots_.data()}};
   }
   OwnedProblem(const OwnedProblem&) = delete;
   OwnedProblem& operator=(const OwnedProblem&) = delete;
@@ -57,6 +65,18 @@ class OwnedProblem {
   const search::Problem& get() const { return problem_; }
 
  private:
+  void add_step(const PyStep& step) {
+    require(step.source_levels.size() == step.source_directions.size(), "sources lack a direction");
+    view::StepShape shape = step.shape;
+    shape.first_source = static_cast<std::uint32_t>(sources_.size());
+    shape.source_count = static_cast<std::uint32_t>(step.source_levels.size());
+    for (std::size_t s = 0; s < step.source_levels.size(); ++s) {
+      require(step.source_directions[s] <= 2, "unknown direction");
+      sources_.push_back({step.source_levels[s], static_cast<view::Direction>(step.source_directions[s])});
+    }
+    steps_.push_back(shape);
+  }
+
   view::Adjacency checked(const PyAdjacency& arrays) const {
     const auto& [offsets, neighbors] = arrays;
     require(offsets.size() == std::size_t{problem_.vertices} + 1,
@@ -71,8 +91,12 @@ class OwnedProblem {
     const auto levels = static_cast<int>(steps_.size());
     require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
     require(steps_[1].source_count > 0, "level 1 has no source");
+    require(args_.size() == steps_.size(), "one pair of bounds per step expected");
+    require(slots_.size() == sources_.size(), "one slot per source expected");
+    require(!steps_.back().bounds_out && !steps_.back().bounds_in, "the last step bounds degrees");
+    for (std::uint16_t slot : slots_) require(slot < arrays_.size(), "a source names no adjacency");
     for (int level = 0; level < levels; ++level) {
-      const view::Step& step = steps_[static_cast<std::size_t>(level)];
+      const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
       const std::uint32_t earlier = (std::uint32_t{1} << level) - 1;
       const std::uint32_t named = step.after | step.before | step.distinct | step.not_out | step.not_in;
       require((named & ~earlier) == 0, "a step names a level that is not earlier");
@@ -88,15 +112,16 @@ class OwnedProblem {
       for (std::uint32_t s = 0; s < step.source_count; ++s) {
         const view::Source& source = sources_[step.first_source + s];
         require(source.level <= step.anchor, "a source is later than the anchor");
-        require(source.slot < arrays_.size(), "a source names no adjacency");
       }
     }
   }
 
   std::vector<PyAdjacency> arrays_;
   PyAdjacency out_, in_;
-  std::vector<view::Step> steps_;
+  std::vector<view::StepShape> steps_;
   std::vector<view::Source> sources_;
+  std::vector<view::StepArgs> args_;
+  std::vector<std::uint16_t> slots_;
   search::Problem problem_;
 };
 
@@ -134,18 +159,25 @@ class Rows {
  public:
   Rows(nb::object problem, std::vector<std::uint32_t> position, int threads, std::size_t block_rows,
        std::optional<std::uint64_t> limit, std::optional<double> timeout)
-      : problem_(std::move(problem)) {
+      : problem_(std::move(problem)), process_(getpid()) {
     const auto& owned = nb::cast<const OwnedProblem&>(problem_);
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
-    require(block_rows >= 1, "block_rows must be positive");
-    require(position.size() == owned.get().plan.levels, "one column per level expected");
+    require(block_rows >= 1 && block_rows <= kMaxBlockRows, "block_rows must be 1 to 2^30");
+    require(position.size() == owned.get().plan.shape.levels, "one column per level expected");
     for (std::uint32_t column : position) require(column < position.size(), "column out of range");
     rows_ = std::make_unique<search::Enumeration>(
         owned.get(), std::move(position), search::EnumerationOptions{threads, block_rows, limit, timeout});
   }
 
+  ~Rows() {
+    // A forked child has none of the threads that a destructor would wait for.
+    if (!ours()) (void)rows_.release();
+  }
+
   // The next rows as [rows, levels] uint32, or None at the end.
   nb::object next(const nb::object& progress) {
+    if (!ours()) throw std::runtime_error("this search belongs to the process that started it");
+    const LiveWork live([this] { rows_->cancel(); });
     for (;;) {
       std::optional<search::Enumeration::Block> block;
       bool finished = false;
@@ -154,17 +186,21 @@ class Rows {
         block = rows_->next(kSignalPeriod);
         finished = !block && rows_->finished();
       }
+      if (search::Clock::now() - last_look_ >= kSignalPeriod) {
+        last_look_ = search::Clock::now();
+        if (PyErr_CheckSignals() != 0 || !report(progress, rows_->control())) throw nb::python_error();
+      }
       if (block) {
         const std::size_t columns = rows_->columns();
         const std::size_t count = block->size() / columns;
         return to_numpy(std::move(*block), count, columns);
       }
       if (finished) return nb::none();
-      if (PyErr_CheckSignals() != 0 || !report(progress, rows_->control())) throw nb::python_error();
     }
   }
 
   void close() {
+    if (!ours()) return;
     nb::gil_scoped_release release;
     rows_->close();
   }
@@ -172,17 +208,43 @@ class Rows {
   int reason() const { return static_cast<int>(rows_->control().reason()); }
 
  private:
+  bool ours() const { return getpid() == process_; }
+
   nb::object problem_;
+  pid_t process_;
   std::unique_ptr<search::Enumeration> rows_;
+  search::Clock::time_point last_look_ = search::Clock::now();
 };
 
 }  // namespace
 
 void bind_search(nb::module_& module) {
+  nb::class_<PyStep>(module, "Step")
+      .def(
+          "__init__",
+          [](PyStep* self, std::vector<std::uint16_t> source_levels,
+             std::vector<std::uint16_t> source_directions, std::int32_t reuse, std::int32_t anchor,
+             std::uint32_t after, std::uint32_t before, std::uint32_t distinct, std::uint32_t not_out,
+             std::uint32_t not_in, bool bounds_out, bool bounds_in) {
+            new (self) PyStep{std::move(source_levels), std::move(source_directions),
+                              view::StepShape{.first_source = 0,
+                                              .source_count = 0,
+                                              .reuse = reuse,
+                                              .anchor = anchor,
+                                              .after = after,
+                                              .before = before,
+                                              .distinct = distinct,
+                                              .not_out = not_out,
+                                              .not_in = not_in,
+                                              .bounds_out = bounds_out,
+                                              .bounds_in = bounds_in}};
+          },
+          nb::kw_only(), "source_levels"_a, "source_directions"_a, "reuse"_a, "anchor"_a, "after"_a,
+          "before"_a, "distinct"_a, "not_out"_a, "not_in"_a, "bounds_out"_a, "bounds_in"_a);
   nb::class_<OwnedProblem>(module, "Problem")
-      .def(nb::init<const std::vector<PyStep>&, const std::vector<PySource>&, std::vector<PyAdjacency>,
-                    PyAdjacency, PyAdjacency, int>(),
-           "steps"_a, "sources"_a, "slots"_a, "out"_a, "in_"_a, "method"_a);
+      .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, std::vector<std::uint16_t>,
+                    std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, int>(),
+           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "method"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
   nb::class_<Rows>(module, "Rows")
@@ -192,6 +254,10 @@ void bind_search(nb::module_& module) {
       .def("next", &Rows::next, "progress"_a.none())
       .def("close", &Rows::close)
       .def_prop_ro("reason", &Rows::reason);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    nb::gil_scoped_release release;
+    LiveWork::stop_all();
+  }));
 }
 
 }  // namespace motiflux

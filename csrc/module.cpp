@@ -4,6 +4,8 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Graph building, search and text parsing for motiflux; knows arrays only.";
+  // A daemon thread that the interpreter ends keeps what it held: nothing a user could mend.
+  nanobind::set_leak_warnings(false);
   motiflux::bind_graph(module);
   motiflux::bind_search(module);
   motiflux::bind_text(module);

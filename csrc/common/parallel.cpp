@@ -22,7 +22,7 @@ void on_threads(int threads, const std::function<void(int)>& body) {
   others.reserve(static_cast<std::size_t>(std::max(threads - 1, 0)));
   try {
     for (int index = 1; index < threads; ++index) others.emplace_back(guarded, index);
-  } catch (const std::system_error&) {
+  } catch (...) {
     // Fewer threads than asked for: the work is shared dynamically, so those that started do it all.
   }
   guarded(0);
@@ -45,6 +45,31 @@ void parallel_for(const Workers& workers, std::size_t count, std::size_t grain,
   const auto threads =
       static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(workers.threads), chunks));
   on_threads(std::max(threads, 1), drain);
+}
+
+void parallel_rows(const Workers& workers, std::span<const std::uint64_t> offsets, std::size_t arcs,
+                   const std::function<void(std::size_t, std::size_t)>& body) {
+  // Each row weighs its arcs and one more, so that ranges of empty rows are bounded too.
+  const std::size_t rows = offsets.size() - 1;
+  auto weight_before = [&](std::size_t row) { return offsets[row] + row; };
+  auto first_row = [&](std::uint64_t weight) {
+    std::size_t low = 0, high = rows;
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (weight_before(middle) < weight)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  };
+  const std::size_t pieces = weight_before(rows) / arcs + 1;
+  parallel_for(workers, pieces, 1, [&](std::size_t piece, std::size_t) {
+    const std::size_t at = pieces - 1 - piece;
+    const std::size_t begin = first_row(at * arcs);
+    const std::size_t end = at + 1 == pieces ? rows : first_row((at + 1) * arcs);
+    if (begin < end) body(begin, end);
+  });
 }
 
 }  // namespace motiflux

@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <span>
 
 namespace motiflux {
 
@@ -26,6 +28,11 @@ struct Workers {
 // workers.threads threads. Checks for cancellation between chunks. Rethrows the first exception.
 void parallel_for(const Workers& workers, std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body);
+
+// Calls body(begin, end) for ranges of rows that together cover all rows, whose arcs are between offsets; no
+// range but a single row has many more than `arcs` arcs. Later ranges come first: ids ascend by degree.
+void parallel_rows(const Workers& workers, std::span<const std::uint64_t> offsets, std::size_t arcs,
+                   const std::function<void(std::size_t, std::size_t)>& body);
 
 // Calls body(index) for index 0..threads-1, each on a thread of its own (index 0 on this one).
 // Rethrows the first exception after all have returned.

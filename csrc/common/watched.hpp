@@ -7,8 +7,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "common/live_work.hpp"
 
 namespace motiflux {
 
@@ -17,15 +20,17 @@ inline constexpr std::chrono::milliseconds kSignalPeriod{20};
 // Runs work() on another thread. The calling thread, which holds the GIL on entry and on return, gives it up
 // and takes it every kSignalPeriod to run Python's signal handlers and then tick(), a callable returning
 // false when a Python error is set. On such an error stop() is called, the work is waited for (it must return
-// soon after), and the Python error is thrown. Otherwise rethrows what work() threw.
+// soon after), and the Python error is thrown. Otherwise rethrows what work() threw. stop() may come from
+// another thread too, when the interpreter shuts down.
 template <class Work, class Tick, class Stop>
 void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
+  const LiveWork live([&] { stop(); });
   std::mutex mutex;
   std::condition_variable finished;
   bool done = false;
   bool python_error = false;
   std::exception_ptr error;
-  std::thread worker([&] {
+  auto run = [&] {
     try {
       work();
     } catch (...) {
@@ -34,7 +39,13 @@ void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
     std::lock_guard lock(mutex);
     done = true;
     finished.notify_one();
-  });
+  };
+  std::thread worker;
+  try {
+    worker = std::thread(run);
+  } catch (const std::system_error&) {
+    run();  // no thread to be had: unwatched rather than not at all
+  }
   {
     nanobind::gil_scoped_release release;
     std::unique_lock lock(mutex);
@@ -49,7 +60,7 @@ void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
       lock.lock();
     }
     lock.unlock();
-    worker.join();
+    if (worker.joinable()) worker.join();
   }
   if (python_error) throw nanobind::python_error();
   if (error) std::rethrow_exception(error);

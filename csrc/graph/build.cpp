@@ -10,7 +10,7 @@ namespace motiflux::graph {
 namespace {
 
 constexpr std::size_t kEdgeGrain = 1 << 16;
-constexpr std::size_t kRowGrain = 1 << 10;
+constexpr std::size_t kRowArcs = 1 << 16;
 
 // An arc seen from its row: neighbour in the high half so that integer order is (neighbour, label) order.
 struct LabelledEntry {
@@ -103,7 +103,7 @@ RawRows<Entry> fill_rows(const EdgeList& edges, const std::vector<std::uint32_t>
                    raw.arcs[raw.offsets[row] + slot] = Entry::pack(new_id[to], label);
                  });
   });
-  parallel_for(workers, vertices, kRowGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, raw.offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       auto first = raw.arcs.begin();
       std::sort(first + static_cast<std::ptrdiff_t>(raw.offsets[v]),
@@ -119,7 +119,7 @@ Rows fold_copies(const RawRows<Entry>& raw, const Workers& workers) {
   const auto& arcs = raw.arcs;
   Rows rows;
   rows.offsets.assign(vertices + 1, 0);
-  parallel_for(workers, vertices, kRowGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, raw.offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       std::uint64_t distinct = 0;
       for (std::uint64_t a = raw.offsets[v]; a < raw.offsets[v + 1]; ++a)
@@ -133,7 +133,7 @@ Rows fold_copies(const RawRows<Entry>& raw, const Workers& workers) {
   rows.neighbors.resize(distinct);
   if (Entry::kLabelled) rows.labels.resize(distinct);
   if (repeated) rows.copies.resize(distinct);
-  parallel_for(workers, vertices, kRowGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, raw.offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       std::uint64_t out = rows.offsets[v];
       for (std::uint64_t a = raw.offsets[v]; a < raw.offsets[v + 1];) {

@@ -1,13 +1,13 @@
 #include "graph/filter.hpp"
 
-#include <array>
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
 namespace motiflux::graph {
 namespace {
 
-constexpr std::size_t kRowGrain = 1 << 12;
+constexpr std::size_t kRowArcs = 1 << 16;
 constexpr std::uint32_t kEnd = 0xFFFFFFFF;  // no vertex has this id
 
 bool passes(std::span<const std::uint8_t> mask, std::span<const std::uint32_t> codes, std::uint64_t index) {
@@ -67,13 +67,13 @@ NeighborRows filter(std::span<const ArcRows> parts, const ArcFilter& allowed, co
   const std::size_t vertices = parts[0].offsets.size() - 1;
   NeighborRows result;
   result.offsets.assign(vertices + 1, 0);
-  parallel_for(workers, vertices, kRowGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, parts[0].offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v)
       visit_row(parts, allowed, v, [&](std::uint32_t) { ++result.offsets[v + 1]; });
   });
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
   result.neighbors.resize(result.offsets.back());
-  parallel_for(workers, vertices, kRowGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, parts[0].offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       std::uint64_t out = result.offsets[v];
       visit_row(parts, allowed, v, [&](std::uint32_t neighbor) { result.neighbors[out++] = neighbor; });

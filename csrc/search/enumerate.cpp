@@ -12,6 +12,9 @@ namespace {
 constexpr std::chrono::milliseconds kFlushPeriod{50};
 constexpr std::size_t kSpareBlocks = 2;
 
+// Vertices for which a block takes memory at once; a longer one grows.
+constexpr std::size_t kReserved = 1 << 20;
+
 }  // namespace
 
 // Fills one block on behalf of one thread.
@@ -23,7 +26,7 @@ class Enumeration::Producer final : public Visitor {
     if (owner.options_.limit && *owner.options_.limit < capacity_)
       capacity_ = static_cast<std::size_t>(*owner.options_.limit) + 1;
     capacity_ *= owner.columns();
-    block_.reserve(capacity_);
+    block_.reserve(std::min(capacity_, kReserved));
   }
 
   void rows(const std::uint32_t* prefix, sets::Span last) override {
@@ -49,7 +52,7 @@ class Enumeration::Producer final : public Visitor {
   void flush() {
     if (!block_.empty()) {
       open_ = owner_.deliver(std::exchange(block_, {})) && open_;
-      block_.reserve(capacity_);
+      block_.reserve(std::min(capacity_, kReserved));
     }
     last_flush_ = Clock::now();
   }
@@ -80,7 +83,7 @@ void Enumeration::launch() {
   int started = 0;
   try {
     for (; started < options_.threads; ++started) threads_.emplace_back([this] { produce(); });
-  } catch (const std::system_error&) {
+  } catch (...) {  // fewer threads than asked for share the work
     std::lock_guard lock(mutex_);
     running_ -= options_.threads - started;
     if (started == 0) throw;
@@ -100,6 +103,7 @@ void Enumeration::produce() {
     control_.stop(Stop::kCancelled);
     std::lock_guard lock(mutex_);
     if (!error_) error_ = std::current_exception();
+    has_room_.notify_all();
   }
   std::lock_guard lock(mutex_);
   --running_;
@@ -107,6 +111,7 @@ void Enumeration::produce() {
 }
 
 bool Enumeration::deliver(Block block) {
+  control_.keep_going();
   std::unique_lock lock(mutex_);
   auto has_room = [&] {
     return queue_.size() < static_cast<std::size_t>(options_.threads) + kSpareBlocks ||
@@ -151,12 +156,15 @@ bool Enumeration::finished() {
   return running_ == 0 && queue_.empty();
 }
 
+void Enumeration::cancel() {
+  std::lock_guard lock(mutex_);
+  control_.stop(Stop::kCancelled);
+  has_room_.notify_all();
+}
+
 void Enumeration::close() {
-  {
-    std::lock_guard lock(mutex_);
-    control_.stop(Stop::kCancelled);
-    has_room_.notify_all();
-  }
+  std::lock_guard closing(close_mutex_);
+  cancel();
   for (std::thread& thread : threads_)
     if (thread.joinable()) thread.join();
   std::lock_guard lock(mutex_);

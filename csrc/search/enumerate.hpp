@@ -38,7 +38,9 @@ class Enumeration {
   // Waits at most `wait` for a block. An empty result means none yet, or none any more if finished().
   std::optional<Block> next(std::chrono::milliseconds wait);
   bool finished();
-  // Stops the threads; blocks not taken are dropped.
+  // Asks the threads to stop without waiting for them.
+  void cancel();
+  // Stops the threads; blocks not taken are dropped. May be called by several threads.
   void close();
 
   const Control& control() const { return control_; }
@@ -57,6 +59,7 @@ class Enumeration {
   const EnumerationOptions options_;
   Control control_;
 
+  std::mutex close_mutex_;
   std::mutex mutex_;
   std::condition_variable has_block_;
   std::condition_variable has_room_;

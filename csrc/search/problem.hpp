@@ -19,7 +19,7 @@ struct Problem {
   sets::Method method = sets::Method::kAuto;
 
   // Rows of the first source of level 1: its arcs are the units of work.
-  const view::Adjacency& root() const { return slots[plan.sources[plan.steps[1].first_source].slot]; }
+  const view::Adjacency& root() const { return slots[plan.args.slots[plan.shape.steps[1].first_source]]; }
   std::uint64_t root_arcs() const { return root().offsets[vertices]; }
 };
 

@@ -8,6 +8,7 @@ namespace {
 
 // Steps between looks at the clock and the stop flag: about 10 microseconds of work.
 constexpr std::int64_t kBudget = 8192;
+constexpr std::size_t kStrip = 4096;
 
 // Marks of a larger graph leave the second-level cache, and a merge is as fast.
 constexpr std::uint32_t kLargestMarked = 1 << 21;
@@ -31,38 +32,36 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
     : problem_(problem),
       visitor_(visitor),
       counting_(counting),
-      last_level_(static_cast<int>(problem.plan.levels) - 1),
+      last_level_(static_cast<int>(problem.plan.shape.levels) - 1),
       budget_(kBudget) {}
 
 bool Walker::search(ArcRange range) {
   const view::Adjacency& root = problem_.root();
-  const std::uint64_t* row_end =
-      std::upper_bound(root.offsets, root.offsets + problem_.vertices + 1, range.first);
-  for (std::uint64_t arc = range.first; arc < range.last; ++row_end) {
-    const std::uint64_t stop = std::min(range.last, *row_end);
-    if (arc == stop) continue;
+  const std::uint64_t* end = root.offsets + problem_.vertices + 1;
+  const std::uint64_t* row_end = root.offsets;
+  for (std::uint64_t arc = range.first; arc < range.last; arc = std::min(range.last, *row_end)) {
+    row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
     const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
-    if (!search_root(vertex, {root.neighbors + arc, root.neighbors + stop})) return false;
-    arc = stop;
+    const Span slice{root.neighbors + arc, root.neighbors + std::min(range.last, *row_end)};
+    if (!search_root(vertex, slice)) return false;
   }
   return true;
 }
 
 bool Walker::search_root(Vertex root, Span slice) {
-  const view::Step& step = problem_.plan.steps[1];
-  if (!accepts(problem_.plan.steps[0], root)) return spend(1);
+  const view::StepShape& step = problem_.plan.shape.steps[1];
+  if (!accepts(0, root)) return spend(1);
   assign(0, root);
   const Bounds allowed = bounds(step.after, step.before);
   spans_.assign(1, sets::clip(slice, allowed.first, allowed.end));
   for (std::uint32_t s = 1; s < step.source_count; ++s)
-    spans_.push_back(
-        sets::clip(row(problem_.plan.sources[step.first_source + s]), allowed.first, allowed.end));
+    spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
   const Span candidates = spans_.size() == 1 ? spans_[0] : fold(spans_.size(), levels_[1].buffer);
   return visit(1, candidates);
 }
 
 bool Walker::extend(int level) {
-  const view::Step& step = problem_.plan.steps[level];
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   if (counting_ && level == last_level_ && step.anchor == level - 1 && (step.not_out | step.not_in) == 0 &&
       step.source_count + (step.reuse != view::kNoReuse) > 1) {
     count_fresh(level);
@@ -75,9 +74,8 @@ bool Walker::extend(int level) {
 
 bool Walker::visit(int level, Span candidates) {
   if (level == last_level_) return visit_last(level, candidates);
-  const view::Step& step = problem_.plan.steps[level];
   for (Vertex candidate : candidates) {
-    if (!accepts(step, candidate)) continue;
+    if (!accepts(level, candidate)) continue;
     assign(level, candidate);
     if (!extend(level + 1)) return false;
   }
@@ -85,37 +83,54 @@ bool Walker::visit(int level, Span candidates) {
 }
 
 bool Walker::visit_last(int level, Span candidates) {
-  if (counting_) {
-    count_last(level, candidates);
-    return spend(1);
+  if (counting_) return count_last(level, candidates);
+  if (keeps_all(level)) {
+    if (candidates.size() > 0) visitor_.rows(vertex_.data(), candidates);
+    return spend(candidates.size() + 1);
   }
-  const view::Step& step = problem_.plan.steps[level];
-  if ((step.distinct | step.not_out | step.not_in) != 0) {
+  return in_strips(candidates, [&](Span strip) {
     kept_.clear();
-    for (Vertex candidate : candidates)
-      if (accepts(step, candidate)) kept_.push_back(candidate);
-    candidates = {kept_.data(), kept_.data() + kept_.size()};
-  }
-  if (candidates.size() > 0) visitor_.rows(vertex_.data(), candidates);
-  return spend(candidates.size() + 1);
+    for (Vertex candidate : strip)
+      if (accepts(level, candidate)) kept_.push_back(candidate);
+    if (!kept_.empty()) visitor_.rows(vertex_.data(), {kept_.data(), kept_.data() + kept_.size()});
+  });
 }
 
-void Walker::count_last(int level, Span candidates) {
-  const view::Step& step = problem_.plan.steps[level];
-  std::uint64_t found = candidates.size();
-  if ((step.not_out | step.not_in) != 0) {
-    found = static_cast<std::uint64_t>(std::count_if(
-        candidates.begin(), candidates.end(), [&](Vertex candidate) { return accepts(step, candidate); }));
-    budget_ -= static_cast<std::int64_t>(candidates.size());
-  } else {
+bool Walker::count_last(int level, Span candidates) {
+  const view::StepShape& step = problem_.plan.shape.steps[level];
+  if ((step.not_out | step.not_in) == 0) {
+    std::uint64_t found = candidates.size();
     for_each_level(step.distinct, [&](std::size_t l) { found -= sets::contains(candidates, vertex_[l]); });
+    if (found > 0) visitor_.count(found);
+    return spend(1);
   }
-  if (found > 0) visitor_.count(found);
+  return in_strips(candidates, [&](Span strip) {
+    const auto found = std::count_if(strip.begin(), strip.end(),
+                                     [&](Vertex candidate) { return accepts(level, candidate); });
+    if (found > 0) visitor_.count(static_cast<std::uint64_t>(found));
+  });
+}
+
+bool Walker::keeps_all(int level) const {
+  const view::StepShape& step = problem_.plan.shape.steps[level];
+  return (step.distinct | step.not_out | step.not_in) == 0;
+}
+
+// Hands out `candidates` in pieces short enough that the clock is looked at in between.
+template <class Use>
+bool Walker::in_strips(Span candidates, Use&& use) {
+  do {
+    const Span strip{candidates.first, candidates.first + std::min(candidates.size(), kStrip)};
+    use(strip);
+    candidates.first = strip.last;
+    if (!spend(strip.size() + 1)) return false;
+  } while (candidates.size() > 0);
+  return true;
 }
 
 // Counts the last level where its set would serve no second time: the intersection is not written.
 void Walker::count_fresh(int level) {
-  const view::Step& step = problem_.plan.steps[level];
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   const Bounds allowed = bounds(step.after, step.before);
   const Span changing = last_row(step, allowed);
   if (changing.size() == 0) return;
@@ -141,7 +156,7 @@ void Walker::count_fresh(int level) {
 
 Walker::Span Walker::base(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(problem_.plan.steps[level].anchor)];
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(problem_.plan.shape.steps[level].anchor)];
   if (state.valid_for != stamp) {
     state.base = compute_base(level);
     state.valid_for = stamp;
@@ -150,7 +165,7 @@ Walker::Span Walker::base(int level) {
 }
 
 Walker::Span Walker::compute_base(int level) {
-  const view::Step& step = problem_.plan.steps[level];
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   const std::uint32_t known = levels_up_to(step.anchor);
   const Bounds allowed = bounds(step.after & known, step.before & known);
   std::vector<Vertex>& buffer = levels_[static_cast<std::size_t>(level)].buffer;
@@ -166,40 +181,44 @@ Walker::Span Walker::compute_base(int level) {
 }
 
 // The row of the last source: the one that changes with each candidate of the anchor level.
-Walker::Span Walker::last_row(const view::Step& step, const Bounds& allowed) const {
-  const view::Source& last = problem_.plan.sources[step.first_source + step.source_count - 1];
-  return sets::clip(row(last), allowed.first, allowed.end);
+Walker::Span Walker::last_row(const view::StepShape& step, const Bounds& allowed) const {
+  return sets::clip(row(step.first_source + step.source_count - 1), allowed.first, allowed.end);
 }
 
 // Where `level` intersects two sets of which only the second, `changing`, differs from one candidate of the
 // anchor level to the next: the first, as marks. Null where that is not so, or not worth it. The marked set
 // is not clipped; it is enough that `changing` is.
 const sets::Marks* Walker::marks(int level, Span changing) {
-  const view::Step& step = problem_.plan.steps[level];
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   const bool reuses = step.reuse != view::kNoReuse;
   if (step.source_count + reuses != 2 || step.source_count == 0) return nullptr;
   if (problem_.method != sets::Method::kAuto || problem_.vertices > kLargestMarked) return nullptr;
-  const view::Source& first = problem_.plan.sources[step.first_source];
-  const int stable = reuses ? problem_.plan.steps[step.reuse].anchor : first.level;
+  const std::uint32_t first = step.first_source;
+  const int stable =
+      reuses ? problem_.plan.shape.steps[step.reuse].anchor : problem_.plan.shape.sources[first].level;
   if (stable >= step.anchor) return nullptr;
   const Span set = reuses ? levels_[static_cast<std::size_t>(step.reuse)].base : row(first);
   if (sets::gallops(set, changing, problem_.method)) return nullptr;
   sets::Marks& held = levels_[static_cast<std::size_t>(level)].marks;
-  if (!held.hold(stamp_[static_cast<std::size_t>(stable)], set, problem_.vertices)) return nullptr;
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(stable)];
+  if (!held.holds(stamp)) {
+    if (!held.worthwhile(stamp, set.size(), changing.size())) return nullptr;
+    charge(set, set);
+    held.mark(stamp, set, problem_.vertices);
+  }
   charge(changing, changing);
   return &held;
 }
 
 // Fills spans_ with the sets whose intersection is the base of `level`, each clipped to `allowed`.
 void Walker::gather(int level, const Bounds& allowed) {
-  const view::Step& step = problem_.plan.steps[level];
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   spans_.clear();
   if (step.reuse != view::kNoReuse)
     spans_.push_back(
         sets::clip(levels_[static_cast<std::size_t>(step.reuse)].base, allowed.first, allowed.end));
   for (std::uint32_t s = 0; s < step.source_count; ++s)
-    spans_.push_back(
-        sets::clip(row(problem_.plan.sources[step.first_source + s]), allowed.first, allowed.end));
+    spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
 }
 
 // Intersects the first `count` >= 2 of spans_, shortest first, into `buffer`.
@@ -215,9 +234,9 @@ Walker::Span Walker::fold(std::size_t count, std::vector<Vertex>& buffer) {
   return result;
 }
 
-Walker::Span Walker::row(const view::Source& source) const {
-  const view::Adjacency& adjacency = problem_.slots[source.slot];
-  const Vertex vertex = vertex_[source.level];
+Walker::Span Walker::row(std::uint32_t source) const {
+  const view::Adjacency& adjacency = problem_.slots[problem_.plan.args.slots[source]];
+  const Vertex vertex = vertex_[problem_.plan.shape.sources[source].level];
   return {adjacency.begin(vertex), adjacency.end(vertex)};
 }
 
@@ -230,11 +249,13 @@ Walker::Bounds Walker::bounds(std::uint32_t after, std::uint32_t before) const {
   return result;
 }
 
-bool Walker::accepts(const view::Step& step, Vertex candidate) const {
+bool Walker::accepts(int level, Vertex candidate) const {
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   for (std::uint32_t mask = step.distinct; mask != 0; mask &= mask - 1)
     if (vertex_[static_cast<std::size_t>(std::countr_zero(mask))] == candidate) return false;
-  if (step.min_out_degree > 0 && problem_.out.degree(candidate) < step.min_out_degree) return false;
-  if (step.min_in_degree > 0 && problem_.in.degree(candidate) < step.min_in_degree) return false;
+  const view::StepArgs& args = problem_.plan.args.steps[level];
+  if (step.bounds_out && problem_.out.degree(candidate) < args.min_out_degree) return false;
+  if (step.bounds_in && problem_.in.degree(candidate) < args.min_in_degree) return false;
   bool adjacent = false;
   for_each_level(step.not_out, [&](std::size_t l) {
     adjacent = adjacent ||

@@ -52,19 +52,22 @@ class Walker {
   bool extend(int level);
   bool visit(int level, Span candidates);
   bool visit_last(int level, Span candidates);
-  void count_last(int level, Span candidates);
+  bool count_last(int level, Span candidates);
+  bool keeps_all(int level) const;
+  template <class Use>
+  bool in_strips(Span candidates, Use&& use);
   void count_fresh(int level);
 
   Span base(int level);
   Span compute_base(int level);
-  Span last_row(const view::Step& step, const Bounds& allowed) const;
+  Span last_row(const view::StepShape& step, const Bounds& allowed) const;
   const sets::Marks* marks(int level, Span changing);
   void gather(int level, const Bounds& bounds);
   Span fold(std::size_t count, std::vector<Vertex>& buffer);
-  Span row(const view::Source& source) const;
+  Span row(std::uint32_t source) const;
 
   Bounds bounds(std::uint32_t after, std::uint32_t before) const;
-  bool accepts(const view::Step& step, Vertex candidate) const;
+  bool accepts(int level, Vertex candidate) const;
   void assign(int level, Vertex vertex) {
     vertex_[static_cast<std::size_t>(level)] = vertex;
     stamp_[static_cast<std::size_t>(level)] = ++clock_;

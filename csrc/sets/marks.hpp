@@ -8,23 +8,30 @@
 
 namespace motiflux::sets {
 
-// One set at a time, known by a stamp that the caller gives it. Marking costs as much as reading the set a
-// few times, so a set is marked when it is asked for a second time.
+// One set at a time, known by a stamp that the caller gives it.
 class Marks {
  public:
-  // Whether the set `stamp`, whose elements are `set` and below `vertices`, is marked now.
-  bool hold(std::uint64_t stamp, Span set, std::uint32_t vertices) {
-    if (stamp == marked_) return true;
-    if (stamp != asked_) {
-      asked_ = stamp;
-      return false;
+  bool holds(std::uint64_t stamp) const { return stamp == marked_; }
+
+  // Whether to mark the set `stamp` of `size` elements, now that it meets a list of `other` elements. Marking
+  // and clearing read the set twice: it pays once the lists met add up to a share of that.
+  bool worthwhile(std::uint64_t stamp, std::size_t size, std::size_t other) {
+    if (stamp != met_) {
+      met_ = stamp;
+      met_elements_ = 0;
     }
+    const bool enough = met_elements_ * kShare >= size && met_elements_ > 0;
+    met_elements_ += other;
+    return enough;
+  }
+
+  // Holds `set`, whose elements are below `vertices`, instead of the one before.
+  void mark(std::uint64_t stamp, Span set, std::uint32_t vertices) {
     if (words_.empty()) words_.resize(vertices / 64 + 1, 0);
     for (std::uint32_t vertex : elements_) words_[vertex / 64] = 0;
     elements_.assign(set.begin(), set.end());
     for (std::uint32_t vertex : elements_) words_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
     marked_ = stamp;
-    return true;
   }
 
   bool has(std::uint32_t vertex) const { return bit(vertex) != 0; }
@@ -46,12 +53,15 @@ class Marks {
   }
 
  private:
+  static constexpr std::size_t kShare = 8;
+
   std::uint64_t bit(std::uint32_t vertex) const { return words_[vertex / 64] >> (vertex % 64) & 1; }
 
   std::vector<std::uint64_t> words_;
   std::vector<std::uint32_t> elements_;
   std::uint64_t marked_ = 0;
-  std::uint64_t asked_ = 0;
+  std::uint64_t met_ = 0;
+  std::size_t met_elements_ = 0;
 };
 
 }  // namespace motiflux::sets

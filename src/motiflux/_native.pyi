@@ -27,11 +27,30 @@ def filter_rows(
     threads: int,
 ) -> _Adjacency: ...
 
+class Step:
+    def __init__(
+        self,
+        *,
+        source_levels: Sequence[int],
+        source_directions: Sequence[int],
+        reuse: int,
+        anchor: int,
+        after: int,
+        before: int,
+        distinct: int,
+        not_out: int,
+        not_in: int,
+        bounds_out: bool,
+        bounds_in: bool,
+    ) -> None: ...
+
 class Problem:
     def __init__(
         self,
-        steps: Sequence[tuple[int, int, int, int, int, int, int, int, int, int, int]],
-        sources: Sequence[tuple[int, int]],
+        *,
+        steps: Sequence[Step],
+        bounds: Sequence[tuple[int, int]],
+        source_slots: Sequence[int],
         slots: Sequence[_Adjacency],
         out: _Adjacency,
         in_: _Adjacency,

@@ -21,7 +21,6 @@ VertexId: TypeAlias = int | str
 """A vertex id as the user writes it."""
 
 VERTEX_DTYPE = np.uint32
-OFFSET_DTYPE = np.uint64
 LABEL_DTYPE = np.uint32
 
 MAX_VERTICES = 2**32 - 2

@@ -196,9 +196,9 @@ void marked_sets_intersect() {
       if (stamp == 5) set.clear();
       if (stamp == 6) set = counting(0, vertices);
       if (stamp == 7) set = {vertices - 1};
-      CHECK(!marks.hold(stamp, span_of(set), vertices));
-      CHECK(marks.hold(stamp, span_of(set), vertices));
-      CHECK(marks.hold(stamp, span_of(set), vertices));
+      CHECK(!marks.holds(stamp));
+      marks.mark(stamp, span_of(set), vertices);
+      CHECK(marks.holds(stamp));
       check_marked(marks, set, random_list(random, random() % (2 * vertices), 0, vertices - 1), vertices);
       check_marked(marks, set, {}, vertices);
       check_marked(marks, set, set, vertices);
@@ -207,16 +207,15 @@ void marked_sets_intersect() {
   }
 }
 
-void a_set_asked_for_once_leaves_the_marked_one() {
+void a_set_is_marked_once_the_lists_it_meets_add_up() {
   sets::Marks marks;
-  const List first = {1, 2, 3}, other = {4, 5};
-  CHECK(!marks.hold(1, span_of(first), 10));
-  CHECK(marks.hold(1, span_of(first), 10));
-  CHECK(!marks.hold(2, span_of(other), 10));
-  CHECK(marks.hold(1, span_of(first), 10));
-  check_marked(marks, first, counting(0, 10), 10);
-  CHECK(marks.hold(2, span_of(other), 10));
-  check_marked(marks, other, counting(0, 10), 10);
+  CHECK(!marks.worthwhile(1, 3, 2));  // the first meeting never pays
+  CHECK(marks.worthwhile(1, 3, 2));
+  CHECK(!marks.worthwhile(2, 1000, 2));  // a long set that meets short lists waits
+  CHECK(!marks.worthwhile(2, 1000, 2));
+  CHECK(!marks.worthwhile(2, 1000, 200));
+  CHECK(marks.worthwhile(2, 1000, 2));
+  CHECK(!marks.worthwhile(1, 3, 2));  // meetings of an earlier set are forgotten
 }
 
 }  // namespace
@@ -231,5 +230,5 @@ int main() {
   clipping_to_nothing_is_empty();
   membership_is_told();
   marked_sets_intersect();
-  a_set_asked_for_once_leaves_the_marked_one();
+  a_set_is_marked_once_the_lists_it_meets_add_up();
 }

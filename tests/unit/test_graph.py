@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import motiflux as mf
-from motiflux.graph import AdjacencyKey, Direction, graph as graph_module
+from motiflux.graph import AdjacencyKey, Direction
+from motiflux.graph import graph as graph_module
 from motiflux.graph.csr import Csr
 
 Edge = tuple[Any, Any, Any]
@@ -155,7 +156,7 @@ class TestWhatAGraphIsMadeFrom:
     def test_vertices_need_no_edges(self, edges: Any) -> None:
         assert mf.Graph.from_edges(edges, vertex_ids=["a", "b"]).num_vertices == 2
 
-    @pytest.mark.parametrize("dtype", [np.str_, object, bool, float, int], ids=lambda kind: kind.__name__)
+    @pytest.mark.parametrize("dtype", [np.str_, object, float, int], ids=lambda kind: kind.__name__)
     def test_no_edges_have_no_kind_of_ids(self, dtype: Any) -> None:
         graph = mf.Graph.from_edges(np.empty((0, 2), dtype=dtype), num_vertices=3)
         assert (graph.num_vertices, graph.num_edges) == (3, 0)
@@ -231,6 +232,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mf.Graph.from_edges([(False, True)]),
         "edges: expected integers or strings, found bool such as False",
     ),
+    "booleans where there are none": (
+        lambda: mf.Graph.from_edges(np.empty((0, 2), dtype=bool)),
+        "edges: expected integers or strings, found bool",
+    ),
     "nothing": (
         lambda: mf.Graph.from_edges([(0, None)]),
         "edges: expected all integers or all strings, found None",
@@ -297,15 +302,15 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "too few vertex labels": (
         lambda: mf.Graph.from_edges([(0, 1)], num_vertices=3, vertex_labels=[1, 2]),
-        "vertex_labels: expected 3 labels, found an array of shape (2,)",
+        "vertex_labels: expected 3 labels, found 2",
     ),
     "too many edge labels": (
         lambda: mf.Graph.from_edges([(0, 1)], edge_labels=[1, 2]),
-        "edge_labels: expected 1 labels, found an array of shape (2,)",
+        "edge_labels: expected 1 labels, found 2",
     ),
     "a table of labels": (
         lambda: mf.Graph.from_edges([(0, 1)], edge_labels=[[1]]),
-        "edge_labels: expected 1 labels, found an array of shape (1, 1)",
+        "edge_labels: expected an array of shape [n], found [1, 1]",
     ),
     "unknown word for self-loops": (
         lambda: mf.Graph.from_edges([], self_loops="keep"),  # type: ignore[arg-type]
@@ -359,7 +364,7 @@ class TestWhatIsRefused:
     def test_what_is_no_table_of_ids_is_a_graph_error_naming_the_argument(
         self, argument: str, build: Callable[[], object]
     ) -> None:
-        with pytest.raises(mf.GraphError, match=rf"^({argument})\b.*expected .*found "):
+        with pytest.raises(mf.GraphError, match=rf"^({argument})\b.*expected "):
             build()
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from motiflux import _native
-from motiflux.graph import Graph
+from motiflux.errors import InternalError
+from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
+from motiflux.plan.ir import StepShape
 from motiflux.types import VertexArray
 
 Progress = Callable[[int, int, int], None]
@@ -16,6 +18,7 @@ Progress = Callable[[int, int, int], None]
 
 _NO_REUSE = -1
 _METHODS = {"auto": 0, "merge": 1, "gallop": 2}
+_DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _LARGEST_LIMIT = 2**64 - 1
 
 
@@ -38,34 +41,35 @@ class Search:
 
 def prepare(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> Search:
     """Narrow the graph's adjacency to what `plan` uses and check the two against each other."""
-    steps: list[tuple[int, int, int, int, int, int, int, int, int, int, int]] = []
-    sources: list[tuple[int, int]] = []
-    for shape, args in zip(plan.shape.steps, plan.args.steps, strict=True):
-        steps.append(
-            (
-                len(sources),
-                len(shape.sources),
-                _NO_REUSE if shape.reuse is None else shape.reuse,
-                shape.anchor,
-                _mask(shape.after),
-                _mask(shape.before),
-                _mask(shape.distinct),
-                _mask(shape.not_out),
-                _mask(shape.not_in),
-                args.min_out_degree,
-                args.min_in_degree,
-            )
-        )
-        sources.extend((source.slot, source.level) for source in shape.sources)
+    slots: dict[AdjacencyKey, int] = {}
     problem = _native.Problem(
-        steps,
-        sources,
-        [graph.adjacency(key, threads) for key in plan.args.slots],
-        (graph.forward.offsets, graph.forward.neighbors),
-        (graph.reverse.offsets, graph.reverse.neighbors),
-        _METHODS[intersect],
+        steps=[_step(shape) for shape in plan.shape.steps],
+        bounds=[(args.min_out_degree, args.min_in_degree) for args in plan.args.steps],
+        source_slots=[
+            slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies
+        ],
+        slots=[graph.adjacency(key, threads) for key in slots],
+        out=(graph.forward.offsets, graph.forward.neighbors),
+        in_=(graph.reverse.offsets, graph.reverse.neighbors),
+        method=_METHODS[intersect],
     )
     return Search(problem, plan)
+
+
+def _step(shape: StepShape) -> _native.Step:
+    return _native.Step(
+        source_levels=[source.level for source in shape.sources],
+        source_directions=[_DIRECTIONS[source.direction] for source in shape.sources],
+        reuse=_NO_REUSE if shape.reuse is None else shape.reuse,
+        anchor=shape.anchor,
+        after=_mask(shape.after),
+        before=_mask(shape.before),
+        distinct=_mask(shape.distinct),
+        not_out=_mask(shape.not_out),
+        not_in=_mask(shape.not_in),
+        bounds_out=shape.bounds_out,
+        bounds_in=shape.bounds_in,
+    )
 
 
 def count(
@@ -76,7 +80,10 @@ def count(
     With a `limit` the search ends once more than that many are known.
     """
     native_limit = None if limit is None or limit > _LARGEST_LIMIT else limit
-    total, reason = _native.count(search.problem, threads, native_limit, timeout, progress)
+    try:
+        total, reason = _native.count(search.problem, threads, native_limit, timeout, progress)
+    except OverflowError as error:
+        raise InternalError(f"{error}; count with a limit") from error
     return total, Stop(reason)
 
 

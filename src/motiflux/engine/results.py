@@ -114,6 +114,8 @@ class Matches:
         Wall-clock seconds since the search began, until its end.
     plan_seconds : float
         Wall-clock seconds of planning.
+    engine, device : str
+        What searches, and where.
     """
 
     def __init__(
@@ -151,22 +153,27 @@ class Matches:
             raise StopIteration
         try:
             block = self._source.next()
+            self.seconds = time.perf_counter() - self._started
+            if block is not None:
+                batch: NDArray[Any] = self._vertex_ids[block]
+                self.rows += len(block)
+                return batch
         except BaseException:
-            self.close()
+            self.close()  # rows may be lost: nothing that comes later could be complete
             raise
-        self.seconds = time.perf_counter() - self._started
-        if block is None:
-            self.complete = self._source.complete
-            raise StopIteration
-        self.rows += len(block)
-        batch: NDArray[Any] = self._vertex_ids[block]
-        return batch
+        self.complete = self._source.complete
+        raise StopIteration
 
     def to_numpy(self) -> IdArray:
         """Return all remaining rows as one array [rows, k]."""
-        batches: list[NDArray[Any]] = [np.empty((0, len(self.columns)), self.vertex_dtype), *self]
-        result: NDArray[Any] = np.concatenate(batches)
-        return result
+        try:
+            batches: list[NDArray[Any]] = [np.empty((0, len(self.columns)), self.vertex_dtype), *self]
+            result: NDArray[Any] = np.concatenate(batches)
+            return result
+        except BaseException:
+            self.close()
+            self.complete = False
+            raise
 
     def close(self) -> None:
         """Stop the search and drop what was not taken; `complete` becomes False if it was still going on."""

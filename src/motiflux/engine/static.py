@@ -99,17 +99,17 @@ def count(
             progress=callback,
         )
         chosen, _ = choose_engine(request)
-        planning = time.perf_counter()
+        started = time.perf_counter()
         plan = make_plan(
             graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
         )
-        started = time.perf_counter()
+        planned = time.perf_counter()
         value, complete = (0, True) if plan.impossible else chosen.count(graph, plan, request, started)
         return Count(
             value,
             complete=complete,
-            seconds=time.perf_counter() - started,
-            plan_seconds=started - planning,
+            seconds=time.perf_counter() - planned,
+            plan_seconds=planned - started,
             engine=chosen.name,
             device=chosen.device,
         )
@@ -172,7 +172,7 @@ def match(
             progress=callback,
         )
         chosen, _ = choose_engine(request)
-        planning = time.perf_counter()
+        started = time.perf_counter()
         plan = make_plan(
             graph,
             pattern,
@@ -181,7 +181,7 @@ def match(
             counting=False,
             tuning=request.tuning,
         )
-        started = time.perf_counter()
+        planned = time.perf_counter()
         source: RowSource = _NoRows()
         if plan.impossible is None:
             source = chosen.rows(graph, plan, request, block_rows, started)
@@ -189,8 +189,8 @@ def match(
             _WithBar(source, bar.pop_all()),
             graph.vertex_ids,
             pattern.num_vertices,
-            started=started,
-            plan_seconds=started - planning,
+            started=planned,
+            plan_seconds=planned - started,
             engine=chosen.name,
             device=chosen.device,
         )

@@ -283,7 +283,8 @@ def resolve_threads(threads: int | None) -> int:
         `threads` is not an integer from 1 to 1024.
     """
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(usable, MAX_THREADS)
     return check_integer("threads", threads, 1, MAX_THREADS)
 
 

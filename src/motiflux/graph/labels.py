@@ -111,11 +111,9 @@ def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
                 return array.astype(np.str_ if kind is str else np.int64)
             except OverflowError:
                 raise GraphError(f"{what}: expected integers below 2**63, found a larger one") from None
-    odd = next(
-        item
-        for item in array.flat
-        if type(item) is not type(array.flat[0]) or not isinstance(item, (int, str))
-    )
+    kinds = {bool: 0, int: 1, str: 1}
+    first = type(array.flat[0])
+    odd = next(item for item in array.flat if type(item) is not first or not kinds.get(first))
     raise GraphError(f"{what}: expected all integers or all strings, found {odd!r}")
 
 

@@ -26,10 +26,13 @@ class Memo:
             found: T = self._results[key]
         except KeyError:
             found = self._results.setdefault(key, make())
-            if len(self._results) > _MOST_ENTRIES:
-                self._results.pop(next(iter(self._results)), None)
+            for oldest in list(self._results)[:-_MOST_ENTRIES]:
+                self._results.pop(oldest, None)
         return found
 
     def clear(self) -> None:
         """Forget everything."""
         self._results.clear()
+
+    def __len__(self) -> int:
+        return len(self._results)

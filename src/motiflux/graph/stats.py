@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 # Count label triples in a table of at most this many cells; beyond it by sorting.
 _LARGEST_TABLE = 1 << 22
+
+_MOST_SUMS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class LabelFrequencies:
         else:
             self._vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
         self._triples, self._arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
-        self._cached_arcs = lru_cache(maxsize=4096)(self._sum_arcs)
+        self._sums: dict[tuple[tuple[int, ...] | None, ...], int] = {}
 
     def vertices(self, labels: Iterable[int] | None) -> int:
         """Return the number of vertices with one of `labels`; None stands for all."""
@@ -92,9 +93,15 @@ class LabelFrequencies:
         target_labels: tuple[int, ...] | None,
     ) -> int:
         """Return the number of arcs between such labels; None stands for all."""
-        return self._cached_arcs(source_labels, edge_labels, target_labels)
+        labels = (source_labels, edge_labels, target_labels)
+        known = self._sums.get(labels)
+        if known is None:
+            if len(self._sums) >= _MOST_SUMS:
+                self._sums.clear()
+            known = self._sums[labels] = self._sum_arcs(labels)
+        return known
 
-    def _sum_arcs(self, *labels: tuple[int, ...] | None) -> int:
+    def _sum_arcs(self, labels: tuple[tuple[int, ...] | None, ...]) -> int:
         chosen = np.ones(len(self._arcs), dtype=bool)
         for column, allowed in zip(self._triples, labels, strict=True):
             if allowed is not None:

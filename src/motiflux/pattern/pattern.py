@@ -22,6 +22,9 @@ class QueryVertex:
     name: str
     labels: frozenset[Label] | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", label_set(self.labels))
+
 
 @dataclass(frozen=True, slots=True)
 class QueryEdge:
@@ -41,6 +44,9 @@ class QueryEdge:
     target: int
     labels: frozenset[Label] | None = None
     directed: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", label_set(self.labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ class Pattern:
     name: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "vertices", tuple(self.vertices))
         object.__setattr__(self, "edges", tuple(dict.fromkeys(self.edges)))
         _check_edges(self)
         _check_size(self.num_vertices)

@@ -56,24 +56,22 @@ def _row(plan: Plan, graph: Graph, pattern: Pattern, level: int) -> tuple[str, s
 
 def _candidates(plan: Plan, graph: Graph, names: list[str], level: int) -> str:
     if level == 0:
-        root = plan.shape.steps[1].sources[0]
-        labels = plan.args.slots[root.slot].source_labels
+        labels = plan.args.steps[1].adjacencies[0].source_labels
         return f"vertices{_labels(labels, graph.vertex_label_table)}"
     step = plan.shape.steps[level]
     parts = [] if step.reuse is None else [f"set of level {step.reuse}"]
+    keys = plan.args.steps[level].adjacencies
     parts += [
-        f"{_arcs(plan.args.slots[source.slot], graph)}({names[source.level]})" for source in step.sources
+        f"{_arcs(key, graph)}({names[source.level]})" for source, key in zip(step.sources, keys, strict=True)
     ]
-    target = plan.args.slots[_target_slot(plan, level)].target_labels
-    return " & ".join(parts) + _labels(target, graph.vertex_label_table)
+    return " & ".join(parts) + _labels(_target_labels(plan, level), graph.vertex_label_table)
 
 
-def _target_slot(plan: Plan, level: int) -> int:
-    step = plan.shape.steps[level]
-    while not step.sources:
-        assert step.reuse is not None
-        step = plan.shape.steps[step.reuse]
-    return step.sources[0].slot
+def _target_labels(plan: Plan, level: int) -> tuple[int, ...] | None:
+    reused = plan.shape.steps[level].reuse
+    while not plan.args.steps[level].adjacencies and reused is not None:
+        level, reused = reused, plan.shape.steps[reused].reuse
+    return plan.args.steps[level].adjacencies[0].target_labels
 
 
 def _arcs(key: AdjacencyKey, graph: Graph) -> str:

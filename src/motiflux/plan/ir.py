@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from motiflux.graph import AdjacencyKey
+from motiflux.graph import AdjacencyKey, Direction
 from motiflux.types import Semantics, Symmetry
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Candidates are neighbours of the vertex at `level` in the adjacency ``PlanArgs.slots[slot]``."""
+    """Candidates are reached from the vertex at `level` by an arc in `direction`.
+
+    Which arcs serve is an argument: the entry of ``StepArgs.adjacencies`` at the same position.
+    """
 
     level: int
-    slot: int
+    direction: Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,9 @@ class StepShape:
         Levels whose vertex must differ from the candidate; only those that nothing else separates.
     not_out, not_in
         Induced matching: levels whose vertex must have no arc to (from) the candidate.
+    bounds_out, bounds_in
+        Whether the candidate's numbers of arcs out and in are bounded from below. Never so at the last level,
+        whose sources ask for all its arcs.
     """
 
     sources: tuple[Source, ...] = ()
@@ -49,6 +55,8 @@ class StepShape:
     distinct: tuple[int, ...] = ()
     not_out: tuple[int, ...] = ()
     not_in: tuple[int, ...] = ()
+    bounds_out: bool = False
+    bounds_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +71,17 @@ class PlanShape:
 
 @dataclass(frozen=True, slots=True)
 class StepArgs:
-    """Bounds of one level: least numbers of arcs out of and into a candidate; 0 asks for nothing."""
+    """What one level runs with: the arcs of each source, and least numbers of arcs out of and into a vertex."""
 
+    adjacencies: tuple[AdjacencyKey, ...] = ()
     min_out_degree: int = 0
     min_in_degree: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PlanArgs:
-    """The adjacencies that sources name by slot, and the bounds of each step."""
+    """The labels and bounds of each step."""
 
-    slots: tuple[AdjacencyKey, ...]
     steps: tuple[StepArgs, ...]
 
 

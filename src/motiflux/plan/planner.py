@@ -73,9 +73,11 @@ def _make_plan(
     )
     breaking = restrictions(group) if once_each or multiply else ()
     shape, args = build_steps(bound, order.vertices, breaking, semantics, degrees=switches["degrees"] == "on")
+    if switches["reuse"] == "on":
+        shape, args = share_intersections(shape, args)
     return Plan(
         order=order.vertices,
-        shape=share_intersections(shape) if switches["reuse"] == "on" else shape,
+        shape=shape,
         args=args,
         semantics=semantics,
         symmetry=symmetry,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from motiflux.plan.ir import PlanShape, StepShape
+from motiflux.plan.ir import PlanArgs, PlanShape, StepShape
 
 # An intersection of fewer sets is a pointer into the graph: nothing to save. Level 1 is cut into pieces
 # of work, so its set is not whole.
@@ -12,28 +12,31 @@ _LEAST_SOURCES = 2
 _FIRST_LEVEL = 2
 
 
-def share_intersections(shape: PlanShape) -> PlanShape:
-    """Return `shape` with `reuse` set wherever an earlier level's set contains this level's."""
-    steps = list(shape.steps)
-    for level, step in enumerate(shape.steps):
-        if len(step.sources) < _LEAST_SOURCES:
+def share_intersections(shape: PlanShape, args: PlanArgs) -> tuple[PlanShape, PlanArgs]:
+    """Return the plan with `reuse` set wherever an earlier level's set contains this level's."""
+    steps, step_args = list(shape.steps), list(args.steps)
+    wanted = [
+        list(zip(step.sources, arg.adjacencies, strict=True))
+        for step, arg in zip(shape.steps, args.steps, strict=True)
+    ]
+    for level, sources in enumerate(wanted):
+        if len(sources) < _LEAST_SOURCES:
             continue
         contained = [
             earlier
             for earlier in range(_FIRST_LEVEL, level)
-            if len(shape.steps[earlier].sources) >= _LEAST_SOURCES
-            and set(shape.steps[earlier].sources) <= set(step.sources)
+            if len(wanted[earlier]) >= _LEAST_SOURCES and set(wanted[earlier]) <= set(sources)
         ]
         smaller, greater = _closed(shape, level) if contained else (set(), set())
         prefixes = [
             earlier for earlier in contained if _clips_no_more(shape.steps[earlier], smaller, greater)
         ]
         if prefixes:
-            longest = max(prefixes, key=lambda earlier: len(shape.steps[earlier].sources))
-            done = set(shape.steps[longest].sources)
-            rest = tuple(source for source in step.sources if source not in done)
-            steps[level] = replace(step, sources=rest, reuse=longest)
-    return PlanShape(tuple(steps))
+            longest = max(prefixes, key=lambda earlier: len(wanted[earlier]))
+            rest = [source for source in sources if source not in wanted[longest]]
+            steps[level] = replace(steps[level], sources=tuple(s for s, _ in rest), reuse=longest)
+            step_args[level] = replace(step_args[level], adjacencies=tuple(key for _, key in rest))
+    return PlanShape(tuple(steps)), PlanArgs(tuple(step_args))
 
 
 def _clips_no_more(earlier: StepShape, after: set[int], before: set[int]) -> bool:

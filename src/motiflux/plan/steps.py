@@ -36,46 +36,43 @@ def build_steps(
         Whether to bound the degrees of candidates; never done under homomorphism, where several query
         vertices may share one neighbour.
     """
-    level_of = {vertex: level for level, vertex in enumerate(order)}
     compared = closure(restrictions)
-    slots: dict[AdjacencyKey, int] = {}
-    shapes, args = [StepShape()], [StepArgs()]
-    for level in range(1, len(order)):
-        vertex = order[level]
-        sources = _sources(pattern, vertex, level, level_of, slots)
+    shapes, args = [], []
+    for level, vertex in enumerate(order):
         earlier = order[:level]
+        sources = _sources(pattern, vertex, earlier)
+        bounds = (0, 0)
+        if degrees and semantics is not Semantics.HOMOMORPHISM:
+            bounds = _degree_bounds(pattern, vertex, set(earlier))
         shapes.append(
             StepShape(
-                sources=sources,
-                anchor=max(source.level for source in sources),
+                sources=tuple(source for source, _ in sources),
+                anchor=max((source.level for source, _ in sources), default=0),
                 after=tuple(e for e, other in enumerate(earlier) if (other, vertex) in restrictions),
                 before=tuple(e for e, other in enumerate(earlier) if (vertex, other) in restrictions),
                 distinct=_distinct(pattern, vertex, earlier, compared, semantics),
                 not_out=_forbidden(pattern, vertex, earlier, semantics, outward=True),
                 not_in=_forbidden(pattern, vertex, earlier, semantics, outward=False),
+                bounds_out=bounds[0] > 0,
+                bounds_in=bounds[1] > 0,
             )
         )
-        args.append(StepArgs())
-    if degrees and semantics is not Semantics.HOMOMORPHISM:
-        args = [_degree_bounds(pattern, vertex, set(order[:level])) for level, vertex in enumerate(order)]
-    return PlanShape(tuple(shapes)), PlanArgs(tuple(slots), tuple(args))
+        args.append(StepArgs(tuple(key for _, key in sources), *bounds))
+    return PlanShape(tuple(shapes)), PlanArgs(tuple(args))
 
 
 def _sources(
-    pattern: BoundPattern,
-    vertex: int,
-    level: int,
-    level_of: dict[int, int],
-    slots: dict[AdjacencyKey, int],
-) -> tuple[Source, ...]:
-    """Return a source per query edge from `vertex` to an earlier level; new adjacencies get a slot."""
-    sources = []
+    pattern: BoundPattern, vertex: int, earlier: tuple[int, ...]
+) -> list[tuple[Source, AdjacencyKey]]:
+    """Return a source per query edge from `vertex` to an earlier level, and the arcs it takes."""
+    level_of = {other: level for level, other in enumerate(earlier)}
+    found = []
     for edge in pattern.incident[vertex]:
         other = edge.other(vertex)
-        if level_of[other] < level:
+        if other in level_of:
             key = _adjacency(pattern, edge, other, vertex)
-            sources.append(Source(level_of[other], slots.setdefault(key, len(slots))))
-    return tuple(sorted(sources, key=lambda source: (source.level, source.slot)))
+            found.append((Source(level_of[other], key.direction), key))
+    return sorted(found, key=lambda source: source[0].level)
 
 
 def _adjacency(pattern: BoundPattern, edge: BoundEdge, matched: int, vertex: int) -> AdjacencyKey:
@@ -142,8 +139,8 @@ def _arcs(pattern: BoundPattern, first: int, second: int) -> _Arcs:
     )
 
 
-def _degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> StepArgs:
-    """Return the least degrees of a candidate, where the sources do not imply them already.
+def _degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tuple[int, int]:
+    """Return the least degrees out and in of a candidate, where the sources do not imply them already.
 
     A directed graph's either-way query edges bound neither degree alone and are left out.
     """
@@ -154,4 +151,4 @@ def _degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> Ste
             (out if edge.source == vertex else into).add(edge.other(vertex))
     if not pattern.directed:
         out.update(pattern.neighbors[vertex])
-    return StepArgs(*(0 if neighbors <= matched else len(neighbors) for neighbors in (out, into)))
+    return (0 if out <= matched else len(out), 0 if into <= matched else len(into))

@@ -1,4 +1,5 @@
-// Compressed sparse rows: row v is neighbors[offsets[v] .. offsets[v + 1]), ascending, without repeats.
+// Compressed sparse rows: row v is neighbors[offsets[v] .. offsets[v + 1]), ascending. Rows that a search
+// intersects hold no neighbour twice; those of a graph with parallel edges hold one per edge.
 #pragma once
 
 #include <cstdint>
