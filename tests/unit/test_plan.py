@@ -300,10 +300,10 @@ search    induced, embeddings
 engine    cpu: asked for
 symmetry  1 automorphism
 
-level  vertex  candidates                   conditions                   expected
-0      b       vertices labelled bank|shop  degree >= 1, in-degree >= 1  2
-1      a       in[wire](b) labelled person  no arc from b                2
-2      c       out[cash](b) & either(a)     no arc to b                  0.8"""
+level  vertex  candidates                   conditions                       expected
+0      b       vertices labelled bank|shop  out-degree >= 1, in-degree >= 1  2
+1      a       in[wire](b) labelled person  no arc from b                    2
+2      c       out[cash](b) & either(a)     no arc to b                      0.8"""
 
 
 class TestExplain:

@@ -68,7 +68,7 @@ class ProgressReport:
     Parameters
     ----------
     done, total
-        Units of work; equal at the end. Their cost varies.
+        Units of work. Their cost varies. A search that is over within a few milliseconds sends no report.
     found
         Embeddings known so far; a count stands for more where the plan multiplies.
     seconds

@@ -49,7 +49,7 @@ def _row(plan: Plan, graph: Graph, pattern: Pattern, level: int) -> tuple[str, s
         str(level),
         names[level],
         _candidates(plan, graph, names, level),
-        _conditions(plan, names, level),
+        _conditions(plan, names, level, directed=graph.directed),
         f"{plan.estimates[level]:.3g}",
     )
 
@@ -88,7 +88,7 @@ def _names(codes: tuple[int, ...], table: LabelTable) -> str:
     return shown + (f"|... ({len(codes)})" if len(codes) > _MOST_LABELS else "")
 
 
-def _conditions(plan: Plan, names: list[str], level: int) -> str:
+def _conditions(plan: Plan, names: list[str], level: int, *, directed: bool) -> str:
     step, bounds = plan.shape.steps[level], plan.args.steps[level]
 
     def listed(levels: Iterable[int], sign: str) -> list[str]:
@@ -101,8 +101,8 @@ def _conditions(plan: Plan, names: list[str], level: int) -> str:
         *listed(step.not_out, "no arc from"),
         *listed(step.not_in, "no arc to"),
     ]
-    if bounds.min_out_degree:
-        conditions.append(f"degree >= {bounds.min_out_degree}")
-    if bounds.min_in_degree:
+    if step.bounds_out:
+        conditions.append(f"{'out-degree' if directed else 'degree'} >= {bounds.min_out_degree}")
+    if step.bounds_in:
         conditions.append(f"in-degree >= {bounds.min_in_degree}")
     return ", ".join(conditions)
