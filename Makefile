@@ -9,6 +9,7 @@ PYTHON ?= python3
 SUITE ?= skeleton
 GRAPH ?=
 PATTERN ?=
+DIRECTED ?=
 
 # Recipes call everything by a path relative to this folder, so that its name may hold spaces.
 BIN := .venv/bin
@@ -25,8 +26,9 @@ help: ## this list
 
 setup: $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers ## install motiflux and its tools into .venv
 
-demo: $(STAMPS)/package ## find planted transfer rings; or make demo GRAPH=file PATTERN=file
-	@$(BIN)/python demo/run.py $(if $(GRAPH),--graph "$(GRAPH)") $(if $(PATTERN),--pattern "$(PATTERN)")
+demo: $(STAMPS)/package ## find planted transfer rings; or make demo GRAPH=file PATTERN=file [DIRECTED=1]
+	@$(BIN)/python demo/run.py $(if $(GRAPH),--graph "$(GRAPH)") $(if $(PATTERN),--pattern "$(PATTERN)") \
+	  $(if $(filter-out 0,$(DIRECTED)),--directed)
 
 test: lint ## lint, then all tests but the long ones
 	@echo "==> tests (make test-all runs the long ones too)"

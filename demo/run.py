@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SHOWN = 10
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+LEAST_TRANSFERS = 10
+RING_SIZE = 4
 
 
 @dataclass
@@ -156,6 +158,12 @@ def main() -> int:
     if (options.graph is None) != (options.pattern is None):
         parser.error("--graph and --pattern go together (make demo GRAPH=file PATTERN=file)")
 
+    if options.transfers < LEAST_TRANSFERS:
+        parser.error(f"--transfers: expected at least {LEAST_TRANSFERS}, found {options.transfers}")
+    if not 0 <= options.rings * RING_SIZE <= options.transfers:
+        most = options.transfers // RING_SIZE
+        parser.error(f"--rings: expected 0 to {most} in {options.transfers} transfers, found {options.rings}")
+
     console = Console()
     try:
         if options.graph is None:
@@ -164,6 +172,9 @@ def main() -> int:
     except MotifluxError as error:
         say(Console(stderr=True), f"error: {error}")
         return EXIT_USAGE
+    except KeyboardInterrupt:
+        say(Console(stderr=True), "interrupted")
+        return EXIT_FAILED
     return 0
 
 

@@ -1,10 +1,10 @@
 """motiflux beside networkx, igraph and rustworkx, in one run, on one thread, in process CPU time.
 
-``motiflux bench peers``. Needs the shared graphs (``MOTIFLUX_SHARED``) and the packages of the group ``peers``. Each peer is
-given every method of its that yields the number (`benchmarks/peers.py` says what each one counts), in a
-process of its own and within the time limit; the ratio is against the fastest. Rows named "by hand" are
-formulas that a user would have to think of, on top of a peer's primitives: listed, not what the bars are held
-against.
+``motiflux bench peers``. Needs the shared graphs (``MOTIFLUX_SHARED``) and the packages of the group
+``peers``. Each peer is given every method of its that yields the number (`benchmarks/run_peer.py` says what
+each one counts), in a process of its own and within the time limit; the ratio is against the fastest. Rows
+named "by hand" are formulas that a user would have to think of, on top of a peer's primitives: listed, not
+what the bars are held against.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, CaseResult
 from motiflux.bench.suite import BaselineResult, Case, GraphSource, Settings, Suite
 
-RUNNER = Path(__file__).resolve().parents[1] / "peers.py"
+RUNNER = Path(__file__).resolve().parents[1] / "run_peer.py"
 PACKAGES = ("networkx", "igraph", "rustworkx")
 TARGET = 10.0
 """How many times faster than the best of them we want to be."""

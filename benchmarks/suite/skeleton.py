@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -93,15 +92,14 @@ def unlabelled_pattern(shared: Path, query: str) -> mf.Pattern:
 
 
 def agreed_embeddings(path: Path) -> dict[tuple[str, str], int]:
-    """Give, per (graph, query), the count that most trusted systems agree on; none without a majority."""
-    votes: dict[tuple[str, str], Counter[int]] = {}
+    """Give, per (graph, query), the count that all trusted systems agree on that have one; else none."""
+    counts: dict[tuple[str, str], set[int]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             if row["system"] not in UNTRUSTED and row["embeddings"].isdigit():
                 case = (row["graph"].removesuffix(".graph"), row["query"].removesuffix(".graph"))
-                votes.setdefault(case, Counter())[int(row["embeddings"])] += 1
-    winners = {case: found.most_common(1)[0] for case, found in votes.items()}
-    return {case: count for case, (count, systems) in winners.items() if 2 * systems > votes[case].total()}
+                counts.setdefault(case, set()).add(int(row["embeddings"]))
+    return {case: found.pop() for case, found in counts.items() if len(found) == 1}
 
 
 def yeast(shared: Path) -> Iterator[Case]:

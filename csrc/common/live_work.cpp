@@ -21,7 +21,7 @@ struct Registry {
   Registry();
 };
 
-// Never destroyed: threads may outlive the destruction of statics.
+// Never destroyed: threads may outlive static destructors.
 Registry& registry() {
   static auto* instance = new Registry();
   return *instance;

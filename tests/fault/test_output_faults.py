@@ -177,7 +177,7 @@ def test_a_folder_that_is_not_writable_is_refused_before_the_search(tmp_path: Pa
         ("rows.xlsx", "found suffix '.xlsx', expected .npy, .csv"),
         ("rows", "found no suffix, expected .npy, .csv"),
         ("rows.npy.gz", "found suffix '.gz', expected .npy, .csv"),
-        ("folder.npy", "found a directory, expected the name of a file"),
+        ("folder.npy", "found a directory, expected a regular file or a new name"),
         ("none/rows.npy", "cannot be written: there is no folder {folder}/none"),
         ("file/rows.npy", "cannot be written: there is no folder {folder}/file"),
     ],
@@ -193,6 +193,44 @@ def test_a_name_that_cannot_be_written_is_refused_before_the_search(
             refuse()
         assert str(caught.value) == f"{output}: {expected.format(folder=tmp_path)}"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder.npy"]
+
+
+@pytest.fixture(params=["pipe.csv", "link.csv", "loop.csv"])
+def irregular(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Name a pipe, a symbolic link to it, or a link to itself."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "pipe.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    return tmp_path / str(request.param)
+
+
+def test_what_is_no_regular_file_is_refused_before_the_search(irregular: Path) -> None:
+    for refuse in (lambda: check_output(irregular), lambda: write_matches(Untouched(), irregular)):
+        with pytest.raises(mf.OutputError, match=r"found a .*, expected a regular file or a new name"):
+            refuse()
+
+
+def test_a_pipe_that_appears_while_writing_is_not_replaced(tmp_path: Path) -> None:
+    output = tmp_path / "rows.csv"
+    with pytest.raises(mf.OutputError) as caught:
+        write_matches(Batches(lambda: os.mkfifo(output)), output)
+    assert str(caught.value) == f"{output}: found a named pipe, expected a regular file or a new name"
+    assert output.is_fifo()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_an_id_without_a_form_in_utf8_is_reported(tmp_path: Path) -> None:
+    class Strings:
+        columns = ["v0", "v1"]
+
+        def __iter__(self) -> Iterator[IdArray]:
+            yield np.array([["good", "\ud800 bad"]])
+
+    path = tmp_path / "rows.csv"
+    with pytest.raises(mf.OutputError) as caught:
+        write_matches(Strings(), path)
+    assert str(caught.value) == f"{path}: cannot be written: the id '\\ud800 bad' has no form in UTF-8"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_check_output_touches_nothing(tmp_path: Path) -> None:

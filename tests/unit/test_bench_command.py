@@ -59,7 +59,8 @@ def test_a_suite_is_run_and_its_result_written(folder: Path) -> None:
     assert fields["output"] == str(written)
     report = json.loads(written.read_text())
     assert {key: fields[key] for key in report} == report
-    assert set(report) == {"suite", "commit", "date", "device", "versions", "cases", "bars"}
+    assert set(report) == {"schema", "suite", "commit", "date", "device", "versions", "cases", "bars"}
+    assert report["schema"] == 1
     shown = ("case", "engine", "count", "checked_against")
     assert [tuple(case[field] for field in shown) for case in report["cases"]] == [
         ("k4 triangle", "cpu", 4, "closed form"),
@@ -105,12 +106,23 @@ def test_a_peer_that_disagrees_fails_too(folder: Path) -> None:
     assert result.exit_code == 4
 
 
-def test_the_suites_of_the_repository_can_be_built(shared: Path) -> None:
+def test_outside_a_clone_the_suites_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MOTIFLUX_SHARED", raising=False)
+    result = motiflux("bench", "skeleton")
+    assert result.exit_code == 2
+    expected = "error: --suites: expected a folder (benchmarks/suite in a clone), found 'benchmarks/suite'\n"
+    assert result.stderr == expected
+
+
+def test_the_suites_of_the_repository_can_be_built(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from motiflux.bench.suite import load_suite
+
+    monkeypatch.setenv("MOTIFLUX_SHARED", str(shared))
 
     suites = Path(__file__).resolve().parents[2] / "benchmarks/suite"
     for path in suites.glob("*.py"):
-        suite = load_suite(path.stem, suites, shared)
+        suite = load_suite(path.stem, suites)
         assert suite.cases
         names = [case.name for case in suite.cases]
         assert len(names) == len(set(names))

@@ -79,6 +79,7 @@ def test_a_report_is_written_under_its_device_and_day(tmp_path: Path) -> None:
     assert path.name == "tiny-example-cpu-2-5ghz-2025-01-31.json"
     assert [file.name for file in path.parent.iterdir()] == [path.name]
     assert json.loads(path.read_text()) == {
+        "schema": 1,
         "suite": "tiny",
         "commit": "abc",
         "date": "2025-01-31",
@@ -110,9 +111,11 @@ def test_a_report_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 def test_an_unknown_suite_names_those_there_are(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("")
     with pytest.raises(ArgumentError, match="one of one"):
-        load_suite("two", tmp_path, tmp_path)
+        load_suite("two", tmp_path)
     with pytest.raises(ArgumentError, match="build"):
-        load_suite("one", tmp_path, tmp_path)
+        load_suite("one", tmp_path)
+    with pytest.raises(ArgumentError, match=r"--suites: expected a folder .* found '.*nowhere'"):
+        load_suite("one", tmp_path / "nowhere")
 
 
 def test_missing_shared_data_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

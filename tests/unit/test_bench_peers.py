@@ -16,7 +16,7 @@ import pytest
 from tests.unit.cli_run import clique_pattern
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PEERS = runpy.run_path(str(REPOSITORY / "benchmarks/peers.py"))
+PEERS = runpy.run_path(str(REPOSITORY / "benchmarks/run_peer.py"))
 WHEEL = [*combinations(range(4), 2), (3, 4), (2, 4), (4, 5)]
 """K4 on 0..3, a triangle on its side 2-3, and a tail."""
 QUERIES = {
@@ -68,7 +68,7 @@ def test_a_run_over_the_limit_is_stopped_and_said(tmp_path: Path) -> None:
     edges = list(combinations(range(60), 2))
     np.savez(tmp_path / "k60.npz", edges=edges, directed=False, num_vertices=60)
     query = clique_pattern(tmp_path / "clique.graph", 6)
-    command = [sys.executable, REPOSITORY / "benchmarks/peers.py", "networkx.GraphMatcher"]
+    command = [sys.executable, REPOSITORY / "benchmarks/run_peer.py", "networkx.GraphMatcher"]
     command += [tmp_path / "k60.npz", query, "--limit", "0.2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert [json.loads(line) for line in done.stdout.splitlines()] == [

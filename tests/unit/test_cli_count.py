@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data_paths import shared_path
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
 
 
@@ -81,7 +82,41 @@ def test_self_loops_are_noted_on_stderr(tmp_path: Path, triangle: Path) -> None:
 
 
 def test_progress_stays_on_stderr(k4: Path, triangle: Path) -> None:
-    assert only_json(motiflux("count", k4, triangle, "--progress", "--json"))["count"] == 24
+    result = motiflux("count", k4, triangle, "--progress", "--json")
+    assert only_json(result)["count"] == 24
+    reading, counting = result.stderr.splitlines()
+    assert reading.startswith("reading k4.txt: 100%")
+    assert counting.startswith("counting")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-progress"]])
+def test_progress_is_not_shown_where_nobody_looks(k4: Path, triangle: Path, arguments: list[str]) -> None:
+    assert motiflux("count", k4, triangle, *arguments).stderr == ""
+
+
+def test_one_of_a_thing_is_not_many(k4: Path, triangle: Path) -> None:
+    text = motiflux("count", k4, triangle, "--limit", "1").stdout
+    assert text.startswith("at least 1 embedding (")
+
+
+def test_a_tuning_mistake_speaks_of_the_option(k4: Path, triangle: Path) -> None:
+    key = motiflux("count", k4, triangle, "--set", "a=b").stderr
+    assert key.startswith("error: --set a=b: expected a key out of order, ")
+    value = motiflux("count", k4, triangle, "--set", "order=b").stderr
+    assert value == "error: --set order=b: expected one of cost, given, found 'b'\n"
+
+
+def test_an_empty_file_name_is_said_to_be_one(k4: Path, triangle: Path) -> None:
+    for files in (["", triangle], [k4, ""]):
+        result = motiflux("count", *files)
+        assert result.exit_code == 2
+        assert "expected a file name, found an empty one" in result.stderr
+
+
+def test_four_cliques_of_a_real_graph() -> None:
+    graph = shared_path("data", "email_enron.npz")
+    pattern = shared_path("oracle", "unlabelled", "queries", "q_k4.graph")
+    assert only_json(motiflux("count", graph, pattern, "--json"))["count"] == 56_199_336
 
 
 @pytest.mark.parametrize(

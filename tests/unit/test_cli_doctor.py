@@ -1,6 +1,7 @@
 """``motiflux doctor``."""
 
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,15 @@ def test_a_broken_extension_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -
     engine = next(check for check in only_json(result)["checks"] if check["check"] == "CPU engine")
     assert not engine["ok"]
     assert "libexample.so.1" in engine["found"]
-    assert "reinstall" in engine["advice"]
+    assert "make setup" in engine["advice"]
+
+
+def test_a_missing_package_is_not_sought_on_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "version", missing)
+    assert doctor._package("motiflux").advice == "in the clone: make setup"
 
 
 def test_a_wrong_count_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from motiflux import errors
 from motiflux.cli.exits import ExitCode, guarded
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
 
+FULL = "error: standard output: cannot be written: No space left on device\n"
+
 
 def end_of(command: Callable[[], ExitCode]) -> int:
     with pytest.raises(typer.Exit) as ended:
@@ -74,21 +76,26 @@ def test_warnings_of_motiflux_are_notes(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == "note: 1 self-loops left out\nnote: 2 self-loops left out\n"
 
 
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 1, "interrupted: "), (signal.SIGTERM, 143, "terminated: ")]
+)
 @pytest.mark.parametrize("command", ["count", "match"])
-def test_ctrl_c_ends_a_long_search_at_once(command: str, tmp_path: Path) -> None:
+def test_a_signal_ends_a_long_search_at_once_and_leaves_nothing(
+    command: str, number: signal.Signals, code: int, word: str, tmp_path: Path
+) -> None:
     graph = complete_graph(tmp_path / "k300.txt", 300)
     pattern = clique_pattern(tmp_path / "clique.graph", 9)
     output = ["-o", tmp_path / "rows.npy"] if command == "match" else []
     with motiflux_process(command, graph, pattern, *output) as process:
         time.sleep(1.5)
         assert process.poll() is None
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         sent = time.monotonic()
         stdout, stderr = process.communicate(timeout=20)
         assert time.monotonic() - sent < 2
-    assert process.returncode == 1
+    assert process.returncode == code
     assert stdout == ""
-    assert stderr.splitlines()[-1].startswith("interrupted: ")
+    assert stderr.splitlines()[-1].startswith(word)
     assert "Traceback" not in stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt"]
 
@@ -115,7 +122,23 @@ def test_a_full_disk_behind_stdout_is_one_line_and_exit_2(tmp_path: Path) -> Non
     ):
         stderr = process.communicate(timeout=20)[1]
     assert process.returncode == 2
-    assert stderr == "error: No space left on device\n"
+    assert stderr == FULL
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", [["--help"], ["count", "--help"], ["--version"], ["info", "--tuning"]])
+def test_help_onto_a_full_disk_is_one_line_and_exit_2(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full, motiflux_process(*arguments, stdout=full) as process:
+        stderr = process.communicate(timeout=20)[1]
+    assert (process.returncode, stderr) == (2, FULL)
+
+
+@pytest.mark.parametrize("command", ["count", "match", "explain", "info", "bench"])
+def test_help_names_arguments_plainly_and_gives_flags_no_type(command: str) -> None:
+    shown = motiflux(command, "--help").stdout
+    assert "<bool>" not in shown
+    assert "{" not in shown
+    assert "SUITE" in shown if command == "bench" else "GRAPH" in shown
 
 
 def test_the_version_is_printed() -> None:

@@ -38,5 +38,7 @@ def test_info_lists_the_tuning_switches() -> None:
 
 
 def test_info_wants_a_graph_or_tuning_and_not_both(tmp_path: Path) -> None:
-    assert motiflux("info").exit_code == 2
-    assert motiflux("info", tmp_path / "any.txt", "--tuning").exit_code == 2
+    neither, both = motiflux("info"), motiflux("info", tmp_path / "any.txt", "--tuning")
+    assert (neither.exit_code, both.exit_code) == (2, 2)
+    assert neither.stderr == "error: info needs a GRAPH, or --tuning\n"
+    assert both.stderr == "error: info takes GRAPH or --tuning, not both\n"

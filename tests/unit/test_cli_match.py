@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,25 @@ def test_a_timeout_keeps_the_rows_so_far_and_is_exit_1(tmp_path: Path) -> None:
     )
     assert result.exit_code == 1
     assert only_json(result)["complete"] is False
+
+
+def test_one_row_is_one_row(graph: Path, triangle: Path, tmp_path: Path) -> None:
+    output = tmp_path / "rows.csv"
+    result = motiflux("match", graph, triangle, "--limit", "1", "-o", output)
+    assert result.stdout.startswith(f"1 row written to {output}, not all")
+
+
+def test_rows_go_to_no_file_without_a_name(graph: Path, triangle: Path) -> None:
+    result = motiflux("match", graph, triangle, "-o", "")
+    assert result.exit_code == 2
+    assert "expected a file name, found an empty" in result.stderr
+
+
+def test_a_named_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    result = motiflux("match", "absent.txt", "absent.graph", "-o", tmp_path / "pipe.csv")
+    assert result.exit_code == 2
+    assert "found a named pipe, expected a regular file or a new name" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["rows.xlsx", "missing/rows.csv"])

@@ -49,6 +49,40 @@ def test_the_demo_wants_graph_and_pattern_together(tmp_path):
     assert "go together" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "options", [["--transfers", "50"], ["--transfers", "-5", "--rings", "0"], ["--rings", "-1"]]
+)
+def test_the_demo_refuses_sizes_that_make_no_network(options):
+    done = run_demo(*options)
+    assert done.returncode == 2
+    assert "error: --" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_takes_the_smallest_network_it_says_it_takes():
+    done = run_demo("--transfers", "10", "--rings", "0")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_demo_ends_in_one_line_on_ctrl_c(demo_modules, monkeypatch, capsys):
+    import run
+
+    def interrupt(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run_planted", interrupt)
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    assert run.main() == 1
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_make_demo_can_read_a_file_as_directed():
+    command = ["make", "--dry-run", "demo", "GRAPH=g.txt", "PATTERN=p.graph"]
+    for more, expected in ((["DIRECTED=1"], True), ([], False), (["DIRECTED=0"], False)):
+        said = subprocess.run([*command, *more], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+        assert ("--directed" in said.stdout) == expected
+
+
 def test_the_demo_names_a_file_that_is_not_there(tmp_path):
     done = run_demo("--graph", str(tmp_path / "absent.txt"), "--pattern", str(tmp_path / "absent.graph"))
     assert done.returncode == 2

@@ -39,6 +39,36 @@ def test_gzip_is_undone(tmp_path: Path, content: bytes) -> None:
     assert mf.read_graph(path).num_edges == 3
 
 
+@pytest.mark.parametrize("name", ["graph.txt", "graph.txt.gz", "graph.npz"])
+def test_a_watcher_is_told_how_much_of_the_file_has_been_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith(".npz"):
+        np.savez(path, edges=[[0, 1], [1, 2]])
+    else:
+        path.write_bytes(gzip.compress(TEXT) if name.endswith(".gz") else TEXT)
+    told: list[int] = []
+    with source.watched(told.append):
+        mf.read_graph(path)
+    assert told == sorted(told)
+    assert told[-1] >= path.stat().st_size
+    assert mf.read_graph(path).num_edges  # and nobody is told any more
+    assert told[-1] < 2 * path.stat().st_size + source._WATCHED_BYTES
+
+
+def test_reading_shows_progress_on_a_terminal_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.txt"
+    path.write_bytes(TEXT)
+    mf.read_graph(path, progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    mf.read_graph(path)
+    assert capsys.readouterr().err == ""
+    mf.read_graph(path, progress=True)
+    assert "reading graph.txt" in capsys.readouterr().err
+
+
 def test_content_larger_than_a_chunk_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "CHUNK_BYTES", 1000)
     edges = np.stack([np.arange(5000), np.arange(5000) + 1], axis=1)

@@ -40,11 +40,6 @@ def test_the_installed_version_is_the_projects():
     assert version("motiflux") == project()["version"]
 
 
-def test_the_changelog_knows_no_version_later_than_the_projects():
-    headings = re.findall(r"^## (\d+\.\d+\.\d+)", read("CHANGELOG.md"), flags=re.MULTILINE)
-    assert all(heading <= str(project()["version"]) for heading in headings)
-
-
 def test_every_changelog_fragment_is_named_after_its_kind_and_says_something():
     for fragment in (REPOSITORY / "changelog.d").iterdir():
         if fragment.name == "README.md":

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from motiflux.bench.measure import Timing
 
 
+SCHEMA = 1
+"""Version of the objects that are written."""
+
+
 @dataclass(frozen=True)
 class BaselineTime:
     """What a ratio is against. After a timeout the seconds, and so the ratio, are a lower bound."""
@@ -99,6 +103,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Give the object that is written."""
         return {
+            "schema": SCHEMA,
             "suite": self.suite,
             "commit": self.commit,
             "date": self.date,

@@ -158,14 +158,16 @@ def shared_folder(suites: Path) -> Path:
     return folder
 
 
-def load_suite(name: str, suites: Path, shared: Path) -> Suite:
-    """Build the suite of ``<suites>/<name>.py``.
+def load_suite(name: str, suites: Path) -> Suite:
+    """Build the suite of ``<suites>/<name>.py``, from the data in `shared_folder`.
 
     Raises
     ------
     ArgumentError
-        If there is no such file, or it has no `build`.
+        If there is no such folder or file, it has no `build`, or there is no data.
     """
+    if not suites.is_dir():
+        raise ArgumentError("--suites", "a folder (benchmarks/suite in a clone)", str(suites))
     path = suites / f"{name}.py"
     if not path.is_file():
         known = sorted(file.stem for file in suites.glob("*.py") if not file.stem.startswith("_"))
@@ -179,7 +181,7 @@ def load_suite(name: str, suites: Path, shared: Path) -> Suite:
     build = getattr(module, "build", None)
     if build is None:
         raise ArgumentError("SUITE", "a file with build(shared) -> Suite", str(path))
-    suite: Suite = build(shared)
+    suite: Suite = build(shared_folder(suites))
     return suite
 
 

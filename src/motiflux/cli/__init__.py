@@ -15,8 +15,17 @@ def main() -> None:
     """Run the command line on `sys.argv` and leave with its exit code (`motiflux.cli.exits`)."""
     try:
         from motiflux.cli.app import app
-
-        app(prog_name="motiflux")
+        from motiflux.cli.exits import report_error, report_stop, stop_on_sigterm
     except KeyboardInterrupt:
         print("interrupted: nothing was done", file=sys.stderr)
         sys.exit(1)
+    try:
+        stop_on_sigterm()
+        try:
+            app(prog_name="motiflux")
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt as stop:
+        sys.exit(report_stop(stop, "nothing was done"))
+    except OSError as error:  # of printing help: commands see to their own
+        sys.exit(report_error(error))

@@ -2,29 +2,52 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from motiflux.cli import bench, count, doctor, explain, info, match
+from motiflux.cli import options as opt
 from motiflux.cli.exits import guarded
+
+
+class _PlainHelp:
+    """A command whose help shows ``--help`` as the flag it is, without the type of a value."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = opt.FLAG
+        return option
+
+
+class _Command(_PlainHelp, TyperCommand):
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
+class _Group(_PlainHelp, TyperGroup):
+    pass
+
 
 app = typer.Typer(
     name="motiflux",
+    cls=_Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 incomplete (timeout, interrupt), 2 bad usage or input, "
-    "3 device not available, 4 internal error.",
+    "3 device not available, 4 internal error, 143 terminated (SIGTERM).",
 )
 
-app.command("count", help=count.HELP)(guarded(count.run))
-app.command("match", help=match.HELP)(guarded(match.run))
-app.command("explain", help=explain.HELP)(guarded(explain.run))
-app.command("info", help=info.HELP)(guarded(info.run))
-app.command("doctor", help=doctor.HELP)(guarded(doctor.run))
-app.command("bench", help=bench.HELP)(guarded(bench.run))
+app.command("count", help=count.HELP, cls=_Command)(guarded(count.run))
+app.command("match", help=match.HELP, cls=_Command)(guarded(match.run))
+app.command("explain", help=explain.HELP, cls=_Command)(guarded(explain.run))
+app.command("info", help=info.HELP, cls=_Command)(guarded(info.run))
+app.command("doctor", help=doctor.HELP, cls=_Command)(guarded(doctor.run))
+app.command("bench", help=bench.HELP, cls=_Command)(guarded(bench.run))
 
 
 def _print_version(wanted: bool) -> None:
@@ -40,7 +63,13 @@ def _print_version(wanted: bool) -> None:
 def _motiflux(
     show_version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version",
+            metavar=opt.FLAG,
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version.",
+        ),
     ] = False,
 ) -> None:
     """Options that belong to no command."""

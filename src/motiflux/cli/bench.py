@@ -9,7 +9,7 @@ import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
-from motiflux.cli.output import grouped, print_json, print_table, seconds_text
+from motiflux.cli.output import grouped, print_json, print_table, quantity, seconds_text
 
 if TYPE_CHECKING:
     from motiflux.bench.results import CaseResult, Report
@@ -21,19 +21,21 @@ HELP = (
 
 
 def run(
-    suite: Annotated[str, typer.Argument(help="Name of a file in the suites folder.")],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="Name of a file in the suites folder.")],
     suites: Annotated[Path, typer.Option(help="Folder of the suites.")] = Path("benchmarks/suite"),
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("benchmarks/results"),
-    quick: Annotated[bool, typer.Option("--quick", help="Only the quick cases, two runs each.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", metavar=opt.FLAG, help="Only the quick cases, two runs each.")
+    ] = False,
     timeout: Annotated[float, typer.Option(help="Seconds that one count may take.")] = 60.0,
     as_json: opt.JsonOption = False,
 ) -> ExitCode:
     """Run it, write it, print it."""
     from motiflux.bench.results import write_report
-    from motiflux.bench.suite import Settings, load_suite, run_suite, shared_folder
+    from motiflux.bench.suite import Settings, load_suite, run_suite
 
     settings = Settings(timeout=timeout, quick=quick)
-    loaded = load_suite(suite, suites, shared_folder(suites))
+    loaded = load_suite(suite, suites)
     report = run_suite(loaded, settings, on_result=_print_result)
     path = write_report(report, out)
     disagreements = [case.case for case in report.cases if case.disagrees]
@@ -56,7 +58,9 @@ def _print_result(case: "CaseResult") -> None:
 
 def _print_report(report: "Report") -> None:
     unfinished = sum(case.count is None for case in report.cases)
-    print(f"{report.suite} on {report.device}: {len(report.cases)} cases, {unfinished} not finished")
+    print(
+        f"{report.suite} on {report.device}: {quantity(len(report.cases), 'case')}, {unfinished} not finished"
+    )
     if report.bars:
         rows = [
             [

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
-from motiflux.cli.output import grouped, outcome_fields, print_json, timing_text
-from motiflux.cli.progress import search_progress
+from motiflux.cli.output import outcome_fields, print_json, quantity, timing_text
 from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
@@ -34,20 +33,21 @@ def run(
     import motiflux as mf
 
     tuning = opt.tuning_of(settings)
-    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads)
-    result = mf.count(
-        inputs.graph,
-        inputs.pattern,
-        semantics=semantics.value,
-        symmetry=symmetry.value,
-        device=device.value,
-        engine=engine.value,
-        limit=limit,
-        timeout=timeout,
-        progress=search_progress(progress),
-        threads=threads,
-        tuning=tuning,
-    )
+    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    with opt.search_progress(progress, "counting") as shown:
+        result = mf.count(
+            inputs.graph,
+            inputs.pattern,
+            semantics=semantics.value,
+            symmetry=symmetry.value,
+            device=device.value,
+            engine=engine.value,
+            limit=limit,
+            timeout=timeout,
+            progress=shown,
+            threads=threads,
+            tuning=tuning,
+        )
     at_limit = limit is not None and int(result) >= limit
     if as_json:
         print_json({"count": int(result), **outcome_fields(result, inputs.load_seconds)})
@@ -59,7 +59,7 @@ def run(
 
 def count_text(result: "mf.Count", symmetry: Symmetry, *, at_limit: bool) -> str:
     """Say the count, and when it is only a lower bound, that it is and why."""
-    number = f"{grouped(int(result))} {symmetry.value}"
+    number = quantity(int(result), symmetry.value.removesuffix("s"))
     if result.complete:
         return number
     reason = "stopped at the limit" if at_limit else "stopped by the timeout"

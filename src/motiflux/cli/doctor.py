@@ -18,6 +18,7 @@ HELP = "Check this installation: what works, what is missing, what to do."
 
 MINIMUM_PYTHON = (3, 11)
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+SET_UP = "in the clone: make setup"
 NO_GPU_ENGINE = "not needed: this version runs every search on the CPU"
 
 
@@ -70,7 +71,7 @@ def _package(name: str) -> Check:
     try:
         return Check(name, True, True, version(name))
     except PackageNotFoundError:
-        return Check(name, False, True, "not installed", f"pip install {name}")
+        return Check(name, False, True, "not installed", SET_UP)
 
 
 def _extension() -> Check:
@@ -82,8 +83,7 @@ def _extension() -> Check:
         triangle = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)])
         found = int(mf.count(complete_graph, triangle, symmetry="subgraphs", engine="cpu"))
     except Exception as error:  # noqa: BLE001 - whatever is wrong is the finding
-        advice = "reinstall motiflux: pip install --force-reinstall --no-deps motiflux"
-        return Check("CPU engine", False, True, f"{type(error).__name__}: {error}", advice)
+        return Check("CPU engine", False, True, f"{type(error).__name__}: {error}", f"rebuild it {SET_UP}")
     if found != 4:
         return Check(
             "CPU engine", False, True, f"self-test: {found} triangles in K4, not 4", "report this as a bug"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 from typing import ParamSpec, TextIO
 
 import typer
@@ -31,7 +34,15 @@ P = ParamSpec("P")
 DEBUG_VARIABLE = "MOTIFLUX_DEBUG"
 """Set to anything but 0 or nothing, errors are raised with their traceback instead of reported."""
 
-_BAD_INPUT = (ArgumentError, GraphError, PatternError, FormatError, OutputError)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a stream that cannot be written fails with, and nothing else does that has no file name."""
+
+
+class UsageError(MotifluxError):
+    """Arguments of a command that do not go together."""
+
+
+_BAD_INPUT = (ArgumentError, GraphError, PatternError, FormatError, OutputError, UsageError)
 
 
 class ExitCode(IntEnum):
@@ -47,10 +58,23 @@ class ExitCode(IntEnum):
     """The device or engine asked for is not available here."""
     INTERNAL = 4
     """A defect: an unexpected exception, or a benchmark count that disagrees with its oracle."""
+    TERMINATED = 128 + signal.SIGTERM
+    """Stopped by SIGTERM; nothing is left behind."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with what the user should know about the state of the output."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which stops whatever Ctrl-C stops, in the same orderly way."""
+
+
+def stop_on_sigterm() -> None:
+    """Turn the first SIGTERM into `Terminated` and ignore later ones, which would cut cleaning up short."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, stop)
 
 
 def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
@@ -72,19 +96,26 @@ def _exit_code(call: Callable[[], ExitCode]) -> ExitCode:
     except typer.Exit:
         raise
     except KeyboardInterrupt as interrupt:
-        state = str(interrupt) or "stopped before the end, no result"
-        return _report(f"interrupted: {state}", ExitCode.INCOMPLETE)
+        return report_stop(interrupt, "stopped before the end, no result")
     except BrokenPipeError:
         _silence_stdout()
         return ExitCode.INCOMPLETE
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
             raise
-        return _report_error(error)
+        return report_error(error)
     return code
 
 
-def _report_error(error: Exception) -> ExitCode:
+def report_stop(stop: KeyboardInterrupt, state: str) -> ExitCode:
+    """Say that a signal stopped the command, and how things stand: as `stop` says, else `state`."""
+    if isinstance(stop, Terminated):
+        return _report(f"terminated: {str(stop) or state}", ExitCode.TERMINATED)
+    return _report(f"interrupted: {str(stop) or state}", ExitCode.INCOMPLETE)
+
+
+def report_error(error: Exception) -> ExitCode:
+    """Say in one line what went wrong."""
     if isinstance(error, _BAD_INPUT):
         return _report(f"error: {error}", ExitCode.BAD_INPUT)
     if isinstance(error, DeviceError):
@@ -92,6 +123,8 @@ def _report_error(error: Exception) -> ExitCode:
     if isinstance(error, OSError):
         _silence_stdout()  # if it is stdout that failed (a full disk), it would fail again at exit
         where = f"{error.filename}: " if error.filename else ""
+        if not where and error.errno in _FULL:
+            where = "standard output: cannot be written: "
         return _report(f"error: {where}{error.strerror or error}", ExitCode.BAD_INPUT)
     kind = "" if type(error) in (InternalError, MotifluxError) else f"{type(error).__name__}: "
     text = " ".join(str(error).split())

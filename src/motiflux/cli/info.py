@@ -9,34 +9,38 @@ from typing import Annotated
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json, print_table
-from motiflux.errors import ArgumentError
 
 HELP = "Show the statistics of GRAPH, or with --tuning the tuning switches."
 
 
 def run(
-    graph: Annotated[Path | None, typer.Argument(help="Data graph.", show_default=False)] = None,
-    tuning: Annotated[bool, typer.Option("--tuning", help="List the switches that --set takes.")] = False,
+    graph: Annotated[
+        Path | None,
+        typer.Argument(metavar="GRAPH", parser=opt.file_name, help="Data graph.", show_default=False),
+    ] = None,
+    tuning: Annotated[
+        bool, typer.Option("--tuning", metavar=opt.FLAG, help="List the switches that --set takes.")
+    ] = False,
     directed: opt.DirectedOption = None,
     as_json: opt.JsonOption = False,
 ) -> ExitCode:
     """Print one or the other."""
-    if tuning == (graph is not None):
-        raise ArgumentError("info", "either GRAPH or --tuning", "both" if tuning else "neither")
-    if graph is None:
+    if tuning and graph is not None:
+        raise UsageError("info takes GRAPH or --tuning, not both")
+    if graph is not None:
+        _print_statistics(graph, directed, as_json=as_json)
+    elif tuning:
         _print_tuning(as_json=as_json)
     else:
-        _print_statistics(graph, directed, as_json=as_json)
+        raise UsageError("info needs a GRAPH, or --tuning")
     return ExitCode.DONE
 
 
 def _print_statistics(path: Path, directed: bool | None, *, as_json: bool) -> None:
-    import motiflux as mf
-
     start = time.perf_counter()
-    graph = mf.read_graph(path, directed=directed)
+    graph = opt.read_graph(path, directed=directed)
     load_seconds = time.perf_counter() - start
     fields = {**dataclasses.asdict(graph.stats()), "memory_bytes": graph.nbytes}
     if as_json:

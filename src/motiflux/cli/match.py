@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode, Interrupted
-from motiflux.cli.output import grouped, outcome_fields, print_json, timing_text
-from motiflux.cli.progress import search_progress
+from motiflux.cli.exits import ExitCode
+from motiflux.cli.output import outcome_fields, print_json, quantity, timing_text
 from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
@@ -20,7 +19,14 @@ HELP = "List the occurrences of PATTERN in GRAPH, one row each: original ids, in
 
 OutputOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write rows to .npy or .csv.", show_default="stdout"),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        parser=opt.file_name,
+        help="Write the rows to .npy or .csv. Without it they go to stdout, or with --json are only counted.",
+        show_default=False,
+    ),
 ]
 
 
@@ -47,34 +53,37 @@ def run(
     tuning = opt.tuning_of(settings)
     if output is not None:
         check_output(output)
-    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads)
-    with mf.match(
-        inputs.graph,
-        inputs.pattern,
-        semantics=semantics.value,
-        symmetry=symmetry.value,
-        device=device.value,
-        engine=engine.value,
-        limit=limit,
-        timeout=timeout,
-        progress=search_progress(progress),
-        threads=threads,
-        tuning=tuning,
-    ) as matches:
+    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    with (
+        opt.search_progress(progress, "matching") as shown,
+        mf.match(
+            inputs.graph,
+            inputs.pattern,
+            semantics=semantics.value,
+            symmetry=symmetry.value,
+            device=device.value,
+            engine=engine.value,
+            limit=limit,
+            timeout=timeout,
+            progress=shown,
+            threads=threads,
+            tuning=tuning,
+        ) as matches,
+    ):
         try:
             rows = deliver(matches, output, as_json=as_json)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             where = f"{output} was not written" if output else "the rows so far are not all"
-            raise Interrupted(f"stopped after {grouped(matches.rows)} rows, {where}") from None
-        at_limit = limit is not None and rows >= limit
-        if as_json:
-            fields = outcome_fields(matches, inputs.load_seconds)
-            print_json({"count": rows, **fields, "rows": rows, "output": str(output) if output else None})
-        else:
-            # Where the rows are on stdout, the summary is not.
-            stream = sys.stdout if output else sys.stderr
-            print(rows_text(matches, output, at_limit=at_limit), file=stream)
-            print(timing_text(matches, inputs.load_seconds), file=stream)
+            raise type(stop)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
+    at_limit = limit is not None and rows >= limit
+    if as_json:
+        fields = outcome_fields(matches, inputs.load_seconds)
+        print_json({"count": rows, **fields, "rows": rows, "output": str(output) if output else None})
+    else:
+        # Where the rows are on stdout, the summary is not.
+        stream = sys.stdout if output else sys.stderr
+        print(rows_text(matches, output, at_limit=at_limit), file=stream)
+        print(timing_text(matches, inputs.load_seconds), file=stream)
     return ExitCode.DONE if matches.complete or at_limit else ExitCode.INCOMPLETE
 
 
@@ -87,14 +96,14 @@ def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int
         return write_matches(matches, output)
     if as_json:
         return sum(len(batch) for batch in matches)
-    rows = csv_writer.write_to(sys.stdout.buffer, matches, matches.columns)
+    rows = csv_writer.write_to(sys.stdout.buffer, matches, matches.columns, name="standard output")
     sys.stdout.buffer.flush()
     return rows
 
 
 def rows_text(matches: "mf.Matches", output: Path | None, *, at_limit: bool) -> str:
     """Say how many rows there are, where they went, and if some are missing, why."""
-    text = f"{grouped(matches.rows)} rows" + (f" written to {output}" if output else "")
+    text = quantity(matches.rows, "row") + (f" written to {output}" if output else "")
     if matches.complete:
         return text
     return f"{text}, not all ({'stopped at the limit' if at_limit else 'stopped by the timeout'})"

@@ -2,6 +2,8 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +16,10 @@ from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
+    from motiflux.engine.progress import Progress
+
+FLAG = ""
+"""Metavar of an option that takes no value."""
 
 
 class Device(StrEnum):
@@ -31,19 +37,40 @@ class Engine(StrEnum):
     CPU = "cpu"
 
 
+def file_name(text: str) -> Path:
+    """Take the name of a file (an empty one would silently mean the current folder)."""
+    if not text:
+        raise typer.BadParameter("expected a file name, found an empty one")
+    return Path(text)
+
+
 GraphArgument = Annotated[
-    Path, typer.Argument(help="Data graph: .npz .graph .txt .edges .el, each also .gz.")
+    Path,
+    typer.Argument(
+        metavar="GRAPH", parser=file_name, help="Data graph: .npz .graph .txt .edges .el, each also .gz."
+    ),
 ]
-PatternArgument = Annotated[Path, typer.Argument(help="Pattern: .graph, also .gz.")]
+PatternArgument = Annotated[
+    Path, typer.Argument(metavar="PATTERN", parser=file_name, help="Pattern: .graph, also .gz.")
+]
 SemanticsOption = Annotated[
-    Semantics, typer.Option(help="What counts as an occurrence: edges kept, and more, or less.")
+    Semantics,
+    typer.Option(
+        help="What counts as an occurrence. isomorphism: other edges allowed between its vertices; "
+        "induced: no other edges; homomorphism: vertices may coincide."
+    ),
 ]
 SymmetryOption = Annotated[
     Symmetry, typer.Option(help="Every embedding, or each subgraph once (automorphic images folded).")
 ]
 DirectedOption = Annotated[
     bool | None,
-    typer.Option("--directed/--undirected", help="How to read the graph.", show_default="as the file says"),
+    typer.Option(
+        "--directed/--undirected",
+        metavar=FLAG,
+        help="How to read the graph.",
+        show_default="as the file says",
+    ),
 ]
 LimitOption = Annotated[int | None, typer.Option(help="Stop after this many.", show_default="none")]
 TimeoutOption = Annotated[
@@ -56,11 +83,44 @@ TuningOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Tuning; see `motiflux info --tuning`. Repeatable."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", metavar=FLAG, help="One JSON object on stdout, nothing else there.")
+]
 ProgressOption = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", help="Bar on stderr.", show_default="on when it is a terminal"),
+    typer.Option(
+        "--progress/--no-progress",
+        metavar=FLAG,
+        help="Progress on stderr.",
+        show_default="on when it is a terminal",
+    ),
 ]
+
+
+@contextmanager
+def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
+    """Give what the library's `progress` takes: ``--progress`` shows it anywhere, without it terminals do."""
+    from motiflux.engine.progress import search_meter
+    from motiflux.io.progress import is_shown
+
+    if flag and not is_shown():
+        with search_meter(what) as callback:
+            yield callback
+    else:
+        yield flag is not False
+
+
+def read_graph(
+    path: Path, *, directed: bool | None, threads: int | None = None, progress: bool | None = None
+) -> "mf.Graph":
+    """Read a graph, with progress as `search_progress` shows it."""
+    import motiflux as mf
+    from motiflux.io.progress import is_shown, reading_meter
+
+    if progress and not is_shown():
+        with reading_meter(path):
+            return mf.read_graph(path, directed=directed, threads=threads)
+    return mf.read_graph(path, directed=directed, threads=threads, progress=progress is not False)
 
 
 def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
@@ -69,8 +129,10 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
     Raises
     ------
     ArgumentError
-        If one has no ``=``, or a key comes twice. Whether key and value exist is for the library to say.
+        If one has no ``=``, a key comes twice, or there is no such key or value.
     """
+    from motiflux.config import TUNING
+
     tuning: dict[str, str] = {}
     for setting in settings or []:
         key, separator, value = setting.partition("=")
@@ -78,6 +140,10 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
             raise ArgumentError("--set", "KEY=VALUE", setting)
         if key in tuning:
             raise ArgumentError("--set", f"each key once, {key} is repeated", setting)
+        if key not in TUNING:
+            raise ArgumentError(f"--set {setting}", f"a key out of {', '.join(TUNING)}", key)
+        if value not in TUNING[key].values:
+            raise ArgumentError(f"--set {setting}", f"one of {', '.join(TUNING[key].values)}", value)
         tuning[key] = value
     return tuning or None
 
@@ -91,11 +157,18 @@ class Inputs:
     load_seconds: float
 
 
-def read_inputs(graph: Path, pattern: Path, *, directed: bool | None, threads: int | None = None) -> Inputs:
+def read_inputs(
+    graph: Path,
+    pattern: Path,
+    *,
+    directed: bool | None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Inputs:
     """Read both files, the pattern first: it is small, and a mistake in it shows before the long read."""
     import motiflux as mf
 
     start = time.perf_counter()
     query = mf.read_pattern(pattern)
-    data = mf.read_graph(graph, directed=directed, threads=threads)
+    data = read_graph(graph, directed=directed, threads=threads, progress=progress)
     return Inputs(data, query, time.perf_counter() - start)

@@ -60,6 +60,15 @@ def print_json(fields: Mapping[str, Any]) -> None:
     print(json.dumps({"schema": JSON_SCHEMA, **fields}))
 
 
+def quantity(number: int, noun: str) -> str:
+    """Give a number of things.
+
+    >>> quantity(1, "row"), quantity(12000, "row")
+    ('1 row', '12,000 rows')
+    """
+    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def grouped(number: int) -> str:
     """Give a number as people read it: ``1,234,567``."""
     return f"{number:,}"

@@ -1,13 +1,13 @@
-"""A progress bar on stderr, where stderr is a terminal."""
+"""Progress of a search, as callers ask for it."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 
 from motiflux.engine.base import ProgressCallback
 from motiflux.engine.results import ProgressReport
+from motiflux.io.progress import is_shown, meter
 
 Progress = bool | Callable[[ProgressReport], None]
 """What the `progress` argument of public calls takes."""
@@ -18,24 +18,15 @@ def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallbac
     """Yield the callback that `progress` asks for: none, a bar labelled `what`, or the caller's own."""
     if callable(progress):
         yield progress
-    elif not progress or not sys.stderr.isatty():
-        yield None
+    elif progress and is_shown():
+        with search_meter(what) as callback:
+            yield callback
     else:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
+        yield None
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[found]:,} found"),
-            TimeElapsedColumn(),
-        )
-        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=1, found=0)
 
-            def update(report: ProgressReport) -> None:
-                bar.update(task, completed=report.done, total=max(report.total, 1), found=report.found)
-
-            yield update
+@contextlib.contextmanager
+def search_meter(what: str) -> Iterator[ProgressCallback]:
+    """Yield a callback that shows progress on stderr, be that a terminal or not."""
+    with meter(what) as update:
+        yield lambda report: update(report.done, report.total, f"{report.found:,} found")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -12,6 +13,14 @@ from typing import BinaryIO, Self
 from motiflux.errors import OutputError
 
 _BUFFER_BYTES = 2**20
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link to itself",
+}
 
 
 class AtomicFile:
@@ -23,7 +32,8 @@ class AtomicFile:
     Parameters
     ----------
     path
-        The name to publish under. A symbolic link stays one: the file it points to is replaced.
+        The name to publish under. A symbolic link stays one: the file it points to is replaced. What is no
+        regular file (a pipe, a device) is not replaced.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,7 +83,10 @@ class AtomicFile:
             file.flush()
             os.fsync(file.fileno())
             file.close()
+            refuse_irregular(self._path)
             self._temporary.replace(self._target)
+        except OutputError:
+            raise
         except OSError as error:
             raise output_error(self._path, error) from error
 
@@ -88,6 +101,23 @@ class AtomicFile:
     def _opened(self) -> BinaryIO:
         assert self._file is not None, "used outside its with statement"
         return self._file
+
+
+def refuse_irregular(path: Path) -> None:
+    """Refuse a name that stands, directly or through symbolic links, for anything but a regular file.
+
+    Raises
+    ------
+    OutputError
+        Says what is there. Nothing is: all is well.
+    """
+    try:
+        mode = os.lstat(os.path.realpath(path)).st_mode
+    except OSError:
+        return  # nothing is there, or creating a file beside it will say what is wrong
+    if not stat.S_ISREG(mode):
+        found = _KINDS.get(stat.S_IFMT(mode), "a special file")
+        raise OutputError(f"{path}: found {found}, expected a regular file or a new name")
 
 
 def output_error(path: Path, error: OSError) -> OutputError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from motiflux._native import format_csv
+from motiflux.errors import OutputError
 from motiflux.io.atomic import AtomicFile
 
 if TYPE_CHECKING:
@@ -32,19 +33,25 @@ def write(batches: Iterable[IdArray], columns: list[str], path: Path) -> int:
     Raises
     ------
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or an id has no form in UTF-8.
     """
     with AtomicFile(path) as file:
-        return write_to(file, batches, columns)
+        return write_to(file, batches, columns, name=str(path))
 
 
-def write_to(stream: ByteSink, batches: Iterable[IdArray], columns: list[str]) -> int:
-    """Write what `write` writes to an open stream; return the number of matches."""
+def write_to(stream: ByteSink, batches: Iterable[IdArray], columns: list[str], *, name: str) -> int:
+    """Write what `write` writes to an open stream; return the number of matches.
+
+    Raises
+    ------
+    OutputError
+        If an id has no form in UTF-8; it speaks of the stream by `name`.
+    """
     rows = 0
     stream.write((",".join(columns) + "\n").encode())
     for batch in batches:
         for part in _slices(batch):
-            stream.write(_format(part))
+            stream.write(_format(part, name))
         rows += len(batch)
     return rows
 
@@ -54,9 +61,14 @@ def _slices(batch: IdArray) -> Iterator[IdArray]:
         yield batch[start : start + _SLICE_ROWS]
 
 
-def _format(batch: IdArray) -> bytes:
+def _format(batch: IdArray, name: str) -> bytes:
     if batch.dtype.kind in "iu":
         return format_csv(np.ascontiguousarray(batch, dtype=np.int64))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(batch.tolist())
-    return text.getvalue().encode("utf-8", "surrogateescape")
+    try:
+        return text.getvalue().encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        bad = error.object[error.start]
+        found = next(text for text in map(str, batch.ravel().tolist()) if bad in text)
+        raise OutputError(f"{name}: cannot be written: the id {found!r} has no form in UTF-8") from error

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from motiflux.errors import FormatError
 from motiflux.io import edge_list, graph_file, npz
+from motiflux.io.progress import is_shown, reading_meter
 from motiflux.io.source import format_suffix
 
 if TYPE_CHECKING:
@@ -37,7 +39,11 @@ PATTERN_READERS = {".graph": graph_file.read_query}
 
 
 def read_graph(
-    path: str | os.PathLike[str], *, directed: bool | None = None, threads: int | None = None
+    path: str | os.PathLike[str],
+    *,
+    directed: bool | None = None,
+    threads: int | None = None,
+    progress: bool = False,
 ) -> Graph:
     r"""Read a data graph from a file.
 
@@ -50,6 +56,8 @@ def read_graph(
         A directed file read as undirected merges the two arcs between a pair of vertices.
     threads
         Threads that build the graph; None: one per core.
+    progress
+        True for a bar on stderr (if that is a terminal): how much of the file has been read.
 
     Returns
     -------
@@ -77,7 +85,8 @@ def read_graph(
     reader = GRAPH_READERS.get(format_suffix(source))
     if reader is None:
         raise _unknown_suffix(source, "a graph", GRAPH_READERS)
-    return reader(source, directed=directed, threads=threads)
+    with reading_meter(source) if progress and is_shown() else nullcontext():
+        return reader(source, directed=directed, threads=threads)
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from motiflux.errors import FormatError
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
     from motiflux._native import ParseError
 
 CHUNK_BYTES = 4 * 2**20
 """Most bytes handed on at once: between two chunks Ctrl-C is answered."""
 
+_WATCHED_BYTES = 2**20
+"""Read at once, at least, while someone watches: they are told as often."""
+
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+OnRead = Callable[[int], None]
+"""Told how many bytes of a file, as it lies on disk, have been read so far."""
+
+_on_read: ContextVar[OnRead | None] = ContextVar("on_read", default=None)
 
 
 class ChunkParser(Protocol):
@@ -48,12 +61,25 @@ def open_source(path: Path) -> BinaryIO:
     FormatError
         If there is no such file, or it cannot be opened.
     """
+    on_read = _on_read.get()
     try:
-        return path.open("rb")
+        if on_read is None:
+            return path.open("rb")
+        return io.BufferedReader(_WatchedFile(path, on_read), _WATCHED_BYTES)
     except IsADirectoryError as error:
         raise FormatError(path, "found a directory, expected a file") from error
     except (OSError, ValueError) as error:
         raise FormatError(path, f"cannot be opened: {_reason(error)}") from error
+
+
+@contextmanager
+def watched(on_read: OnRead) -> Iterator[None]:
+    """Tell `on_read` how far each file is that is opened in the ``with`` block (and this thread)."""
+    token = _on_read.set(on_read)
+    try:
+        yield
+    finally:
+        _on_read.reset(token)
 
 
 def read_chunks(path: Path) -> Iterator[bytes]:
@@ -75,7 +101,7 @@ def read_chunks(path: Path) -> Iterator[bytes]:
 
 
 def feed_all(parser: ChunkParser, path: Path) -> None:
-    """Give a whole file to a parser; its `ParseError` is left to `naming_file`."""
+    """Give a whole file to a parser; its `ParseError` is left to `parse_failure`."""
     for chunk in read_chunks(path):
         parser.feed(chunk)
 
@@ -84,6 +110,22 @@ def parse_failure(path: Path, error: ParseError) -> FormatError:
     """Return the `FormatError` that says in which file a parser failed."""
     line, message = error.args
     return FormatError(path, message, line)
+
+
+class _WatchedFile(io.FileIO):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, path: Path, on_read: OnRead) -> None:
+        super().__init__(path)
+        self._on_read = on_read
+        self._done = 0
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        count = super().readinto(buffer)
+        if count:
+            self._done += count
+            self._on_read(self._done)
+        return count
 
 
 def _raw_chunks(path: Path, file: BinaryIO) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from motiflux.errors import OutputError
 from motiflux.io import csv_writer, npy_writer
+from motiflux.io.atomic import refuse_irregular
 from motiflux.types import IdArray
 
 MatchWriter: TypeAlias = Callable[[Iterable[IdArray], list[str], Path], int]
@@ -39,7 +40,8 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     OutputError
-        If the suffix is unknown, the name is a directory's, or its folder is missing or not writable.
+        If the suffix is unknown, something is there that is no regular file, or the folder is missing or
+        not writable.
 
     Examples
     --------
@@ -51,8 +53,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
     output = Path(path)
     _writer(output)
     folder = Path(os.path.realpath(output)).parent
-    if output.is_dir():
-        raise OutputError(f"{output}: found a directory, expected the name of a file")
+    refuse_irregular(output)
     if not folder.is_dir():
         raise OutputError(f"{output}: cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -63,7 +64,8 @@ def write_matches(matches: MatchBatches, path: str | os.PathLike[str]) -> int:
     """Write matches to a file as they are found, never all in memory.
 
     The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
-    nothing appears, and a file of that name that was there stays as it was. `matches` is left to the
+    nothing appears, and a file of that name that was there stays as it was. Matches that a limit or a
+    timeout cut short are written as far as they go: ``matches.complete`` tells. `matches` is left to the
     caller to close.
 
     Parameters

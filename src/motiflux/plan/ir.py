@@ -71,7 +71,7 @@ class PlanShape:
 
 @dataclass(frozen=True, slots=True)
 class StepArgs:
-    """What one level runs with: the arcs of each source, and least numbers of arcs out of and into a vertex."""
+    """What one level runs with: the arcs of each source, and the least degrees of a candidate."""
 
     adjacencies: tuple[AdjacencyKey, ...] = ()
     min_out_degree: int = 0

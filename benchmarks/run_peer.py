@@ -1,6 +1,6 @@
 """Other Python-installable systems, doing one count each in a process of its own.
 
-    python benchmarks/peers.py METHOD GRAPH.npz QUERY.graph --limit SECONDS --runs N
+    python benchmarks/run_peer.py METHOD GRAPH.npz QUERY.graph --limit SECONDS --runs N
 
 The graph is read as undirected. Prints one JSON object per line: first what the method counts, as
 ``{"counts": "subgraphs"|"embeddings"}``, then ``{"count": int, "seconds": float}`` per run, in process CPU
