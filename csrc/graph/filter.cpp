@@ -8,6 +8,7 @@ namespace motiflux::graph {
 namespace {
 
 constexpr std::size_t kRowArcs = 1 << 16;
+constexpr std::size_t kCheckedRows = 1 << 10;
 constexpr std::uint32_t kEnd = 0xFFFFFFFF;  // no vertex has this id
 
 bool passes(std::span<const std::uint8_t> mask, std::span<const std::uint32_t> codes, std::uint64_t index) {
@@ -67,6 +68,14 @@ NeighborRows filter(std::span<const ArcRows> parts, const ArcFilter& allowed, co
   const std::size_t vertices = parts[0].offsets.size() - 1;
   NeighborRows result;
   result.offsets.assign(vertices + 1, 0);
+  if (workers.threads == 1) {  // one pass instead of two
+    for (std::size_t v = 0; v < vertices; ++v) {
+      if (v % kCheckedRows == 0) workers.check();
+      visit_row(parts, allowed, v, [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
+      result.offsets[v + 1] = result.neighbors.size();
+    }
+    return result;
+  }
   parallel_rows(workers, parts[0].offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v)
       visit_row(parts, allowed, v, [&](std::uint32_t) { ++result.offsets[v + 1]; });

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 _LARGEST_TABLE = 1 << 22
 
 _MOST_SUMS = 4096
+
+# Label triples looked up one by one; more are summed by NumPy, which takes 25 us.
+_MOST_LOOKUPS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,9 @@ class LabelFrequencies:
         else:
             self._vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
         self._triples, self._arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
+        columns = (column.tolist() for column in self._triples)
+        self._table = dict(zip(zip(*columns, strict=True), self._arcs.tolist(), strict=True))
+        self._only = (num_vertex_labels == 1, num_edge_labels == 1, num_vertex_labels == 1)
         self._sums: dict[tuple[tuple[int, ...] | None, ...], int] = {}
 
     def vertices(self, labels: Iterable[int] | None) -> int:
@@ -102,6 +110,13 @@ class LabelFrequencies:
         return known
 
     def _sum_arcs(self, labels: tuple[tuple[int, ...] | None, ...]) -> int:
+        # Where there is one label, "all labels" is that one.
+        named = [
+            (0,) if only and codes is None else codes for only, codes in zip(self._only, labels, strict=True)
+        ]
+        choices = [codes for codes in named if codes is not None]
+        if len(choices) == len(named) and prod(map(len, choices)) <= _MOST_LOOKUPS:
+            return sum(self._table.get(triple, 0) for triple in product(*choices))
         chosen = np.ones(len(self._arcs), dtype=bool)
         for column, allowed in zip(self._triples, labels, strict=True):
             if allowed is not None:
