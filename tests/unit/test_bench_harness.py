@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import motiflux as mf
 from motiflux.bench import machine
 from motiflux.bench.measure import RUNS, Timing, repeat
 from motiflux.bench.results import Bar, BaselineTime, CaseResult, Report, write_report
-from motiflux.bench.suite import BaselineResult, _best, _checked, load_suite, shared_folder
+from motiflux.bench.suite import (
+    BaselineResult,
+    Case,
+    GraphSource,
+    Settings,
+    _best,
+    _checked,
+    load_suite,
+    shared_folder,
+)
 from motiflux.errors import ArgumentError, OutputError
 
 
@@ -136,3 +147,15 @@ def test_versions_name_what_is_missing() -> None:
     found = machine.versions(["numpy", "no-such-package-here"])
     assert set(found) == {"python", "numpy", "no-such-package-here"}
     assert found["no-such-package-here"] == "not installed"
+
+
+def test_a_part_of_a_suite_is_named_as_such() -> None:
+    settings = Settings(quick=True, only="K4 tri")
+    assert settings.label("tiny") == "tiny-k4-tri-quick"
+    assert Settings().label("tiny") == "tiny"
+    pattern = partial(mf.Pattern.from_edges, [(0, 1)])
+    cases = [
+        Case(name, GraphSource(Path("none")), pattern, quick=quick)
+        for name, quick in (("K4 triangle", True), ("K4 triangle, slow", False), ("K5 triangle", True))
+    ]
+    assert [case.name for case in cases if settings.includes(case)] == ["K4 triangle"]

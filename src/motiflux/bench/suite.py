@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from motiflux.bench.machine import commit, cpu_model, versions
+from motiflux.bench.machine import commit, cpu_model, slug, versions
 from motiflux.bench.measure import RUNS, Clock, Timing, cpu_clock, repeat, wall_clock
 from motiflux.bench.results import Bar, BaselineTime, CaseResult, Report
 from motiflux.errors import ArgumentError
@@ -25,15 +25,26 @@ QUICK_RUNS = 2
 
 @dataclass(frozen=True)
 class Settings:
-    """How a suite is run: seconds per count, and whether only the quick cases."""
+    """How a suite is run: seconds per count, and which of its cases."""
 
     timeout: float = 60.0
     quick: bool = False
+    only: str = ""
 
     @property
     def runs(self) -> int:
         """Most runs of one count."""
         return QUICK_RUNS if self.quick else RUNS
+
+    def includes(self, case: Case) -> bool:
+        """Whether the case is run."""
+        return self.only in case.name and (case.quick or not self.quick)
+
+    def label(self, suite: str) -> str:
+        """Name a run of `suite` so that a part of it does not pass for the whole."""
+        return "-".join(
+            [suite, *([slug(self.only)] if self.only else []), *(["quick"] if self.quick else [])]
+        )
 
 
 @dataclass(frozen=True)
@@ -190,7 +201,7 @@ def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult]
     results: list[CaseResult] = []
     source: GraphSource | None = None
     for case in suite.cases:
-        if settings.quick and not case.quick:
+        if not settings.includes(case):
             continue
         if case.graph != source:
             source, graph = case.graph, case.graph.read()
@@ -198,7 +209,7 @@ def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult]
             on_result(result)
             results.append(result)
     return Report(
-        suite=suite.name,
+        suite=settings.label(suite.name),
         commit=commit(Path.cwd()),
         date=datetime.now(UTC).date().isoformat(),
         device=cpu_model(),

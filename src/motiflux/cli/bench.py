@@ -27,6 +27,7 @@ def run(
     quick: Annotated[
         bool, typer.Option("--quick", metavar=opt.FLAG, help="Only the quick cases, two runs each.")
     ] = False,
+    only: Annotated[str, typer.Option(metavar="TEXT", help="Only cases with TEXT in their name.")] = "",
     timeout: Annotated[float, typer.Option(help="Seconds that one count may take.")] = 60.0,
     as_json: opt.JsonOption = False,
 ) -> ExitCode:
@@ -34,7 +35,7 @@ def run(
     from motiflux.bench.results import write_report
     from motiflux.bench.suite import Settings, load_suite, run_suite
 
-    settings = Settings(timeout=timeout, quick=quick)
+    settings = Settings(timeout=timeout, quick=quick, only=only)
     loaded = load_suite(suite, suites)
     report = run_suite(loaded, settings, on_result=_print_result)
     path = write_report(report, out)

@@ -24,6 +24,7 @@ _MOST_SUMS = 4096
 
 # Label triples looked up one by one; more are summed by NumPy, which takes 25 us.
 _MOST_LOOKUPS = 64
+_MOST_TABLED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,10 @@ class LabelFrequencies:
         else:
             self._vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
         self._triples, self._arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
-        columns = (column.tolist() for column in self._triples)
-        self._table = dict(zip(zip(*columns, strict=True), self._arcs.tolist(), strict=True))
+        self._table: dict[tuple[int, ...], int] | None = None
+        if len(self._arcs) <= _MOST_TABLED:
+            columns = (column.tolist() for column in self._triples)
+            self._table = dict(zip(zip(*columns, strict=True), self._arcs.tolist(), strict=True))
         self._only = (num_vertex_labels == 1, num_edge_labels == 1, num_vertex_labels == 1)
         self._sums: dict[tuple[tuple[int, ...] | None, ...], int] = {}
 
@@ -115,7 +118,8 @@ class LabelFrequencies:
             (0,) if only and codes is None else codes for only, codes in zip(self._only, labels, strict=True)
         ]
         choices = [codes for codes in named if codes is not None]
-        if len(choices) == len(named) and prod(map(len, choices)) <= _MOST_LOOKUPS:
+        few = len(choices) == len(named) and prod(map(len, choices)) <= _MOST_LOOKUPS
+        if few and self._table is not None:
             return sum(self._table.get(triple, 0) for triple in product(*choices))
         chosen = np.ones(len(self._arcs), dtype=bool)
         for column, allowed in zip(self._triples, labels, strict=True):
