@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from motiflux.plan.ir import PlanArgs, PlanShape, StepShape
 
@@ -19,30 +19,40 @@ def share_intersections(shape: PlanShape, args: PlanArgs) -> tuple[PlanShape, Pl
         list(zip(step.sources, arg.adjacencies, strict=True))
         for step, arg in zip(shape.steps, args.steps, strict=True)
     ]
+    clips: list[_Clip] = []
     for level, sources in enumerate(wanted):
-        if len(sources) < _LEAST_SOURCES:
-            continue
+        clip = _own_clip(steps[level])
         contained = [
             earlier
             for earlier in range(_FIRST_LEVEL, level)
             if len(wanted[earlier]) >= _LEAST_SOURCES and set(wanted[earlier]) <= set(sources)
         ]
         smaller, greater = _closed(shape, level) if contained else (set(), set())
-        prefixes = [
-            earlier for earlier in contained if _clips_no_more(shape.steps[earlier], smaller, greater)
-        ]
+        prefixes = [e for e in contained if clips[e].after <= smaller and clips[e].before <= greater]
         if prefixes:
             longest = max(prefixes, key=lambda earlier: len(wanted[earlier]))
             rest = [source for source in sources if source not in wanted[longest]]
             steps[level] = replace(steps[level], sources=tuple(s for s, _ in rest), reuse=longest)
             step_args[level] = replace(step_args[level], adjacencies=tuple(key for _, key in rest))
+            clip = _Clip(clip.after | clips[longest].after, clip.before | clips[longest].before)
+        clips.append(clip)
     return PlanShape(tuple(steps)), PlanArgs(tuple(step_args))
 
 
-def _clips_no_more(earlier: StepShape, after: set[int], before: set[int]) -> bool:
-    """Whether the earlier set, clipped to the levels it knows, still contains all that the later may hold."""
-    known = range(earlier.anchor + 1)
-    return set(earlier.after) & set(known) <= after and set(earlier.before) & set(known) <= before
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    """The levels that a level's set is clipped to; what a reused set was clipped to is inherited.
+
+    A later level may start from the set only if all of these hold for its candidates too.
+    """
+
+    after: set[int]
+    before: set[int]
+
+
+def _own_clip(step: StepShape) -> _Clip:
+    known = set(range(step.anchor + 1))
+    return _Clip(set(step.after) & known, set(step.before) & known)
 
 
 def _closed(shape: PlanShape, level: int) -> tuple[set[int], set[int]]:
