@@ -61,7 +61,7 @@ docs: $(STAMPS)/package $(STAMPS)/docs ## build the documentation into docs/_bui
 	@echo "built docs/_build/html/index.html"
 
 clean: ## remove everything that was built, .venv included
-	@rm -rf .venv build dist docs/_build demo/out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv build dist docs/_build demo/out .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests demo benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMPS)/venv:

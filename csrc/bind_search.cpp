@@ -133,8 +133,10 @@ bool report(const nb::object& progress, const search::Control& control) {
     return true;
   } catch (nb::python_error& error) {
     error.restore();
-    return false;
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
   }
+  return false;
 }
 
 // An exact Python int from 128 bits.

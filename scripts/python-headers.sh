@@ -15,7 +15,7 @@ version=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'
 headers=$folder/usr/include/$version
 if [[ ! -e $headers/Python.h ]]; then
     mkdir -p "$folder"
-    if ! (cd "$folder" && apt-get download -qq "lib$version-dev" && dpkg-deb -x ./*.deb .) >&2; then
+    if ! (cd "$folder" && rm -f ./*.deb && apt-get download -qq "lib$version-dev" && dpkg-deb -x ./*.deb .) >&2; then
         printf 'missing: the C headers of %s (Python.h)\n' "$python" >&2
         printf 'Install them, then run make again:\n\n    sudo apt-get install --yes python3-dev\n\n' >&2
         exit 1

@@ -1,6 +1,7 @@
 #include "common/live_work.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -38,7 +39,7 @@ Registry::Registry() {
 
 }  // namespace
 
-LiveWork::LiveWork(std::function<void()> stop) {
+LiveWork::LiveWork(std::function<void()> stop) : process_(getpid()) {
   Registry& live = registry();
   std::lock_guard lock(live.mutex);
   if (live.closed) throw std::runtime_error("the interpreter is shutting down");
@@ -46,6 +47,7 @@ LiveWork::LiveWork(std::function<void()> stop) {
 }
 
 LiveWork::~LiveWork() {
+  if (getpid() != process_) return;
   Registry& live = registry();
   std::lock_guard lock(live.mutex);
   live.stops.erase(place_);

@@ -1,5 +1,6 @@
 // Native calls under way, so that they are over before the interpreter is taken down: a daemon thread that
-// came back from one later would have no interpreter to return to.
+// came back from one later would have no interpreter to return to. From the interpreter's exit handlers on,
+// no new work is taken.
 #pragma once
 
 #include <functional>
@@ -21,6 +22,7 @@ class LiveWork {
 
  private:
   std::list<std::function<void()>>::iterator place_;
+  int process_;  // a forked child's list does not hold its parent's work
 };
 
 }  // namespace motiflux

@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds kSignalPeriod{20};
 // and takes it every kSignalPeriod to run Python's signal handlers and then tick(), a callable returning
 // false when a Python error is set. On such an error stop() is called, the work is waited for (it must return
 // soon after), and the Python error is thrown. Otherwise rethrows what work() threw. stop() may come from
-// another thread too, when the interpreter shuts down.
+// another thread too, when the interpreter shuts down. tick() must not throw.
 template <class Work, class Tick, class Stop>
 void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
   const LiveWork live([&] { stop(); });
@@ -40,14 +40,14 @@ void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
     done = true;
     finished.notify_one();
   };
-  std::thread worker;
-  try {
-    worker = std::thread(run);
-  } catch (const std::system_error&) {
-    run();  // no thread to be had: unwatched rather than not at all
-  }
   {
     nanobind::gil_scoped_release release;
+    std::thread worker;
+    try {
+      worker = std::thread(run);
+    } catch (const std::system_error&) {
+      run();  // no thread to be had: unwatched rather than not at all
+    }
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, kSignalPeriod, [&] { return done; })) {
       if (python_error) continue;

@@ -140,3 +140,13 @@ def test_string_ids_of_a_search_are_written(tmp_path: Path) -> None:
     with mf.match(graph, mf.Pattern.from_edges([(0, 1)])) as matches:
         assert write_matches(matches, tmp_path / "rows.csv") == 1
     assert (tmp_path / "rows.csv").read_text() == "v0,v1\nann,bob\n"
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    output = tmp_path / "rows.csv"
+    output.write_text("old")
+    output.chmod(0o600)
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    write_matches(mf.match(graph, mf.Pattern.from_edges([(0, 1)])), output)
+    assert output.stat().st_mode & 0o777 == 0o600
+    assert output.read_text().startswith("v0,v1\n")

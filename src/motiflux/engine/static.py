@@ -59,7 +59,8 @@ def count(
     timeout
         Seconds of wall clock after which to stop with what is known.
     progress
-        True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects.
+        True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
+        which must not fork the process.
     threads
         Default: as many as this process may run on.
     tuning

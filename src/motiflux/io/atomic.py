@@ -82,8 +82,10 @@ class AtomicFile:
         try:
             file.flush()
             os.fsync(file.fileno())
-            file.close()
             refuse_irregular(self._path)
+            with contextlib.suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
+                os.fchmod(file.fileno(), stat.S_IMODE(self._target.stat().st_mode))
+            file.close()
             self._temporary.replace(self._target)
         except OutputError:
             raise

@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def is_shown() -> bool:
     """Whether ``progress=True`` shows anything: only where stderr is a terminal."""
-    return sys.stderr.isatty()
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 @contextmanager

@@ -37,7 +37,8 @@ class StepShape:
     anchor
         The last level that the intersection depends on: it may be kept while later levels change.
     after, before
-        Levels whose vertex must be smaller (greater) than the candidate.
+        Levels whose vertex must be smaller (greater) than the candidate. Symmetry breaking along the matching
+        order gives `after` only.
     distinct
         Levels whose vertex must differ from the candidate; only those that nothing else separates.
     not_out, not_in
