@@ -1,0 +1,55 @@
+"""What the tests of running searches share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import motiflux as mf
+
+TASKS = Path("/proc/self/task")
+
+
+def clique(size: int) -> list[tuple[int, int]]:
+    return [(u, v) for v in range(size) for u in range(v)]
+
+
+def path(size: int) -> list[tuple[int, int]]:
+    return [(v, v + 1) for v in range(size - 1)]
+
+
+def cycle(size: int) -> list[tuple[int, int]]:
+    return [*path(size), (size - 1, 0)]
+
+
+TRIANGLE = mf.Pattern.from_edges(cycle(3))
+EDGE = mf.Pattern.from_edges([(0, 1)])
+PATH = mf.Pattern.from_edges(path(8))
+ODD_CYCLE = mf.Pattern.from_edges(cycle(9))
+
+SMALL_TRIANGLES = 30 * 29 * 28
+
+
+def threads_of_this_process(expected: int | None = None) -> int:
+    """Count this process's threads; the kernel lists one for a moment after it was joined."""
+    if not TASKS.is_dir():
+        pytest.skip(f"no {TASKS} to count threads by")
+    number = len(list(TASKS.iterdir()))
+    for _ in range(100):
+        time.sleep(0.01)
+        before, number = number, len(list(TASKS.iterdir()))
+        if number == (before if expected is None else expected):
+            break
+    return number
+
+
+def timed(action: Callable[[], object], what: str) -> float:
+    """Do it, print how long it took, and return that in seconds."""
+    started = time.perf_counter()
+    action()
+    seconds = time.perf_counter() - started
+    print(f"{what}: {1000 * seconds:.1f} ms")
+    return seconds
