@@ -19,7 +19,7 @@ STAMPS := .venv/stamps-$(shell pwd -P | cksum | cut -d ' ' -f 1)
 
 cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.hpp' -o -name '*.cuh')
 
-.PHONY: help setup demo test test-all lint format bench docs clean
+.PHONY: help setup demo test test-all test-gpu lint format bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -31,12 +31,20 @@ demo: $(STAMPS)/package ## find planted transfer rings; or make demo GRAPH=file 
 	  $(if $(filter-out 0,$(DIRECTED)),--directed)
 
 test: lint ## lint, then all tests but the long ones
+	@echo "==> tests of the GPU's kernels, emulated and sanitized"
+	@scripts/test-emulated.sh $(BIN)/python
 	@echo "==> tests (make test-all runs the long ones too)"
 	@$(BIN)/python -m pytest -q
 
 test-all: lint ## lint, then all tests
+	@echo "==> all tests of the GPU's kernels, emulated and sanitized"
+	@scripts/test-emulated.sh $(BIN)/python --long
 	@echo "==> all tests"
 	@$(BIN)/python -m pytest -q --long
+
+test-gpu: setup $(STAMPS)/gpu ## all tests that have a device, on the GPU of this machine
+	@$(BIN)/motiflux doctor
+	@$(BIN)/python -m pytest -q --device cuda
 
 lint: setup ## style, types, layers, spelling
 	@echo "==> lint: ruff, clang-format, mypy, import-linter, codespell"
@@ -84,7 +92,12 @@ $(STAMPS)/package: CMakeLists.txt pyproject.toml $(cxx_sources) | $(STAMPS)/buil
 	  $(PIP) install --no-build-isolation --editable . $${headers:+"$${flags[@]}"}
 	@touch $@
 
-$(STAMPS)/tools: groups := test lint
+$(STAMPS)/gpu: pyproject.toml | $(STAMPS)/package
+	@echo "==> installing packages: the gpu extra"
+	@$(PIP) install --no-build-isolation --editable '.[gpu]'
+	@touch $@
+
+$(STAMPS)/tools: groups := test lint nvrtc
 $(STAMPS)/docs: groups := docs
 $(STAMPS)/peers: groups := peers
 $(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/venv

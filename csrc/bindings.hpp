@@ -5,6 +5,7 @@
 namespace motiflux {
 
 void bind_graph(nanobind::module_& module);
+void bind_ring(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -13,8 +14,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 if str(REPOSITORY) not in sys.path:
     sys.path.insert(0, str(REPOSITORY))
 
-DEVICES = ("cpu",)
-"""Devices that the same tests can run on (``--device``)."""
+DEVICES = ("cpu", "emulated", "cuda")
+"""Devices that the same tests can run on (``--device``): ``emulated`` runs the GPU's kernels on the CPU."""
+
+EMULATOR = "tests.simt.register:register"
 
 _SLOW_DRAWS = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
@@ -26,18 +29,44 @@ settings.load_profile("default")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
-    parser.addoption("--device", choices=DEVICES, default="cpu", help="device that engines are tested on")
+    parser.addoption(
+        "--device",
+        choices=DEVICES,
+        default="cpu",
+        help="device that engines are tested on; but for cpu, only tests that have one are run",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the emulator known here and in the processes that tests start."""
+    if config.getoption("--device") == "emulated":
+        known = os.environ.get("MOTIFLUX_DEVICES")
+        os.environ["MOTIFLUX_DEVICES"] = f"{known},{EMULATOR}" if known else EMULATOR
+        paths = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long tests out unless ``--long`` or a ``-m`` expression that speaks of them asks."""
-    if config.getoption("--long") or "long" in config.getoption("markexpr"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("long")]
-    if left_out:
+    """Leave out long tests unless asked for, and tests that another device would not change."""
+    device = config.getoption("--device")
+    if device != "cpu":
+        _keep(config, items, [item for item in items if "device" in getattr(item, "fixturenames", ())])
+    for item in items:
+        for mark in item.iter_markers("devices"):
+            if device not in mark.args:
+                reason = f"not on device {device}: {mark.kwargs['reason']}"
+                item.add_marker(pytest.mark.skip(reason=reason))
+    if not (config.getoption("--long") or "long" in config.getoption("markexpr")):
+        short = [item for item in items if not item.get_closest_marker("long")]
+        config.stash[_LEFT_OUT] = len(items) - len(short)
+        _keep(config, items, short)
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
+    chosen = set(kept)
+    if left_out := [item for item in items if item not in chosen]:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
-        config.stash[_LEFT_OUT] = len(left_out)
+        items[:] = kept
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -52,7 +52,7 @@ bool Walker::search_root(Vertex root, Span slice) {
   const view::StepShape& step = problem_.plan.shape.steps[1];
   if (!accepts(0, root)) return spend(1);
   assign(0, root);
-  const Bounds allowed = bounds(step.after, step.before);
+  const rules::Bounds allowed = bounds(step.after, step.before);
   spans_.assign(1, sets::clip(slice, allowed.first, allowed.end));
   for (std::uint32_t s = 1; s < step.source_count; ++s)
     spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
@@ -68,7 +68,7 @@ bool Walker::extend(int level) {
     return spend(1);
   }
   const std::uint32_t later = ~levels_up_to(step.anchor);
-  const Bounds allowed = bounds(step.after & later, step.before & later);
+  const rules::Bounds allowed = bounds(step.after & later, step.before & later);
   return visit(level, sets::clip(base(level), allowed.first, allowed.end));
 }
 
@@ -131,7 +131,7 @@ bool Walker::in_strips(Span candidates, Use&& use) {
 // Counts the last level where its set would serve no second time: the intersection is not written.
 void Walker::count_fresh(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
-  const Bounds allowed = bounds(step.after, step.before);
+  const rules::Bounds allowed = bounds(step.after, step.before);
   const Span changing = last_row(step, allowed);
   if (changing.size() == 0) return;
   std::uint64_t found = 0;
@@ -167,7 +167,7 @@ Walker::Span Walker::base(int level) {
 Walker::Span Walker::compute_base(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   const std::uint32_t known = levels_up_to(step.anchor);
-  const Bounds allowed = bounds(step.after & known, step.before & known);
+  const rules::Bounds allowed = bounds(step.after & known, step.before & known);
   std::vector<Vertex>& buffer = levels_[static_cast<std::size_t>(level)].buffer;
   if (step.source_count > 0) {
     const Span changing = last_row(step, allowed);
@@ -181,7 +181,7 @@ Walker::Span Walker::compute_base(int level) {
 }
 
 // The row of the last source: the one that changes with each candidate of the anchor level.
-Walker::Span Walker::last_row(const view::StepShape& step, const Bounds& allowed) const {
+Walker::Span Walker::last_row(const view::StepShape& step, const rules::Bounds& allowed) const {
   return sets::clip(row(step.first_source + step.source_count - 1), allowed.first, allowed.end);
 }
 
@@ -211,7 +211,7 @@ const sets::Marks* Walker::marks(int level, Span changing) {
 }
 
 // Fills spans_ with the sets whose intersection is the base of `level`, each clipped to `allowed`.
-void Walker::gather(int level, const Bounds& allowed) {
+void Walker::gather(int level, const rules::Bounds& allowed) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   spans_.clear();
   if (step.reuse != view::kNoReuse)
@@ -240,32 +240,13 @@ Walker::Span Walker::row(std::uint32_t source) const {
   return {adjacency.begin(vertex), adjacency.end(vertex)};
 }
 
-Walker::Bounds Walker::bounds(std::uint32_t after, std::uint32_t before) const {
-  Bounds result;
-  for_each_level(
-      after, [&](std::size_t l) { result.first = std::max(result.first, std::uint64_t{vertex_[l]} + 1); });
-  for_each_level(before,
-                 [&](std::size_t l) { result.end = std::min(result.end, std::uint64_t{vertex_[l]}); });
-  return result;
+rules::Bounds Walker::bounds(std::uint32_t after, std::uint32_t before) const {
+  return rules::bounds(after, before, [this](std::uint32_t level) { return vertex_[level]; });
 }
 
 bool Walker::accepts(int level, Vertex candidate) const {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
-  for (std::uint32_t mask = step.distinct; mask != 0; mask &= mask - 1)
-    if (vertex_[static_cast<std::size_t>(std::countr_zero(mask))] == candidate) return false;
-  const view::StepArgs& args = problem_.plan.args.steps[level];
-  if (step.bounds_out && problem_.out.degree(candidate) < args.min_out_degree) return false;
-  if (step.bounds_in && problem_.in.degree(candidate) < args.min_in_degree) return false;
-  bool adjacent = false;
-  for_each_level(step.not_out, [&](std::size_t l) {
-    adjacent = adjacent ||
-               std::binary_search(problem_.out.begin(vertex_[l]), problem_.out.end(vertex_[l]), candidate);
-  });
-  for_each_level(step.not_in, [&](std::size_t l) {
-    adjacent =
-        adjacent || std::binary_search(problem_.in.begin(vertex_[l]), problem_.in.end(vertex_[l]), candidate);
-  });
-  return !adjacent;
+  return rules::accepts(problem_.plan.shape.steps[level], problem_.plan.args.steps[level], problem_.out,
+                        problem_.in, candidate, [this](std::uint32_t l) { return vertex_[l]; });
 }
 
 bool Walker::spend(std::size_t work) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "motiflux/rules/candidate.hpp"
+#include "motiflux/rules/order.hpp"
 #include "search/control.hpp"
 #include "search/problem.hpp"
 #include "sets/marks.hpp"
@@ -37,10 +39,6 @@ class Walker {
  private:
   using Vertex = std::uint32_t;
   using Span = sets::Span;
-  struct Bounds {
-    std::uint64_t first = 0;
-    std::uint64_t end = std::uint64_t{1} << 32;
-  };
   struct Level {
     Span base;
     std::uint64_t valid_for = 0;  // stamp of the anchor level when `base` was computed
@@ -60,13 +58,13 @@ class Walker {
 
   Span base(int level);
   Span compute_base(int level);
-  Span last_row(const view::StepShape& step, const Bounds& allowed) const;
+  Span last_row(const view::StepShape& step, const rules::Bounds& allowed) const;
   const sets::Marks* marks(int level, Span changing);
-  void gather(int level, const Bounds& bounds);
+  void gather(int level, const rules::Bounds& bounds);
   Span fold(std::size_t count, std::vector<Vertex>& buffer);
   Span row(std::uint32_t source) const;
 
-  Bounds bounds(std::uint32_t after, std::uint32_t before) const;
+  rules::Bounds bounds(std::uint32_t after, std::uint32_t before) const;
   bool accepts(int level, Vertex candidate) const;
   void assign(int level, Vertex vertex) {
     vertex_[static_cast<std::size_t>(level)] = vertex;

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from motiflux.engine import Count, Explanation, Matches, ProgressReport, count, explain, match
     from motiflux.errors import (
         ArgumentError,
+        CompileError,
         DeviceError,
+        DeviceMemoryError,
         FormatError,
         GraphError,
         InternalError,
@@ -29,8 +31,10 @@ __version__ = _version("motiflux")
 
 __all__ = [
     "ArgumentError",
+    "CompileError",
     "Count",
     "DeviceError",
+    "DeviceMemoryError",
     "Explanation",
     "FormatError",
     "Graph",

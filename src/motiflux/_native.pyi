@@ -94,3 +94,41 @@ class GraphFileParser:
     ]: ...
 
 def format_csv(rows: NDArray[np.int64]) -> bytes: ...
+
+class RingReader:
+    def __init__(
+        self,
+        *,
+        tail: int,
+        published: int,
+        payload: int,
+        slots: int,
+        slot_bytes: int,
+        record_words: int,
+        memory: object = None,
+    ) -> None: ...
+    def read(
+        self, out: NDArray[np.uint32], wait_seconds: float = 0.0, spin_seconds: float = 20e-6
+    ) -> int: ...
+    @property
+    def position(self) -> int: ...
+
+class RingWriter:
+    def __init__(
+        self,
+        *,
+        tail: int,
+        published: int,
+        payload: int,
+        slots: int,
+        slot_bytes: int,
+        record_words: int,
+        memory: object = None,
+    ) -> None: ...
+    def try_write(self, records: NDArray[np.uint32]) -> bool: ...
+    @property
+    def position(self) -> int: ...
+
+def echo(
+    reader: RingReader, writer: RingWriter, rounds: int, round_seconds: float = 1.0
+) -> NDArray[np.uint64]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
@@ -46,3 +47,28 @@ def check_seconds(argument: str, value: object) -> float | None:
     if not seconds >= 0:
         raise ArgumentError(argument, "seconds of at least 0, or None", value)
     return None if math.isinf(seconds) else seconds
+
+
+_UNITS = {"": 1, "B": 1, **{f"{k}B": 1000 ** (n + 1) for n, k in enumerate("KMGT")}}
+_UNITS |= {f"{k}IB": 1024 ** (n + 1) for n, k in enumerate("KMGT")}
+_BYTES = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*")
+
+
+def check_bytes(argument: str, value: object) -> int:
+    """Return an amount of memory in bytes: an integer, or text such as ``"8GiB"``, ``"500 MB"``.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither, or not positive.
+    """
+    if isinstance(value, str) and (match := _BYTES.fullmatch(value)):
+        unit = _UNITS.get(match[2].upper())
+        number = int(float(match[1]) * unit) if unit is not None else 0
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        number = int(value)
+    else:
+        number = 0
+    if number <= 0:
+        raise ArgumentError(argument, "a number of bytes, or text such as '8GiB'", value)
+    return number

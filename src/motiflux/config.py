@@ -41,6 +41,18 @@ _OPTIONS = (
     TuningOption(
         "degrees", ("on", "off"), "on", "skip candidates with fewer neighbours than the query vertex"
     ),
+    TuningOption(
+        "lanes",
+        ("auto", "8", "16", "32"),
+        "auto",
+        "GPU: lanes that search together, by the average number of neighbours or given",
+    ),
+    TuningOption(
+        "specialize",
+        ("auto", "on", "off"),
+        "auto",
+        "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
+    ),
 )
 
 TUNING: Mapping[str, TuningOption] = {option.name: option for option in _OPTIONS}

@@ -56,6 +56,52 @@ class DeviceError(MotifluxError, RuntimeError):
     """The device or engine asked for is not available here."""
 
 
+class DeviceMemoryError(DeviceError):
+    """The device, or the budget given by ``gpu_memory``, has not enough memory.
+
+    Parameters
+    ----------
+    what
+        What the memory was for.
+    needed
+        Bytes asked for.
+    available
+        Bytes that could be had.
+    advice
+        What to do about it.
+    """
+
+    def __init__(self, what: str, needed: int, available: int, advice: str) -> None:
+        self.needed = needed
+        self.available = available
+        super().__init__(f"{what}: expected {needed:,} bytes of device memory, found {available:,}; {advice}")
+
+
+class CompileError(MotifluxError, RuntimeError):
+    """A kernel did not compile: a defect of motiflux, or of the compiler's installation.
+
+    Parameters
+    ----------
+    name
+        The unit that was compiled.
+    log
+        All that the compiler said.
+    path
+        Where the source was saved, if it could be.
+    description
+        What the unit was for: the plan of a search.
+    """
+
+    def __init__(self, name: str, log: str, path: str | Path | None, description: str) -> None:
+        self.name = name
+        self.log = log
+        self.path = None if path is None else str(path)
+        self.description = description
+        saved = "its source could not be saved" if path is None else f"its source is in {path}"
+        parts = [f"kernel {name} does not compile; {saved}", log.strip(), description.strip()]
+        super().__init__("\n\n".join(part for part in parts if part))
+
+
 class InternalError(MotifluxError, RuntimeError):
     """A defect of motiflux itself: a check inside it failed."""
 

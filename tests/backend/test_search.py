@@ -176,6 +176,7 @@ class TestMatches:
         assert matches.complete is True
         assert matches.rows == SMALL_TRIANGLES
 
+    @pytest.mark.devices("cpu", reason="a search there has no threads of this process")
     @pytest.mark.parametrize("threads", [1, 4])
     def test_closing_stops_the_threads(self, dense: mf.Graph, device: str, threads: int) -> None:
         before = threads_of_this_process()
@@ -188,6 +189,7 @@ class TestMatches:
         assert list(matches) == []
         matches.close()
 
+    @pytest.mark.devices("cpu", reason="a search there has no threads of this process")
     def test_closing_before_the_first_row_stops_the_threads(self, bipartite: mf.Graph, device: str) -> None:
         before = threads_of_this_process()
         matches = mf.match(bipartite, ODD_CYCLE, threads=2, device=device)
@@ -195,6 +197,7 @@ class TestMatches:
         assert threads_of_this_process(before) == before
         assert matches.complete is False
 
+    @pytest.mark.devices("cpu", reason="a search there has no threads of this process")
     def test_leaving_a_with_block_closes(self, dense: mf.Graph, device: str) -> None:
         before = threads_of_this_process()
         with mf.match(dense, PATH, device=device) as matches:
@@ -203,6 +206,7 @@ class TestMatches:
         assert matches.complete is False
         assert list(matches) == []
 
+    @pytest.mark.devices("cpu", reason="a search there has no threads of this process")
     def test_leaving_a_with_block_by_an_error_closes(self, dense: mf.Graph, device: str) -> None:
         before = threads_of_this_process()
         with pytest.raises(KeyError), mf.match(dense, PATH, device=device) as matches:
@@ -210,6 +214,7 @@ class TestMatches:
         assert threads_of_this_process(before) == before
         assert matches.complete is False
 
+    @pytest.mark.devices("cpu", reason="a search there has no threads of this process")
     def test_an_abandoned_iterator_is_collected_without_waiting_for_the_end(
         self, dense: mf.Graph, device: str
     ) -> None:
@@ -290,7 +295,7 @@ class TestCount:
 
     def test_it_tells_where_it_came_from(self, small: mf.Graph, device: str) -> None:
         found = mf.count(small, TRIANGLE, device=device)
-        assert (found.engine, found.device) == ("cpu", device)
+        assert (found.engine, found.device) == ("cpu" if device == "cpu" else "dfs", device)
         assert found.seconds >= 0
         assert found.plan_seconds >= 0
         assert repr(found).startswith("Count(24,360, ")

@@ -36,7 +36,7 @@ class Settings:
         """Most runs of one count."""
         return QUICK_RUNS if self.quick else RUNS
 
-    def includes(self, case: Case) -> bool:
+    def includes(self, case: Case | Probe) -> bool:
         """Whether the case is run."""
         return self.only in case.name and (case.quick or not self.quick)
 
@@ -137,6 +137,21 @@ class Case:
     baselines: Sequence[Baseline] = ()
 
 
+class Probe(Protocol):
+    """Something to measure that is not a count on one thread of the CPU."""
+
+    @property
+    def name(self) -> str:
+        """Unique in its suite."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether it belongs to the quick run."""
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        """Measure it."""
+
+
 def no_bars(results: Sequence[CaseResult]) -> Sequence[Bar]:
     """Set no targets."""
     return ()
@@ -144,12 +159,17 @@ def no_bars(results: Sequence[CaseResult]) -> Sequence[Bar]:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases, and the bars that their results are held against."""
+    """Cases, then probes, and the bars that their results are held against.
+
+    `device` names what is measured on.
+    """
 
     name: str
     cases: Sequence[Case]
     bars: Callable[[Sequence[CaseResult]], Sequence[Bar]] = no_bars
     packages: tuple[str, ...] = ("motiflux", "numpy")
+    probes: Sequence[Probe] = ()
+    device: Callable[[], str] = cpu_model
 
 
 def shared_folder(suites: Path) -> Path:
@@ -208,11 +228,15 @@ def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult]
         for result in run_case(case, graph, settings):
             on_result(result)
             results.append(result)
+    for probe in filter(settings.includes, suite.probes):
+        for result in probe.run(settings):
+            on_result(result)
+            results.append(result)
     return Report(
         suite=settings.label(suite.name),
         commit=commit(Path.cwd()),
         date=datetime.now(UTC).date().isoformat(),
-        device=cpu_model(),
+        device=suite.device(),
         versions=versions(suite.packages),
         cases=results,
         bars=list(suite.bars(results)),

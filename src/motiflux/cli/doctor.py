@@ -1,25 +1,50 @@
 """``motiflux doctor``: what works here, what does not, and what to do about it."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import ctypes
 import importlib.util
 import os
 import platform
 import sys
+import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import numpy as np
 
 from motiflux.bench.machine import cpu_model
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json, print_table
+from motiflux.errors import DeviceError, MotifluxError
 
 HELP = "Check this installation: what works, what is missing, what to do."
 
 MINIMUM_PYTHON = (3, 11)
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 SET_UP = "in the clone: make setup"
-NO_GPU_ENGINE = "not needed: this version runs every search on the CPU"
+FOR_GPU = "only for GPUs: "
+INSTALL = FOR_GPU + "pip install 'motiflux[gpu]'"
+
+_ANY_ARCH = "sm_80"
+"""What the compiler is tried on where there is no GPU."""
+
+_KERNEL = """
+struct Job { unsigned int* found; unsigned long long first; unsigned int count; };
+extern "C" __global__ void doctor(Job job) {
+  const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < job.count) job.found[i] = static_cast<unsigned int>(job.first + i);
+}
+"""
+_COUNT = 1000
+_BLOCK = 128
+
+
+class _Job(ctypes.Structure):
+    """The kernel's parameter."""
+
+    _fields_ = [("found", ctypes.c_uint64), ("first", ctypes.c_uint64), ("count", ctypes.c_uint32)]
 
 
 @dataclass(frozen=True)
@@ -42,8 +67,11 @@ def run(as_json: opt.JsonOption = False) -> ExitCode:
         _extension(),
         _processor(),
         _nvidia_driver(),
-        _module("cupy"),
         _module("cuda.core"),
+        _module("cupy"),
+        _compiler(),
+        _kernel_cache(),
+        *_gpus(),
     ]
     works = all(check.ok for check in checks if check.required)
     if as_json:
@@ -97,18 +125,30 @@ def _processor() -> Check:
 
 
 def _nvidia_driver() -> Check:
+    """Say which driver there is, and which CUDA it supports as far as the packages can tell."""
     try:
         found = NVIDIA_DRIVER.read_text(encoding="utf-8", errors="replace").splitlines()[0]
     except (OSError, IndexError):
-        return Check("NVIDIA driver", False, False, "not present", NO_GPU_ENGINE)
-    return Check("NVIDIA driver", True, False, found)
+        found = ""
+    if _is_installed("cuda.bindings"):
+        from motiflux.device.cuda import driver_version
+
+        try:
+            return Check(
+                "NVIDIA driver", True, False, f"supports CUDA {driver_version()}; {found}".strip("; ")
+            )
+        except DeviceError as error:
+            return Check("NVIDIA driver", False, False, found or "not usable", FOR_GPU + str(error))
+    if found:
+        return Check("NVIDIA driver", True, False, found)
+    return Check("NVIDIA driver", False, False, "not present", FOR_GPU + "install NVIDIA driver 580 or newer")
 
 
 def _module(name: str) -> Check:
     """Say whether a module can be found, without importing it or its package."""
     if _is_installed(name):
         return Check(name, True, False, "installed")
-    return Check(name, False, False, "not installed", NO_GPU_ENGINE)
+    return Check(name, False, False, "not installed", INSTALL)
 
 
 def _is_installed(name: str) -> bool:
@@ -118,3 +158,107 @@ def _is_installed(name: str) -> bool:
         return spec is not None
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
     return any((folder / module).is_dir() or (folder / f"{module}.py").is_file() for folder in folders)
+
+
+def _compiler() -> Check:
+    """Compile a small kernel, uncached, and say how long that took."""
+    from motiflux.jit.base import BuildError, Source
+    from motiflux.jit.nvrtc import NvrtcToolchain
+
+    toolchain = NvrtcToolchain(_ANY_ARCH)
+    try:
+        nvrtc = toolchain.identity().get("version", "of unknown version")
+        began = time.perf_counter()
+        toolchain.build(Source("doctor", _KERNEL), ())
+    except DeviceError as error:
+        return Check("GPU compiler", False, False, "not usable", FOR_GPU + str(error))
+    except BuildError as error:
+        return Check("GPU compiler", False, False, f"NVRTC refuses a small kernel: {error.log}", INSTALL)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong is the finding
+        return Check("GPU compiler", False, False, f"{type(error).__name__}: {error}", INSTALL)
+    seconds = time.perf_counter() - began
+    return Check("GPU compiler", True, False, f"NVRTC {nvrtc}, {seconds:.2f} s for a small kernel")
+
+
+def _kernel_cache() -> Check:
+    """Say where compiled kernels are kept, how much is there, and whether more can be."""
+    from motiflux.jit.cache import KernelCache
+
+    advice = FOR_GPU + "set MOTIFLUX_CACHE to a folder that can be written to"
+    try:
+        folder = KernelCache.from_environment().folder
+    except MotifluxError as error:
+        return Check("kernel cache", False, False, str(error), FOR_GPU + "mend that variable")
+    if folder is None:
+        return Check("kernel cache", True, False, "off: each process compiles its kernels anew")
+    try:
+        sizes = [entry.stat().st_size for entry in folder.glob("*.kernel")]
+    except OSError as error:
+        return Check("kernel cache", False, False, f"{folder}: {error.strerror}", advice)
+    found = f"{folder}: {len(sizes)} kernels, {sum(sizes):,} bytes"
+    if not _can_be_written(folder):
+        return Check("kernel cache", False, False, f"{found}; cannot be written to", advice)
+    return Check("kernel cache", True, False, found)
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Return whether a folder can be written to, or be made."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _gpus() -> list[Check]:
+    """Look at the GPUs, and have the first run a kernel."""
+    if not _is_installed("cuda.bindings"):
+        return [Check("GPU", False, False, "not looked for: packages are missing", INSTALL)]
+    from motiflux.device.cuda import list_devices
+
+    try:
+        gpus = list_devices()
+    except DeviceError:
+        return [Check("GPU", False, False, "none", FOR_GPU + "see NVIDIA driver")]
+    checks = [
+        Check(
+            f"GPU {gpu.ordinal}",
+            gpu.usable,
+            False,
+            f"{gpu.model}, {gpu.total_memory:,} bytes, compute capability {gpu.capability}",
+            "" if gpu.usable else FOR_GPU + "compute capability 7.5 or more is needed",
+        )
+        for gpu in gpus
+    ]
+    return [*checks, _self_test()]
+
+
+def _self_test() -> Check:
+    """Have the GPU that searches run on compile, run and answer."""
+    try:
+        found, free = _run_kernel()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong is the finding
+        return Check("GPU self-test", False, False, type(error).__name__, FOR_GPU + str(error))
+    if not np.array_equal(found, np.arange(7, 7 + _COUNT, dtype=np.uint32)):
+        return Check("GPU self-test", False, False, "a kernel's answer is wrong", "report this as a bug")
+    return Check("GPU self-test", True, False, f"a kernel runs; {free:,} bytes free")
+
+
+def _run_kernel() -> tuple["np.ndarray[tuple[int, ...], np.dtype[np.uint32]]", int]:
+    """Return what the kernel writes, and the bytes that the device has free."""
+    from motiflux.device import open_device
+    from motiflux.jit.base import Source
+    from motiflux.jit.nvrtc import NvrtcToolchain
+
+    device = open_device("cuda")
+    image = NvrtcToolchain(getattr(device, "arch", _ANY_ARCH)).build(Source("doctor", _KERNEL), ()).image
+    kernel = device.load(image, "doctor").kernel("doctor")
+    stream = device.stream()
+    try:
+        memory = device.allocate(4 * _COUNT, "the self-test")
+        stream.clear(memory)
+        stream.launch(kernel, -(-_COUNT // _BLOCK), _BLOCK, 0, _Job(memory.address, 7, _COUNT))
+        found = np.empty(_COUNT, np.uint32)
+        stream.download(memory, found)
+        stream.wait()
+    finally:
+        stream.close()
+    return found, device.free_memory()

@@ -15,7 +15,7 @@ def run(
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
-    device: opt.DeviceOption = opt.Device.AUTO,
+    device: opt.DeviceOption = "auto",
     engine: opt.EngineOption = opt.Engine.AUTO,
     settings: opt.TuningOption = None,
     as_json: opt.JsonOption = False,
@@ -30,7 +30,7 @@ def run(
         inputs.pattern,
         semantics=semantics.value,
         symmetry=symmetry.value,
-        device=device.value,
+        device=device,
         engine=engine.value,
         tuning=tuning,
     )

@@ -22,19 +22,22 @@ FLAG = ""
 """Metavar of an option that takes no value."""
 
 
-class Device(StrEnum):
-    """Where to run."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
 class Engine(StrEnum):
     """What runs the search."""
 
     AUTO = "auto"
     CPU = "cpu"
+    DFS = "dfs"
+
+
+def device_name(text: str) -> str:
+    """Take the name of a device there is a way to open; whether it is here shows when it is used."""
+    from motiflux.device import known_devices
+
+    names = ("auto", "cpu", *known_devices())
+    if text not in names:
+        raise typer.BadParameter(f"expected one of {', '.join(names)}, found {text!r}")
+    return text
 
 
 def file_name(text: str) -> Path:
@@ -77,7 +80,15 @@ TimeoutOption = Annotated[
     float | None, typer.Option(help="Stop after this many seconds of search.", show_default="none")
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads.", show_default="all cores")]
-DeviceOption = Annotated[Device, typer.Option(help="Where to run.")]
+DeviceOption = Annotated[
+    str, typer.Option(metavar="[auto|cpu|cuda]", parser=device_name, help="Where to run.")
+]
+GpuMemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BYTES", help="Most memory to hold on the GPU, such as 8GiB.", show_default="what is free"
+    ),
+]
 EngineOption = Annotated[Engine, typer.Option(help="What runs the search.")]
 TuningOption = Annotated[
     list[str] | None,

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from motiflux.arguments import check_integer, check_seconds
+from motiflux.arguments import check_bytes, check_integer, check_seconds
 from motiflux.config import resolve_tuning
+from motiflux.device import known_devices
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, resolve_threads
 from motiflux.plan import Plan
 from motiflux.types import Semantics, Symmetry
+
+ENGINES = ("auto", "cpu", "dfs")
 
 ProgressCallback: TypeAlias = Callable[[ProgressReport], None]
 
@@ -29,6 +32,7 @@ class Request:
     timeout: float | None
     threads: int
     tuning: Mapping[str, str]
+    gpu_memory: int | None = None
     progress: ProgressCallback | None = None
 
 
@@ -54,6 +58,7 @@ def make_request(
     limit: int | None = None,
     timeout: float | None = None,
     threads: int | None = None,
+    gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Request:
@@ -67,11 +72,12 @@ def make_request(
     return Request(
         semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
         symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
-        device=_one_of("device", device, ("auto", "cpu", "cuda")),
-        engine=_one_of("engine", engine, ("auto", "cpu")),
+        device=_one_of("device", device, ("auto", "cpu", *known_devices())),
+        engine=_one_of("engine", engine, ENGINES),
         limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
         timeout=None if timeout is None else check_seconds("timeout", timeout),
         threads=resolve_threads(threads),
+        gpu_memory=None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory),
         tuning=resolve_tuning(tuning),
         progress=progress,
     )

@@ -6,6 +6,8 @@ from motiflux.engine.base import Engine, Request
 from motiflux.engine.cpu import CpuEngine
 from motiflux.errors import DeviceError
 
+GPU_DEVICE = "cuda"
+
 
 def choose_engine(request: Request) -> tuple[Engine, str]:
     """Return the engine for `request` and the reason in words.
@@ -13,9 +15,18 @@ def choose_engine(request: Request) -> tuple[Engine, str]:
     Raises
     ------
     DeviceError
-        The device asked for has no engine here.
+        The device asked for is not here, or has no such engine.
     """
-    if request.device == "cuda":
-        raise DeviceError("device='cuda': this version has no GPU engine; use device='cpu' or 'auto'")
-    asked = request.engine != "auto" or request.device != "auto"
-    return CpuEngine(), "asked for" if asked else "the only engine of this version"
+    device, engine = request.device, request.engine
+    if device in ("auto", "cpu") and engine in ("auto", "cpu"):
+        asked = device != "auto" or engine != "auto"
+        return CpuEngine(), "asked for" if asked else "the default; device='cuda' searches on a GPU"
+    if engine == "cpu":
+        raise DeviceError(f"engine='cpu' runs on device='cpu', found device={device!r}")
+    if device == "cpu":
+        raise DeviceError(f"engine={engine!r} runs on a GPU (device={GPU_DEVICE!r}), found device='cpu'")
+    # Imported here: a search on the CPU needs nothing of this.
+    from motiflux.engine.accelerator import open_accelerator
+    from motiflux.engine.dfs import DfsEngine
+
+    return DfsEngine(open_accelerator(GPU_DEVICE if device == "auto" else device)), "asked for"

@@ -42,6 +42,7 @@ def count(
     timeout: float | None = None,
     progress: Progress = False,
     threads: int | None = None,
+    gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
 ) -> Count:
     """Count the embeddings of `pattern` in `graph`, exactly, without listing them.
@@ -62,7 +63,10 @@ def count(
         True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
         which must not fork the process.
     threads
-        Default: as many as this process may run on.
+        Threads of this machine; default: as many as this process may run on.
+    gpu_memory
+        Most bytes that motiflux may hold on the GPU, copies of graphs included: a number, or text such as
+        ``"8GiB"``. Default: what is free.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
@@ -75,6 +79,8 @@ def count(
     ------
     ArgumentError, PatternError, DeviceError
         Something asked for makes no sense or is not there.
+    DeviceMemoryError
+        The search does not fit into the memory of the GPU, or into `gpu_memory`.
     KeyboardInterrupt
         Within 100 ms of Ctrl-C; the graph stays usable.
 
@@ -96,6 +102,7 @@ def count(
             limit=limit,
             timeout=timeout,
             threads=threads,
+            gpu_memory=gpu_memory,
             tuning=tuning,
             progress=callback,
         )
@@ -128,6 +135,7 @@ def match(
     timeout: float | None = None,
     progress: Progress = False,
     threads: int | None = None,
+    gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
     batch_rows: int = DEFAULT_BATCH_ROWS,
 ) -> Matches:
@@ -169,6 +177,7 @@ def match(
             limit=limit,
             timeout=timeout,
             threads=threads,
+            gpu_memory=gpu_memory,
             tuning=tuning,
             progress=callback,
         )
@@ -217,7 +226,7 @@ def explain(
     pattern   triangle: 3 vertices, 3 edges
     graph     Graph(3 vertices, 3 edges, undirected)
     search    isomorphism, embeddings
-    engine    cpu: the only engine of this version
+    engine    cpu: the default; device='cuda' searches on a GPU
     symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6
     <BLANKLINE>
     level  vertex  candidates                     conditions        expected

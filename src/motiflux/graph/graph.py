@@ -63,7 +63,7 @@ class Graph:
     self_loops_dropped, duplicate_edges
         Edges of the input that were left out, and copies beyond the first that were folded into one edge.
     memo
-        What planning has derived from the graph.
+        What planning and engines have derived from the graph.
     """
 
     directed: bool
@@ -226,13 +226,13 @@ class Graph:
         return {vertex: values[code] for vertex, code in zip(self.vertex_ids.tolist(), codes, strict=True)}
 
     def forget(self) -> None:
-        """Drop what earlier queries left with the graph: plans, label frequencies, narrowed adjacencies."""
+        """Drop what earlier queries left: plans, label frequencies, narrowed rows, copies on devices."""
         self.memo.clear()
         self._adjacency.clear()
 
     def label_frequencies(self) -> LabelFrequencies:
         """Return the label frequencies, computed once."""
-        return self.memo.get("label frequencies", self._count_labels)
+        return self.memo.keep("label frequencies", self._count_labels)
 
     def _count_labels(self) -> LabelFrequencies:
         return LabelFrequencies(

@@ -19,6 +19,7 @@ class Memo:
 
     def __init__(self) -> None:
         self._results: dict[Hashable, Any] = {}
+        self._kept: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what ``make()`` gave for `key`, calling it if that is not known any more."""
@@ -30,9 +31,18 @@ class Memo:
                 self._results.pop(oldest, None)
         return found
 
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Do the same for what is forgotten only by `clear`: things of the graph, not of a query."""
+        try:
+            found: T = self._kept[key]
+        except KeyError:
+            found = self._kept.setdefault(key, make())
+        return found
+
     def clear(self) -> None:
         """Forget everything."""
         self._results.clear()
+        self._kept.clear()
 
     def __len__(self) -> int:
-        return len(self._results)
+        return len(self._results) + len(self._kept)

@@ -2,7 +2,7 @@
 // intersects hold no neighbour twice; those of a graph with parallel edges hold one per edge.
 #pragma once
 
-#include <cstdint>
+#include "motiflux/platform.hpp"
 
 namespace motiflux::view {
 
@@ -10,9 +10,15 @@ struct Adjacency {
   const std::uint64_t* offsets;  // [vertices + 1]
   const std::uint32_t* neighbors;
 
-  const std::uint32_t* begin(std::uint32_t vertex) const { return neighbors + offsets[vertex]; }
-  const std::uint32_t* end(std::uint32_t vertex) const { return neighbors + offsets[vertex + 1]; }
-  std::uint64_t degree(std::uint32_t vertex) const { return offsets[vertex + 1] - offsets[vertex]; }
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* begin(std::uint32_t vertex) const {
+    return neighbors + offsets[vertex];
+  }
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* end(std::uint32_t vertex) const {
+    return neighbors + offsets[vertex + 1];
+  }
+  MOTIFLUX_HOST_DEVICE std::uint64_t degree(std::uint32_t vertex) const {
+    return offsets[vertex + 1] - offsets[vertex];
+  }
 };
 
 }  // namespace motiflux::view

@@ -14,7 +14,7 @@
 // Sets of levels are bit masks: bit l stands for level l.
 #pragma once
 
-#include <cstdint>
+#include "motiflux/platform.hpp"
 
 namespace motiflux::view {
 

@@ -1,0 +1,180 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/live_work.hpp"
+#include "common/watched.hpp"
+#include "ring/echo.hpp"
+#include "ring/reader.hpp"
+#include "ring/writer.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using ring::Clock;
+
+using OutputRows = nb::ndarray<std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using InputRows = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::uint32_t kMaxRounds = std::numeric_limits<std::uint32_t>::max() - 1;
+
+void require(bool holds, const char* what) {
+  if (!holds) throw nb::value_error(what);
+}
+
+// Seconds as a duration; a hundred years stand for ever.
+Clock::duration duration(double seconds, const char* what) {
+  constexpr double kForEver = 3.15e9;
+  require(seconds >= 0, what);  // nor NaN
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::fmin(seconds, kForEver)));
+}
+
+device::Ring ring_at(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload,
+                     std::uint32_t slots, std::uint32_t slot_bytes) {
+  return {nullptr,
+          reinterpret_cast<std::uint64_t*>(tail),
+          reinterpret_cast<std::uint64_t*>(published),
+          reinterpret_cast<unsigned char*>(payload),
+          slots,
+          slot_bytes};
+}
+
+// One end of a ring for Python, in use by one thread at a time; keeps what owns its memory alive.
+template <class End>
+class Held {
+ public:
+  Held(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload, std::uint32_t slots,
+       std::uint32_t slot_bytes, std::uint32_t record_words, nb::object memory)
+      : end_(ring_at(tail, published, payload, slots, slot_bytes), record_words),
+        memory_(std::move(memory)) {}
+
+  // While one of these lives, no other thread gets one.
+  class Use {
+   public:
+    explicit Use(Held& held) : held_(held) {
+      if (held.used_.exchange(true)) throw std::runtime_error("another thread uses this end of the ring");
+    }
+    ~Use() { held_.used_.store(false); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    End* operator->() { return &held_.end_; }
+    End& operator*() { return held_.end_; }
+
+   private:
+    Held& held_;
+  };
+
+  std::uint64_t position() const { return end_.position(); }
+
+ private:
+  End end_;
+  nb::object memory_;
+  std::atomic<bool> used_{false};
+};
+
+using PyReader = Held<ring::Reader>;
+using PyWriter = Held<ring::Writer>;
+
+std::size_t read(PyReader& self, OutputRows out, double wait_seconds, double spin_seconds) {
+  const Clock::duration wait = duration(wait_seconds, "wait_seconds must be 0 or more");
+  const Clock::duration spin = duration(spin_seconds, "spin_seconds must be 0 or more");
+  PyReader::Use reader(self);
+  require(out.shape(1) == reader->record_words(), "out must have one column per word of a record");
+  std::atomic<bool> stopped{false};
+  const LiveWork live([&] { stopped.store(true, std::memory_order_relaxed); });
+  const Clock::time_point start = Clock::now(), deadline = start + wait;
+  for (;;) {
+    std::size_t rows = 0;
+    Clock::time_point now;
+    {
+      nb::gil_scoped_release release;
+      const Clock::time_point pause = std::min(deadline, Clock::now() + kSignalPeriod);
+      rows = reader->read(out.data(), out.shape(0), start + spin, pause, stopped);
+      now = Clock::now();
+    }
+    if (rows != 0 || out.shape(0) == 0 || now >= deadline || stopped.load()) return rows;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+bool try_write(PyWriter& self, InputRows records) {
+  PyWriter::Use writer(self);
+  require(records.shape(1) == writer->record_words(), "records must have one column per word of a record");
+  return writer->try_write(records.data(), records.shape(0));
+}
+
+nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, double round_seconds) {
+  const Clock::duration limit = duration(round_seconds, "round_seconds must be 0 or more");
+  require(rounds <= kMaxRounds, "rounds must be less than 2^32 - 1");
+  PyReader::Use reader(reading);
+  PyWriter::Use writer(writing);
+  require(reader->record_words() == writer->record_words(), "the rings have records of different sizes");
+  std::vector<std::uint64_t> nanoseconds(rounds);
+  std::atomic<bool> stopped{false};
+  bool python_error = false;
+  const LiveWork live([&] { stopped.store(true, std::memory_order_relaxed); });
+  const auto tick = [&] {
+    nb::gil_scoped_acquire acquire;
+    python_error = PyErr_CheckSignals() != 0;
+    return !python_error && !stopped.load(std::memory_order_relaxed);
+  };
+  try {
+    nb::gil_scoped_release release;
+    nanoseconds.resize(ring::echo(*reader, *writer, nanoseconds, limit, tick));
+  } catch (const ring::EchoTimeout& timeout) {
+    PyErr_SetString(PyExc_TimeoutError, timeout.what());
+    python_error = true;
+  }
+  if (python_error) throw nb::python_error();
+  return to_numpy(std::move(nanoseconds));
+}
+
+template <class End>
+nb::class_<Held<End>> bind_end(nb::module_& module, const char* name, const char* text) {
+  nb::class_<Held<End>> bound(module, name, text);
+  bound
+      .def(nb::init<std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uint32_t, std::uint32_t,
+                    std::uint32_t, nb::object>(),
+           nb::kw_only(), "tail"_a, "published"_a, "payload"_a, "slots"_a, "slot_bytes"_a, "record_words"_a,
+           "memory"_a.none() = nb::none())
+      .def_prop_ro("position", &Held<End>::position);
+  return bound;
+}
+
+}  // namespace
+
+void bind_ring(nb::module_& module) {
+  bind_end<ring::Reader>(
+      module, "RingReader",
+      "The host's end of a ring that a kernel writes to. Takes the host's addresses, keeps "
+      "`memory` alive; for one thread at a time.")
+      .def(
+          "read", &read, "out"_a.noconvert(), "wait_seconds"_a = 0.0, "spin_seconds"_a = 20e-6,
+          "Fill rows of `out` [rows, record_words] with the records that are there, waiting for a first one; "
+          "return how many. RuntimeError if the next packet is corrupt, or another thread reads.");
+  bind_end<ring::Writer>(
+      module, "RingWriter",
+      "The only producer of a ring that a kernel reads from, empty at the start. Takes the "
+      "host's addresses, keeps `memory` alive; for one thread at a time.")
+      .def("try_write", &try_write, "records"_a,
+           "Write `records` [count, record_words] as one packet; False if the ring is full.");
+  module.def("echo", &echo, "reader"_a, "writer"_a, "rounds"_a, "round_seconds"_a = 1.0,
+             "Send records one by one, wait busily for each to come back; return the nanoseconds that each "
+             "took. TimeoutError if one takes longer than `round_seconds`, RuntimeError if something else "
+             "comes back.");
+}
+
+}  // namespace motiflux

@@ -1,0 +1,1 @@
+"""From plans to kernels: translation units, and the arguments they are launched with."""

@@ -1,0 +1,142 @@
+"""Translation units of the search kernels: constants, an include, and one entry point.
+
+The search itself is in ``include/motiflux/match``; nothing here knows how it works.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from motiflux.graph import Direction
+from motiflux.jit import Source
+from motiflux.plan.ir import PlanShape, StepShape
+from motiflux.plan.ir import Source as PlanSource
+
+ENTRY = "motiflux_search"
+"""Name of the entry point of every search unit."""
+
+THREADS = 128
+"""Threads of a block of a search kernel."""
+
+LANES = (8, 16, 32)
+"""Lanes that a group may have."""
+
+
+class Goal(StrEnum):
+    """What a search is for: the header and the function template that do it."""
+
+    COUNT = "count"
+    LIST = "list"
+
+
+def all_sources() -> list[Source]:
+    """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
+    searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
+    cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
+    cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
+    return [*searches, *cliques, *ring_sources()]
+
+
+def ring_sources() -> list[Source]:
+    """Return the kernels that measure the ring between host and device."""
+    return [Source("ring", '#include "motiflux/device/echo.cuh"\n')]
+
+
+def clique(vertices: int) -> PlanShape:
+    """Return the shape of a plan for a clique in an undirected graph, each subgraph once."""
+    steps = [StepShape(bounds_out=True)]
+    for level in range(1, vertices):
+        shares = level > 2
+        sources = range(level - 1, level) if shares else range(level)
+        steps.append(
+            StepShape(
+                sources=tuple(PlanSource(source, Direction.EITHER) for source in sources),
+                reuse=level - 1 if shares else None,
+                anchor=level - 1,
+                after=(level - 1,),
+                bounds_out=level < vertices - 1,
+            )
+        )
+    return PlanShape(tuple(steps))
+
+
+def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, description: str = "") -> Source:
+    """Return the unit that searches by any plan, or by plans of one `shape` only.
+
+    Parameters
+    ----------
+    lanes
+        Lanes of a group: 8, 16 or 32.
+    shape
+        What the compiler is told; None for a plan that is data.
+    description
+        Shown if the unit does not compile.
+    """
+    kind = "any" if shape is None else f"{len(shape.steps)}v"
+    definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
+    text = f"""\
+#include "motiflux/match/{goal}.cuh"
+
+{definition}
+extern "C" __global__ void __launch_bounds__({THREADS})
+{ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plan> args) {{
+  motiflux::match::{goal}<Plan, {lanes}>(args);
+}}
+"""
+    return Source(f"search-{goal}-{kind}-{lanes}", text, description=description)
+
+
+def renewed(shape: PlanShape) -> list[int]:
+    """Return, per level, the mask of levels whose set is anchored at it: a new vertex there renews them."""
+    masks = [0] * len(shape.steps)
+    for level, step in enumerate(shape.steps):
+        if level > 1:
+            masks[step.anchor] |= 1 << level
+    return masks
+
+
+def mask(levels: tuple[int, ...]) -> int:
+    """Return a set of levels as bits."""
+    return sum(1 << level for level in levels)
+
+
+def _static_plan(shape: PlanShape) -> str:
+    steps, levels, first = [], [], 0
+    for step in shape.steps:
+        steps.append(_step(step, first))
+        levels += [str(source.level) for source in step.sources]
+        first += len(step.sources)
+    masks = ", ".join(f"{value:#x}u" for value in renewed(shape))
+    return f"""\
+namespace {{
+
+struct Shape {{
+  static constexpr std::uint32_t kLevels = {len(shape.steps)};
+  static constexpr std::uint32_t kSources = {first};
+  // first_source, source_count, reuse, anchor, after, before, distinct, not_out, not_in, bounds_out, _in
+  static constexpr motiflux::view::StepShape kSteps[kLevels] = {{
+      {("," + chr(10) + "      ").join(steps)}}};
+  static constexpr std::uint32_t kRenewed[kLevels] = {{{masks}}};
+  static constexpr std::uint32_t kSourceLevels[kSources] = {{{", ".join(levels)}}};
+}};
+
+using Plan = motiflux::match::StaticPlan<Shape>;
+
+}}  // namespace
+"""
+
+
+def _step(step: StepShape, first_source: int) -> str:
+    fields = [
+        str(first_source),
+        str(len(step.sources)),
+        "-1" if step.reuse is None else str(step.reuse),
+        str(step.anchor),
+        *(
+            f"{mask(levels):#x}u"
+            for levels in (step.after, step.before, step.distinct, step.not_out, step.not_in)
+        ),
+        "true" if step.bounds_out else "false",
+        "true" if step.bounds_in else "false",
+    ]
+    return "{" + ", ".join(fields) + "}"

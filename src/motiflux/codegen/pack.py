@@ -1,0 +1,68 @@
+"""Plans as kernel arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import mask, renewed
+from motiflux.graph import AdjacencyKey
+from motiflux.plan import Plan
+from motiflux.plan.ir import StepShape
+
+RowAddresses = Mapping[AdjacencyKey, tuple[int, int]]
+"""Where the offsets and the neighbours of an adjacency begin on the device."""
+
+_NO_REUSE = -1
+
+
+def pack_runtime(plan: Plan, rows: RowAddresses) -> Any:
+    """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty."""
+    args = layout.RuntimeArgs()
+    packed = args.plan
+    packed.level_count = len(plan.shape.steps)
+    place = 0
+    for level, (shape, step_args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
+        packed.shapes[level] = _shape(shape, place)
+        packed.args[level] = layout.StepArgs(step_args.min_out_degree, step_args.min_in_degree)
+        for source, key in zip(shape.sources, step_args.adjacencies, strict=True):
+            packed.source_levels[place] = source.level
+            packed.rows[place] = layout.Adjacency(*rows[key])
+            place += 1
+    for level, levels in enumerate(renewed(plan.shape)):
+        packed.renewed[level] = levels
+    return args
+
+
+def pack_static(plan: Plan, rows: RowAddresses) -> Any:
+    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, its task empty."""
+    keys = [key for step in plan.args.steps for key in step.adjacencies]
+    args = layout.static_args(len(plan.shape.steps), len(keys))()
+    packed: Any = args.plan
+    for level, step in enumerate(plan.args.steps):
+        packed.args[level] = layout.StepArgs(step.min_out_degree, step.min_in_degree)
+    for place, key in enumerate(keys):
+        packed.rows[place] = layout.Adjacency(*rows[key])
+    return args
+
+
+def span_counts(plan: Plan) -> list[int]:
+    """Return, per level, how many sets its step intersects."""
+    return [len(step.sources) + (step.reuse is not None) for step in plan.shape.steps]
+
+
+def _shape(step: StepShape, first_source: int) -> layout.StepShape:
+    return layout.StepShape(
+        first_source=first_source,
+        source_count=len(step.sources),
+        reuse=_NO_REUSE if step.reuse is None else step.reuse,
+        anchor=step.anchor,
+        after=mask(step.after),
+        before=mask(step.before),
+        distinct=mask(step.distinct),
+        not_out=mask(step.not_out),
+        not_in=mask(step.not_in),
+        bounds_out=step.bounds_out,
+        bounds_in=step.bounds_in,
+    )

@@ -1,0 +1,21 @@
+"""Memory, streams and launches of the devices of this machine. Knows no graphs, plans or compilers.
+
+`open_device` opens one by its name; `base` says what each of them offers. Importing any of this needs no GPU
+and no GPU package.
+"""
+
+from motiflux.device.base import Buffer, Device, HostBuffer, Kernel, Mark, Module, Stream
+from motiflux.device.registry import known_devices, open_device, register
+
+__all__ = [
+    "Buffer",
+    "Device",
+    "HostBuffer",
+    "Kernel",
+    "Mark",
+    "Module",
+    "Stream",
+    "known_devices",
+    "open_device",
+    "register",
+]

@@ -1,0 +1,105 @@
+"""What motiflux holds on a device, counted in one place, and who can give some of it back."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from motiflux.errors import DeviceMemoryError
+
+
+class MemoryAccount:
+    """Bytes held on one device. Safe to use from many threads.
+
+    Parameters
+    ----------
+    settle
+        Waits, within bounds, for memory that is on its way back; called before any is refused.
+
+    Examples
+    --------
+    >>> account = MemoryAccount()
+    >>> account.take(600, "a table", budget=1000)
+    >>> account.held()
+    600
+    >>> account.take(600, "another table", budget=1000)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    motiflux.errors.DeviceMemoryError: another table: expected 600 bytes of device memory, found 400; ...
+    >>> account.give_back(600)
+    >>> account.held()
+    0
+    """
+
+    def __init__(self, settle: Callable[[], object] | None = None) -> None:
+        self._settle_device = settle
+        self._lock = threading.Lock()
+        self._held = 0
+        self._given_back: deque[int] = deque()
+        self._reclaimers: list[Callable[[int], int]] = []
+
+    def held(self) -> int:
+        """Return the bytes held now."""
+        with self._lock:
+            return self._count()
+
+    def take(self, nbytes: int, what: str, *, budget: int | None = None) -> None:
+        """Count `nbytes` more as held; ask the reclaimers first if that passes the budget.
+
+        Raises
+        ------
+        DeviceMemoryError
+            More than `budget` bytes would be held. Nothing is counted then.
+        """
+        missing = self._try(nbytes, budget)
+        if missing and self._settle_device is not None:
+            self._settle_device()
+            missing = self._try(nbytes, budget)
+        if missing and self.reclaim(missing):
+            missing = self._try(nbytes, budget)
+        if missing and budget is not None:
+            held = self.held()
+            raise DeviceMemoryError(
+                what,
+                nbytes,
+                max(0, budget - held),
+                f"the budget gpu_memory is {budget:,} bytes, of which motiflux holds {held:,}: raise it, or "
+                "close results and monitors that are no longer needed",
+            )
+
+    def give_back(self, nbytes: int) -> None:
+        """Count `nbytes` as held no longer. Takes no lock: finalizers call it at any moment."""
+        self._given_back.append(nbytes)
+
+    def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
+        """Have `reclaim(missing)` asked before memory is refused; it returns the bytes it gave back."""
+        with self._lock:
+            self._reclaimers.append(reclaim)
+
+    def reclaim(self, missing: int) -> int:
+        """Ask one reclaimer after another until `missing` bytes came back; return how many did."""
+        with self._lock:
+            reclaimers = tuple(self._reclaimers)
+        freed = 0
+        for reclaim in reclaimers:
+            if freed >= missing:
+                break
+            freed += reclaim(missing - freed)
+        if freed and self._settle_device is not None:
+            self._settle_device()
+        return freed
+
+    def _try(self, nbytes: int, budget: int | None) -> int:
+        """Count `nbytes` if the budget has room for them, and return how many bytes it lacks."""
+        with self._lock:
+            held = self._count()
+            if budget is not None and held + nbytes > budget:
+                return held + nbytes - budget
+            self._held = held + nbytes
+            return 0
+
+    def _count(self) -> int:
+        while self._given_back:
+            self._held -= self._given_back.popleft()
+        return self._held

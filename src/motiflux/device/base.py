@@ -1,0 +1,158 @@
+"""What a device must offer. Nothing here knows graphs, plans or compilers.
+
+Handles belong to the process that opened the device; after a fork the child must not use them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Buffer(Protocol):
+    """Memory of the device. Given back when closed, or when nobody holds it any more."""
+
+    @property
+    def address(self) -> int:
+        """Where it starts, as kernels see it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+
+    def close(self) -> None:
+        """Give it back, once all work that was enqueued before on its stream is done.
+
+        Its streams are those that copied to or from it, or cleared it; if none did, or these are closed by
+        now, every stream of the device. A kernel on yet another stream must be done before.
+        """
+
+
+class HostBuffer(Protocol):
+    """Pinned host memory that kernels see too (mapped)."""
+
+    @property
+    def address(self) -> int:
+        """Where it starts, as kernels see it."""
+
+    @property
+    def array(self) -> NDArray[np.uint8]:
+        """The memory as the host sees it."""
+
+    def close(self) -> None:
+        """Give it back; no kernel may be using it."""
+
+
+class Kernel(Protocol):
+    """An entry point of a loaded module."""
+
+    @property
+    def name(self) -> str:
+        """Name of the entry point."""
+
+    def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
+        """Return how many blocks of so many threads and dynamic shared bytes run at once; 0 if none fits."""
+
+
+class Module(Protocol):
+    """A loaded binary image."""
+
+    def kernel(self, name: str) -> Kernel:
+        """Return the entry point of that name; `InternalError` if there is none."""
+
+
+class Mark(Protocol):
+    """A point in a stream (an event)."""
+
+    def done(self) -> bool:
+        """Whether everything before it is done; raise `DeviceError` if something before it failed."""
+
+    def milliseconds_since(self, earlier: Mark) -> float:
+        """Return the device's own time between two marks that are done."""
+
+
+class Stream(Protocol):
+    """Work in order. Different streams run side by side, and never wait for the legacy default stream.
+
+    Calls return at once, except where the host's memory is not pinned: `upload` and `download` then may
+    wait for the copy. Arrays must stay alive and unchanged until a later mark is done.
+    """
+
+    def upload(self, destination: Buffer, source: NDArray[Any], offset: int = 0) -> None:
+        """Copy a contiguous array into `destination`, `offset` bytes from its start."""
+
+    def download(self, source: Buffer, destination: NDArray[Any], offset: int = 0) -> None:
+        """Copy from `offset` bytes into `source` to fill a contiguous array."""
+
+    def clear(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> None:
+        """Set bytes to zero."""
+
+    def launch(self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure) -> None:
+        """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
+
+    def mark(self) -> Mark:
+        """Return the point after all work enqueued so far."""
+
+    def wait(self) -> None:
+        """Wait for everything enqueued so far; `DeviceError` if something failed."""
+
+    def close(self) -> None:
+        """Wait, then give the stream back."""
+
+
+class Device(Protocol):
+    """One device of this machine."""
+
+    @property
+    def name(self) -> str:
+        """As ``device=`` takes it: ``"cuda"``."""
+
+    @property
+    def model(self) -> str:
+        """Such as ``"NVIDIA H100 80GB HBM3"``."""
+
+    @property
+    def multiprocessors(self) -> int:
+        """Number of multiprocessors."""
+
+    @property
+    def shared_per_block(self) -> int:
+        """Most dynamic shared memory of a block, in bytes."""
+
+    def use(self) -> None:
+        """Make it the calling thread's current device; call this first on every thread."""
+
+    def free_memory(self) -> int:
+        """Return the bytes that can be allocated now, by this process's budget and by the device itself."""
+
+    def used_memory(self) -> int:
+        """Return the bytes that motiflux holds on the device now."""
+
+    def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> Buffer:
+        """Return device memory for `what` (words, for errors).
+
+        `DeviceMemoryError` if motiflux would then hold more than `budget` bytes on the device, or the device
+        has not got it, and what was added by `add_reclaimer` could not help either.
+        """
+
+    def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
+        """Have `reclaim` asked for memory before a `DeviceMemoryError` is raised.
+
+        It is given the bytes that are missing, closes buffers that can be made again (a cached upload), and
+        returns the bytes it gave back; 0 if it has nothing to give. It may be called on any thread that
+        allocates, with no lock of the device held, must not allocate, and is kept for as long as the device;
+        what it acts on it should hold weakly.
+        """
+
+    def allocate_host(self, nbytes: int, what: str) -> HostBuffer:
+        """Return zeroed pinned memory that kernels see too."""
+
+    def stream(self) -> Stream:
+        """Return a new non-blocking stream."""
+
+    def load(self, image: bytes, name: str) -> Module:
+        """Load a compiled image; `DeviceError` if the device or driver refuses it."""

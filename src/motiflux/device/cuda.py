@@ -1,0 +1,267 @@
+"""NVIDIA GPUs, through the driver's own interface (`cuda.bindings.driver`).
+
+cuda.core is not used here: it cannot launch with a structure by value, which is how every kernel of ours
+takes its arguments, and what else is needed is a few calls, whose results `cuda_driver` judges in one place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from motiflux.arguments import check_integer
+from motiflux.device.account import MemoryAccount
+from motiflux.device.cuda_driver import CudaContext, capability_of, model_of, start_driver, version_text
+from motiflux.device.cuda_memory import CudaBuffer, CudaHostBuffer, MemoryPool
+from motiflux.device.cuda_module import CudaModule
+from motiflux.device.cuda_stream import CudaStream
+from motiflux.device.retire import Retirement
+from motiflux.errors import DeviceError, DeviceMemoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from motiflux.device.cuda_driver import CudaDriver
+
+NEEDED_CAPABILITY = (7, 5)
+
+_PATIENCE = 1.0
+"""Seconds to wait for closed buffers that work in flight still uses, before memory is refused."""
+
+
+class CudaDevice:
+    """A `Device`: one GPU of this machine.
+
+    Attributes
+    ----------
+    model
+        Such as ``"NVIDIA H100 80GB HBM3"``.
+    arch
+        Target for the compiler: ``"sm_90"``.
+    ordinal
+        Its number in this process.
+    multiprocessors
+        Number of multiprocessors.
+    shared_per_block
+        Most dynamic shared memory of a block, in bytes.
+    total_memory, l2_bytes
+        In bytes.
+    driver_cuda
+        The CUDA version that the driver supports: ``"13.0"``.
+    """
+
+    name = "cuda"
+
+    def __init__(self, ordinal: int = 0) -> None:
+        self._driver = driver = start_driver()
+        count = int(driver.ask("counting devices", driver.cuDeviceGetCount()))
+        if not 0 <= ordinal < count:
+            raise DeviceError(f"device 'cuda': expected GPU 0 to {count - 1}, found {ordinal}")
+        self.ordinal = ordinal
+        self._context = context = CudaContext(driver, ordinal)
+        with context.current():
+            self._look()
+            self._pool = MemoryPool(context)
+        self._retirement = Retirement()
+        self._account = MemoryAccount(self._settle)
+
+    def _look(self) -> None:
+        driver, context = self._driver, self._context
+        self.model = model_of(driver, context.device)
+        capability = capability_of(driver, context.device)
+        if capability < NEEDED_CAPABILITY:
+            raise DeviceError(
+                "device 'cuda': expected a GPU of compute capability {}.{} or more, found {}.{} ({}); choose "
+                "another with CUDA_VISIBLE_DEVICES, or use device='cpu'".format(
+                    *NEEDED_CAPABILITY, *capability, self.model
+                )
+            )
+        self.arch = "sm_{}{}".format(*capability)
+        self.multiprocessors = context.attribute("MULTIPROCESSOR_COUNT")
+        self.shared_per_block = context.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        self.l2_bytes = context.attribute("L2_CACHE_SIZE")
+        self.total_memory = int(driver.ask("its memory", driver.cuDeviceTotalMem(context.device)))
+        self.driver_cuda = version_text(int(driver.ask("its version", driver.cuDriverGetVersion())))
+
+    def __repr__(self) -> str:
+        return f"CudaDevice({self.ordinal}: {self.model}, {self.arch})"
+
+    def use(self) -> None:
+        """Make it the calling thread's current device; call this first on every thread."""
+        self._context.use()
+
+    def free_memory(self) -> int:
+        """Return the bytes that can be allocated now: what the device has free, and what our pool keeps."""
+        with self._context.current():
+            self._retirement.drain()
+            return self._free_on_device()[0] + self._pool.idle()
+
+    def used_memory(self) -> int:
+        """Return the bytes that motiflux holds on the device now."""
+        with self._context.current():
+            self._retirement.drain()
+        return self._account.held()
+
+    def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> CudaBuffer:
+        """Return device memory for `what` (words, for errors).
+
+        Raises
+        ------
+        DeviceMemoryError
+            motiflux would hold more than `budget` bytes, or the device has not got it. The device stays
+            usable.
+        """
+        nbytes = check_integer("nbytes", nbytes, 0)
+        with self._context.current():
+            self._retirement.drain()
+            self._account.take(nbytes, what, budget=budget)
+            try:
+                address = self._take(nbytes)
+                if address is None:
+                    raise self._refusal(nbytes, what)
+            except BaseException:
+                self._account.give_back(nbytes)
+                raise
+        return CudaBuffer(address, nbytes, self._pool, self._account, self._retirement)
+
+    def _take(self, nbytes: int) -> int | None:
+        """Return memory from the pool; where there is none, after all that could make room."""
+        address = self._pool.take(nbytes)
+        if address is not None:
+            return address
+        self._settle()
+        self._pool.trim()
+        address = self._pool.take(nbytes)
+        if address is None and self._account.reclaim(nbytes):
+            self._pool.trim()
+            address = self._pool.take(nbytes)
+        return address
+
+    def _refusal(self, nbytes: int, what: str) -> DeviceMemoryError:
+        free, total = self._free_on_device()
+        available = free + self._pool.idle()
+        held = self._account.held() - nbytes
+        return DeviceMemoryError(
+            what,
+            nbytes,
+            available,
+            f"of {total:,} bytes on {self.model}, {free:,} are free, motiflux holds {held:,}, and the rest "
+            "belongs to other libraries of this process and to other programs (nvidia-smi shows them): end "
+            "those, or search a smaller graph",
+        )
+
+    def _free_on_device(self) -> tuple[int, int]:
+        free, total = self._driver.ask("its memory", self._driver.cuMemGetInfo())
+        return int(free), int(total)
+
+    def _settle(self) -> None:
+        """Wait a little for what work in flight still uses, and take it back."""
+        self._retirement.drain(_PATIENCE)
+
+    def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
+        """Have `reclaim` asked for memory before a `DeviceMemoryError` is raised."""
+        self._account.add_reclaimer(reclaim)
+
+    def allocate_host(self, nbytes: int, what: str) -> CudaHostBuffer:
+        """Return zeroed pinned memory that kernels see too."""
+        nbytes = check_integer("nbytes", nbytes, 0)
+        with self._context.current():
+            self._retirement.drain()
+            return CudaHostBuffer(self._context, self._retirement, nbytes, what)
+
+    def stream(self) -> CudaStream:
+        """Return a new non-blocking stream."""
+        with self._context.current():
+            self._retirement.drain()
+            return CudaStream(self._context, self._retirement)
+
+    def load(self, image: bytes, name: str) -> CudaModule:
+        """Load a cubin; `DeviceError` if the device or driver refuses it."""
+        with self._context.current():
+            return CudaModule(self._context, self._retirement, image, name, self.shared_per_block)
+
+    def ordinal_of(self, address: int) -> int | None:
+        """Return the number of the GPU that an address belongs to; None if it belongs to none."""
+        driver = self._driver
+        attributes = driver.CUpointer_attribute
+        with self._context.current():
+            kind = driver.cuPointerGetAttribute(attributes.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)
+            if kind[0] != 0 or int(kind[1]) != int(driver.CUmemorytype.CU_MEMORYTYPE_DEVICE):
+                return None
+            answer = driver.cuPointerGetAttribute(attributes.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address)
+        return int(driver.ask("an address", answer))
+
+
+@dataclass(frozen=True)
+class GpuFacts:
+    """What can be said of a GPU without opening it.
+
+    Parameters
+    ----------
+    ordinal
+        Its number in this process.
+    model
+        Such as ``"NVIDIA H100 80GB HBM3"``.
+    capability
+        Its compute capability: ``"9.0"``.
+    total_memory
+        In bytes.
+    usable
+        Whether motiflux can use it: its compute capability is high enough.
+    """
+
+    ordinal: int
+    model: str
+    capability: str
+    total_memory: int
+    usable: bool
+
+
+def driver_version() -> str:
+    """Return the CUDA version that the driver supports, such as ``"13.0"``.
+
+    Raises
+    ------
+    DeviceError
+        The driver or the packages are missing, or do not fit together.
+    """
+    driver = start_driver()
+    return version_text(int(driver.ask("its version", driver.cuDriverGetVersion())))
+
+
+def list_devices() -> tuple[GpuFacts, ...]:
+    """Return the GPUs that this process sees.
+
+    Raises
+    ------
+    DeviceError
+        The driver or the packages are missing, or do not fit together.
+    """
+    driver = start_driver()
+    count = int(driver.ask("counting devices", driver.cuDeviceGetCount()))
+    return tuple(_facts(driver, ordinal) for ordinal in range(count))
+
+
+def _facts(driver: CudaDriver, ordinal: int) -> GpuFacts:
+    device = driver.ask(f"no device {ordinal}", driver.cuDeviceGet(ordinal))
+    capability = capability_of(driver, device)
+    return GpuFacts(
+        ordinal,
+        model_of(driver, device),
+        "{}.{}".format(*capability),
+        int(driver.ask("its memory", driver.cuDeviceTotalMem(device))),
+        capability >= NEEDED_CAPABILITY,
+    )
+
+
+def open_device(ordinal: int = 0) -> CudaDevice:
+    """Open a GPU and make it the calling thread's current device.
+
+    Raises
+    ------
+    DeviceError
+        It cannot be used; the message says what is missing and what to do.
+    """
+    device = CudaDevice(ordinal)
+    device.use()
+    return device

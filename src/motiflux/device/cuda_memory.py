@@ -1,0 +1,171 @@
+"""Memory of a CUDA device, and host memory that its kernels see."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.device.cuda_driver import OUT_OF_MEMORY
+from motiflux.errors import DeviceError, InternalError
+
+if TYPE_CHECKING:
+    from motiflux.device.account import MemoryAccount
+    from motiflux.device.cuda_driver import CudaContext
+    from motiflux.device.retire import Line, Retirement
+
+KEEP_ALL = 2**64 - 1
+"""The pool gives nothing back to the driver by itself, so that allocating again takes microseconds."""
+
+
+class MemoryPool:
+    """A pool of our own, so that the settings of the process's default pool stay as they are.
+
+    The driver orders allocations by stream. All of ours go through one stream that never runs anything else
+    and is therefore always idle: what it allocates can be used on every stream as soon as the call returns,
+    and what `Retirement` lets it free is free at once.
+    """
+
+    def __init__(self, context: CudaContext) -> None:
+        self._driver = driver = context.driver
+        if not context.attribute("MEMORY_POOLS_SUPPORTED"):
+            raise DeviceError(
+                "device 'cuda': expected a GPU with memory pools, found one without; a virtual GPU needs "
+                "unified memory switched on"
+            )
+        properties = driver.CUmemPoolProps()
+        properties.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        properties.handleTypes = driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_NONE
+        properties.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        properties.location.id = context.ordinal
+        self._pool = driver.ask("a memory pool", driver.cuMemPoolCreate(properties))
+        self._attributes = driver.CUmemPool_attribute
+        threshold = self._attributes.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        driver.ask(
+            "the memory pool",
+            driver.cuMemPoolSetAttribute(self._pool, threshold, driver.cuuint64_t(KEEP_ALL)),
+        )
+        flags = int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        self._stream = driver.ask("a stream for memory", driver.cuStreamCreate(flags))
+
+    def take(self, nbytes: int) -> int | None:
+        """Return the address of memory, or None if there is not enough."""
+        driver = self._driver
+        answer = driver.cuMemAllocFromPoolAsync(max(nbytes, 1), self._pool, self._stream)
+        if answer[0] == OUT_OF_MEMORY:
+            return None
+        address = int(driver.ask("allocating memory", answer))
+        driver.ask("allocating memory", driver.cuStreamSynchronize(self._stream))
+        return address
+
+    def give(self, address: int) -> None:
+        """Take memory back into the pool. No error leaves this: after a failed kernel every call fails."""
+        self._driver.cuMemFreeAsync(address, self._stream)
+
+    def trim(self) -> None:
+        """Return what the pool holds, and nobody uses, to the driver."""
+        driver = self._driver
+        driver.ask("trimming memory", driver.cuStreamSynchronize(self._stream))
+        driver.ask("trimming memory", driver.cuMemPoolTrimTo(self._pool, 0))
+
+    def idle(self) -> int:
+        """Return the bytes that the pool holds and nobody uses."""
+        reserved = self._attribute("CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT")
+        return max(0, reserved - self._attribute("CU_MEMPOOL_ATTR_USED_MEM_CURRENT"))
+
+    def _attribute(self, name: str) -> int:
+        attribute = getattr(self._attributes, name)
+        answer = self._driver.cuMemPoolGetAttribute(self._pool, attribute)
+        return int(self._driver.ask("the memory pool", answer))
+
+
+class CudaBuffer:
+    """A `Buffer` from a `MemoryPool`."""
+
+    __slots__ = ("__weakref__", "_address", "_finalizer", "_nbytes", "lines")
+
+    def __init__(
+        self, address: int, nbytes: int, pool: MemoryPool, account: MemoryAccount, retirement: Retirement
+    ) -> None:
+        self._address = address
+        self._nbytes = nbytes
+        self.lines: set[Line] = set()
+        release = partial(_release, pool, account, address, nbytes)
+        self._finalizer = weakref.finalize(self, retirement.add, self.lines, release)
+        self._finalizer.atexit = False
+
+    @property
+    def address(self) -> int:
+        """Where it starts, as kernels see it."""
+        if not self._finalizer.alive:
+            raise InternalError("device memory: expected a buffer in use, found one that was closed")
+        return self._address
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+        return self._nbytes
+
+    def close(self) -> None:
+        """Give it back, once the work enqueued so far on its streams is done."""
+        self._finalizer()
+
+    def __repr__(self) -> str:
+        state = f"at {self._address:#x}" if self._finalizer.alive else "closed"
+        return f"CudaBuffer({self._nbytes:,} bytes, {state})"
+
+
+def _release(pool: MemoryPool, account: MemoryAccount, address: int, nbytes: int) -> None:
+    pool.give(address)
+    account.give_back(nbytes)
+
+
+class CudaHostBuffer:
+    """A `HostBuffer`: pinned, zeroed, mapped into the device's address space.
+
+    The memory lives as long as this or any view of `array` does, so that no view ever points nowhere.
+    """
+
+    def __init__(self, context: CudaContext, retirement: Retirement, nbytes: int, what: str) -> None:
+        driver = context.driver
+        flags = int(driver.CU_MEMHOSTALLOC_PORTABLE) | int(driver.CU_MEMHOSTALLOC_DEVICEMAP)
+        answer = driver.cuMemHostAlloc(max(nbytes, 1), flags)
+        if answer[0] == OUT_OF_MEMORY:
+            raise DeviceError(
+                f"{what}: expected {nbytes:,} bytes of pinned host memory, and the driver refused them "
+                "(CUDA_ERROR_OUT_OF_MEMORY); free host memory, or raise the limits on locked memory "
+                "(ulimit -l) and of the container"
+            )
+        host = int(driver.ask(f"pinned memory for {what}", answer))
+        memory: Any = (ctypes.c_uint8 * max(nbytes, 1)).from_address(host)
+        release = partial(driver.cuMemFreeHost, host)
+        finalizer = weakref.finalize(memory, retirement.add, (), release)
+        finalizer.atexit = False
+        ctypes.memset(host, 0, max(nbytes, 1))
+        mapped = driver.cuMemHostGetDevicePointer(host, 0)
+        self._address = int(driver.ask(f"mapping pinned memory for {what}", mapped))
+        self._array: NDArray[np.uint8] | None = np.frombuffer(memory, dtype=np.uint8)[:nbytes]
+
+    @property
+    def address(self) -> int:
+        """Where it starts, as kernels see it."""
+        self._open()
+        return self._address
+
+    @property
+    def array(self) -> NDArray[np.uint8]:
+        """The memory as the host sees it."""
+        return self._open()
+
+    def close(self) -> None:
+        """Let it go; it is freed when no view is left and the work in flight is done."""
+        self._array = None
+
+    def _open(self) -> NDArray[np.uint8]:
+        if self._array is None:
+            raise InternalError("pinned memory: expected a buffer in use, found one that was closed")
+        return self._array

@@ -1,0 +1,117 @@
+"""The devices that there are, by name. Each is opened once per process."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from motiflux.errors import ArgumentError, DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from motiflux.device.base import Device
+
+ENVIRONMENT = "MOTIFLUX_DEVICES"
+"""Names functions, ``module:function[,module:function]``, that are called once, and register more devices."""
+
+
+def _open_cuda() -> Device:
+    from motiflux.device.cuda import open_device as open_cuda
+
+    return open_cuda()
+
+
+class _Registry:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # what the environment names calls `register`
+        self.factories: dict[str, Callable[[], Device]] = {"cuda": _open_cuda}
+        self.opened: dict[tuple[str, int], Device] = {}
+        self.asked: set[str] = set()
+
+    def ask_environment(self) -> None:
+        """Call each function that the environment names, once. The lock is held."""
+        for entry in os.environ.get(ENVIRONMENT, "").split(","):
+            entry = entry.strip()
+            if entry and entry not in self.asked:
+                self.asked.add(entry)
+                try:
+                    _call(entry)
+                except BaseException:
+                    self.asked.discard(entry)  # said again at the next use, not silently forgotten
+                    raise
+
+
+_registry = _Registry()
+
+
+def _after_fork() -> None:
+    # Another thread of the parent may have held the lock; it is not in the child to let it go.
+    _registry.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def register(name: str, factory: Callable[[], Device]) -> None:
+    """Make a device known. `factory` opens it; a name that is known already is replaced.
+
+    Raises
+    ------
+    ArgumentError
+        The name is not one that ``device=`` could take.
+    """
+    if not name or name in ("cpu", "auto"):
+        raise ArgumentError("name", "the name of a new device, other than 'cpu' and 'auto'", name)
+    with _registry.lock:
+        _registry.factories[name] = factory
+        _registry.opened.pop((name, os.getpid()), None)
+
+
+def known_devices() -> tuple[str, ...]:
+    """Return the names that `open_device` takes, whether or not they can be opened here.
+
+    Examples
+    --------
+    >>> "cuda" in known_devices()
+    True
+    """
+    with _registry.lock:
+        _registry.ask_environment()
+        return tuple(_registry.factories)
+
+
+def open_device(name: str) -> Device:
+    """Return the device of that name, opened once per process, and make it the calling thread's.
+
+    Raises
+    ------
+    ArgumentError
+        There is no device of that name.
+    DeviceError
+        It cannot be used here; the message says what is missing and what to do.
+    """
+    with _registry.lock:
+        _registry.ask_environment()
+        factory = _registry.factories.get(name)
+        if factory is None:
+            raise ArgumentError("device", "one of " + ", ".join(_registry.factories), name)
+        key = (name, os.getpid())
+        device = _registry.opened.get(key)
+        if device is None:
+            device = _registry.opened[key] = factory()
+    device.use()
+    return device
+
+
+def _call(entry: str) -> None:
+    module, _, function = entry.partition(":")
+    try:
+        register_more = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DeviceError(
+            f"{ENVIRONMENT}: expected module:function, importable from here, found {entry!r}: {error}"
+        ) from error
+    register_more()

@@ -1,0 +1,111 @@
+"""Give things back only when nothing on the device can be using them any more.
+
+Finalizers run at any moment, on any thread, so they only put down what is to be done. The next call that
+allocates, or that asks how much is held, does it: at once where the streams in question are idle, else when
+they have passed a mark set then. Nothing here ever waits for a kernel that does not end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from motiflux.errors import DeviceError
+
+
+class Point(Protocol):
+    """A point in a line that may have been passed."""
+
+    def done(self) -> bool:
+        """Whether all before it is done; `DeviceError` if something failed."""
+
+
+class Line(Protocol):
+    """Work in order: a stream's inner part."""
+
+    def tail(self) -> Point | None:
+        """Return the point after all work so far; None if all is done."""
+
+
+@dataclass(slots=True)
+class _Retired:
+    waits: list[Point]
+    action: Callable[[], None]
+
+
+class Retirement:
+    """Actions that wait for the work in flight. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lines: set[Line] = set()
+        self._incoming: deque[tuple[Collection[Line], Callable[[], None]]] = deque()
+        self._waiting: list[_Retired] = []
+
+    def open_line(self, line: Line) -> None:
+        """Count a line among those that work may be on."""
+        with self._lock:
+            self._lines.add(line)
+
+    def close_line(self, line: Line) -> None:
+        """Forget a line on which all work is done. Called by actions, so under the lock."""
+        self._lines.discard(line)
+
+    def end_line(self, line: Line) -> None:
+        """Forget a line on which all work is done, at once: nothing here looks at it afterwards."""
+        with self._lock:
+            self._lines.discard(line)
+
+    def add(self, lines: Collection[Line], action: Callable[[], None]) -> None:
+        """Put down an action for when work on `lines`, or on any line if none of them is open, is done.
+
+        Takes no lock and calls no driver: finalizers call it.
+        """
+        self._incoming.append((lines, action))
+
+    def drain(self, patience: float = 0.0) -> bool:
+        """Do what can be done now, and return whether something is left; wait up to `patience` seconds."""
+        until = time.monotonic() + patience
+        while True:
+            with self._lock:
+                self._admit()
+                self._settle()
+                left = bool(self._waiting)
+            if not left or time.monotonic() >= until:
+                return left
+            time.sleep(0.001)
+
+    def _admit(self) -> None:
+        """Give all that came in its points to wait for: one point per line serves them all."""
+        tails: dict[Line, Point | None] = {}
+        while self._incoming:
+            lines, action = self._incoming.popleft()
+            waits = []
+            open_lines = [line for line in tuple(lines) if line in self._lines]
+            for line in open_lines or tuple(self._lines):
+                if line not in tails:
+                    tails[line] = line.tail()
+                if (point := tails[line]) is not None:
+                    waits.append(point)
+            self._waiting.append(_Retired(waits, action))
+
+    def _settle(self) -> None:
+        still = []
+        for retired in self._waiting:
+            retired.waits = [point for point in retired.waits if not _passed(point)]
+            if retired.waits:
+                still.append(retired)
+            else:
+                retired.action()
+        self._waiting = still
+
+
+def _passed(point: Point) -> bool:
+    try:
+        return point.done()
+    except DeviceError:  # the work failed, so it runs no longer
+        return True

@@ -1,0 +1,145 @@
+"""One search on a device: its memory, its kernel, and how it is started, watched and stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import THREADS
+from motiflux.device import Buffer, HostBuffer, Kernel
+from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.resident import DeviceRows
+from motiflux.engine.session import Session
+from motiflux.errors import DeviceError
+
+
+class DeviceSearch:
+    """A search that is ready to be launched. Close it, or use it as a context."""
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        session: Session,
+        kernel: Kernel,
+        argument: Any,
+        grid: int,
+        lanes: int,
+        memory: Sequence[Buffer | DeviceRows],
+    ) -> None:
+        self.accelerator = accelerator
+        self._kernel = kernel
+        self._argument = argument
+        self._grid = grid
+        self._groups_of_block = THREADS // lanes
+        self._memory: list[Buffer | DeviceRows | HostBuffer] = list(memory)
+        self._session: Session | None = session
+        session.begin()
+        self.task.control = session.control.address
+        self._running = False
+        self.timed = False
+
+    @property
+    def task(self) -> Any:
+        """The `layout.Task` that the kernel is given."""
+        return self._argument.task
+
+    @property
+    def groups(self) -> int:
+        """Number of groups of lanes."""
+        return self._grid * self._groups_of_block
+
+    def hold(self, *memory: Buffer | HostBuffer) -> None:
+        """Keep memory until the search is over."""
+        self._memory += memory
+
+    def clear(self, buffer: Buffer) -> None:
+        """Have a buffer zero before the kernel runs."""
+        self._on().main.clear(buffer)
+
+    def launch(self, *, resume: bool = False) -> None:
+        """Start the kernel; with `resume`, where parked groups left off."""
+        session = self._on()
+        self.task.resume = resume
+        if resume:
+            self._unpark()
+        shared = self._groups_of_block * self.task.shared_bytes
+        session.launch(self._kernel, self._grid, THREADS, shared, self._argument, timed=self.timed)
+        self._running = True
+
+    def done(self) -> bool:
+        """Whether the kernel has ended; raises `DeviceError` if it failed."""
+        if self._running and self._on().done():
+            self._running = False
+        return not self._running
+
+    def stop_and_wait(self) -> None:
+        """Stop the kernel by its flag and wait for its end, which takes well under a millisecond."""
+        while not self.done():
+            self._on().stop()
+            time.sleep(100e-6)
+
+    def look(self) -> tuple[int, int, int] | None:
+        """Return root arcs done, root arcs in all, and what was found a moment ago; None if not known."""
+        seen = self._on().look()
+        return None if seen is None else (int(seen.done), int(self.task.arcs), _total(seen))
+
+    def found(self) -> int:
+        """Return what the kernel found, once it is done."""
+        return _total(self._on().final())
+
+    def kernel_seconds(self) -> float:
+        """Return the time of the last launch by the device's own clock, if `timed` was set."""
+        return self._on().kernel_seconds()
+
+    def parked(self) -> int:
+        """Return how many groups wait for room in the ring, once the kernel is done."""
+        return int(self._on().final().parked)
+
+    def was_limited(self) -> bool:
+        """Whether the search stopped because of its limit."""
+        return bool(self._on().final().stop == layout.STOP_LIMIT)
+
+    def close(self) -> None:
+        """Stop the kernel if it runs, and give everything back. Safe to repeat."""
+        session = self._session
+        if session is None:
+            return
+        interrupt: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self.stop_and_wait()
+            except KeyboardInterrupt as error:  # not before the kernel is done with the memory
+                interrupt = error
+            except DeviceError:
+                break  # the device is lost: nothing to wait for, and no session to use again
+            else:
+                self.accelerator.recycle(session)
+                break
+        self._session = None
+        self._running = False
+        self._memory.clear()
+        if interrupt is not None:
+            raise interrupt
+
+    def __enter__(self) -> DeviceSearch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _unpark(self) -> None:
+        session = self._on()
+        session.main.clear(session.control, layout.Control.parked.offset, 4)
+
+    def _on(self) -> Session:
+        assert self._session is not None, "the search is not open"
+        return self._session
+
+
+def _total(control: layout.Control) -> int:
+    return int(control.found[0]) | int(control.found[1]) << 64

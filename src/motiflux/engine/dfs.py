@@ -1,0 +1,87 @@
+"""``engine="dfs"``: depth-first search on a device by groups of lanes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from motiflux.codegen.kernels import Goal
+from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.base import Request
+from motiflux.engine.device_rows import DeviceRowSource
+from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.prepare import prepare
+from motiflux.engine.results import ProgressReport, RowSource
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+
+_SPIN_SECONDS = 300e-6
+"""How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
+_LONGEST_SLEEP = 2e-3
+_LOOK_SECONDS = 0.05
+"""Time between two looks at how far a search is."""
+
+
+class DfsEngine:
+    """Executes plans on a device, over copies of the graph's rows that stay there."""
+
+    name = "dfs"
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self._accelerator = accelerator
+        self.device = accelerator.device.name
+
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
+        """Return the count, at most ``request.limit``, and whether it is complete."""
+        deadline = _deadline(request, started)
+        if deadline is not None and time.perf_counter() >= deadline:
+            return 0, False
+        # total * multiplier > limit exactly when total > limit // multiplier.
+        limit = None if request.limit is None else request.limit // plan.multiplier
+        search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit)
+        with search:
+            search.launch()
+            in_time = self._watch(search, plan, request, started, deadline)
+            total = search.found() * plan.multiplier
+            complete = in_time and not search.was_limited()
+        if request.limit is not None and total > request.limit:
+            return request.limit, False
+        return total, complete
+
+    def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
+        """Start an enumeration of at most ``request.limit`` rows."""
+        search = prepare(self._accelerator, graph, plan, request, Goal.LIST, None)
+        return DeviceRowSource(search, plan, request, batch_rows, started, _deadline(request, started))
+
+    def _watch(
+        self, search: DeviceSearch, plan: Plan, request: Request, started: float, deadline: float | None
+    ) -> bool:
+        """Wait for the end of a search; False if time ran out first."""
+        next_look = started + _LOOK_SECONDS
+        for now in _moments():
+            if search.done():
+                return True
+            if deadline is not None and now >= deadline:
+                search.stop_and_wait()
+                return False
+            if now >= next_look and request.progress is not None:
+                next_look = now + _LOOK_SECONDS
+                if (seen := search.look()) is not None:
+                    done, total, found = seen
+                    request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
+        raise AssertionError
+
+
+def _deadline(request: Request, started: float) -> float | None:
+    return None if request.timeout is None else started + request.timeout
+
+
+def _moments() -> Iterator[float]:
+    """Give the time again and again: at once at first, then after longer and longer sleeps."""
+    start = now = time.perf_counter()
+    while True:
+        yield now
+        waited = now - start
+        if waited > _SPIN_SECONDS:
+            time.sleep(min(_LONGEST_SLEEP, waited / 10))
+        now = time.perf_counter()

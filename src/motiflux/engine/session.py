@@ -1,0 +1,78 @@
+"""What one search on a device needs beside its data: streams, and words to be stopped and watched by."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from motiflux.codegen import layout
+from motiflux.device import Buffer, Device, HostBuffer, Kernel, Mark, Stream
+
+_CONTROL = ctypes.sizeof(layout.Control)
+_SLOT = 128
+_FINAL, _SEEN, _STOP = 0, _SLOT, 2 * _SLOT
+
+
+class Session:
+    """Two streams and a control block; serves one search at a time, then the next.
+
+    Kernels run on one stream. The other carries the stop flag and looks at how far the kernel is, past it.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.main: Stream = device.stream()
+        self._side: Stream = device.stream()
+        self.control: Buffer = device.allocate(_CONTROL, "the control block of a search")
+        self._host: HostBuffer = device.allocate_host(3 * _SLOT, "the control block of a search")
+        words = self._host.array
+        self._final = words[_FINAL : _FINAL + _CONTROL]
+        self._seen = words[_SEEN : _SEEN + _CONTROL]
+        self._stop = words[_STOP : _STOP + 4]
+        self._stop.view(np.uint32)[0] = layout.STOP_HOST
+        self._mark: Mark | None = None
+        self._looking: Mark | None = None
+        self._began: Mark | None = None
+
+    def begin(self) -> None:
+        """Start a new search: clear the control block."""
+        self._looking = None
+        self.main.clear(self.control)
+
+    def launch(
+        self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure, *, timed: bool
+    ) -> None:
+        """Run a kernel, and fetch the control block after it."""
+        self._began = self.main.mark() if timed else None
+        self.main.launch(kernel, grid, block, shared, argument)
+        self._ended = self.main.mark() if timed else None
+        self.main.download(self.control, self._final)
+        self._mark = self.main.mark()
+
+    def done(self) -> bool:
+        """Whether the kernel has ended; raises `DeviceError` if it failed."""
+        return self._mark is None or self._mark.done()
+
+    def kernel_seconds(self) -> float:
+        """Return the time of the kernel by the device's own clock, if it was launched `timed`."""
+        if self._began is None or self._ended is None:
+            return 0.0
+        return self._ended.milliseconds_since(self._began) / 1000
+
+    def final(self) -> layout.Control:
+        """Return the control block as the kernel left it."""
+        return layout.Control.from_buffer_copy(self._final.tobytes())
+
+    def look(self) -> layout.Control | None:
+        """Return the control block as it was a moment ago, while the kernel runs; None if none came yet."""
+        if self._looking is not None and not self._looking.done():
+            return None
+        seen = None if self._looking is None else layout.Control.from_buffer_copy(self._seen.tobytes())
+        self._side.download(self.control, self._seen)
+        self._looking = self._side.mark()
+        return seen
+
+    def stop(self) -> None:
+        """Ask the kernel to stop. Repeat until it is done: a kernel that had not begun clears the flag."""
+        self._side.upload(self.control, self._stop, layout.Control.stop.offset)

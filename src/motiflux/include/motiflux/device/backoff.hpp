@@ -1,0 +1,31 @@
+// Waiting for another thread without taking its memory bandwidth: look often at first, then ever less often.
+#pragma once
+
+#include "motiflux/platform.hpp"
+
+namespace motiflux::device {
+
+class Backoff {
+ public:
+  // The first `polls` waits are none at all.
+  MOTIFLUX_DEVICE explicit Backoff(std::uint32_t polls) : polls_(polls) {}
+
+  // Call after each look that found nothing.
+  MOTIFLUX_DEVICE void wait() {
+    if (polls_ > 0) {
+      --polls_;
+      return;
+    }
+    __nanosleep(nanoseconds_);
+    if (nanoseconds_ < kLongest) nanoseconds_ *= 2;
+  }
+
+ private:
+  // Thousands of groups that look across PCI Express once in so long leave most of it to the data.
+  static constexpr std::uint32_t kLongest = 8192;
+
+  std::uint32_t polls_;
+  std::uint32_t nanoseconds_ = 64;
+};
+
+}  // namespace motiflux::device

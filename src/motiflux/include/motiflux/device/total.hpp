@@ -1,0 +1,21 @@
+// A total of up to 128 bits that many threads add to.
+#pragma once
+
+#include "motiflux/device/atomic_ref.hpp"
+
+namespace motiflux::device {
+
+// Adds to the total whose low word is low_high[0] and whose high word is low_high[1].
+//
+// Exact once all adding threads are done, however they interleave: the additions to the low word happen in
+// some order, and each time it passes 2^64 exactly one of them sees it do so, in the old value that it gets
+// back. In between, the two words may lack a carry and must not be read as a total.
+//
+// It cannot overflow: that takes 2^64 additions at least, centuries of them.
+MOTIFLUX_DEVICE void add_128(std::uint64_t* low_high, std::uint64_t value) {
+  const std::uint64_t old = device_wide(low_high[0]).fetch_add(value, Order::kRelaxed);
+  const bool carries = old + value < old;
+  if (carries) device_wide(low_high[1]).fetch_add(std::uint64_t{1}, Order::kRelaxed);
+}
+
+}  // namespace motiflux::device

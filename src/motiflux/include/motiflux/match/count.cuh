@@ -1,0 +1,98 @@
+// Counting: the last level is counted when it is reached, and never walked where its size is enough.
+#pragma once
+
+#include "motiflux/device/total.hpp"
+#include "motiflux/match/search.hpp"
+
+namespace motiflux::match {
+
+template <class Lanes>
+class Counting {
+ public:
+  // Where the last level's set would serve once only, it is counted while it is intersected.
+  template <class Search>
+  MOTIFLUX_DEVICE bool skip_last(Search& search) {
+    return search.plan().at(search.last(), [&](const auto& step) {
+      const view::StepShape shape = step.shape();
+      const bool serves_once = static_cast<std::uint32_t>(shape.anchor) + 1 == search.last();
+      if (!serves_once || shape.source_count + (shape.reuse != view::kNoReuse) == 1) return false;
+      const Gathered gathered =
+          gather(search.lanes(), search.shared(), step, search.bounds(shape.after, shape.before));
+      search.spend(gathered.shortest().size() / Lanes::kLanes);
+      found_ += count_common(search.lanes(), gathered,
+                             [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
+      return true;
+    });
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE bool take_last(Search& search, sets::View candidates) {
+    search.plan().at(search.last(), [&](const auto& step) {
+      const view::StepShape shape = step.shape();
+      if ((shape.not_out | shape.not_in) == 0)
+        count_distinct(search, shape.distinct, candidates);
+      else
+        count_each(search, candidates,
+                   [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
+    });
+    return true;
+  }
+
+  // Of a plan of two levels only, whose last level is a slice of a row.
+  template <class Search>
+  MOTIFLUX_DEVICE bool walk_last(Search& search) {
+    Cursor& walk = search.cursor();
+    count_each(search, {walk.base, walk.base + walk.end}, [&](std::uint32_t candidate) {
+      return search.plan().at(1, [&](const auto& step) { return search.accepts_first(step, candidate); });
+    });
+    walk.next = walk.end;
+    return true;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE void report(const Search& search) {
+    const std::uint64_t found = search.lanes().sum(found_);
+    found_ = 0;
+    if (found == 0 || !search.lanes().leads()) return;
+    Control& control = *search.task().control;
+    device::add_128(control.found, found);
+    const std::uint64_t limit = search.task().limit;
+    if (limit == kNoLimit) return;
+    const bool beyond = device::device_wide(control.found[1]).load(device::Order::kRelaxed) > 0 ||
+                        device::device_wide(control.found[0]).load(device::Order::kRelaxed) > limit;
+    if (beyond) search.stop(Stop::kLimit);
+  }
+
+ private:
+  // The size of the list, less those of its vertices that are matched already: a look-up for each.
+  template <class Search>
+  MOTIFLUX_DEVICE void count_distinct(const Search& search, std::uint32_t levels, sets::View candidates) {
+    if (search.lanes().leads()) found_ += candidates.size();
+    std::uint32_t turn = 0;
+    for_each_bit(levels, [&](std::uint32_t level) {
+      if (turn++ % Lanes::kLanes == search.lanes().lane())
+        found_ -= sets::contains(candidates, search.vertex(level));
+    });
+  }
+
+  template <class Search, class Accepts>
+  MOTIFLUX_DEVICE void count_each(Search& search, sets::View candidates, Accepts&& accepts) {
+    search.spend(candidates.size() / Lanes::kLanes);
+    for (std::uint64_t mine = search.lanes().lane(); mine < candidates.size(); mine += Lanes::kLanes)
+      found_ += accepts(candidates.first[mine]);
+  }
+
+  // This lane's share. It may be negative: the sum over the lanes is taken modulo 2^64.
+  std::uint64_t found_ = 0;
+};
+
+// The body of a counting kernel.
+template <class Plan, std::uint32_t Lanes>
+MOTIFLUX_DEVICE void count(const SearchArgs<Plan>& args) {
+  MOTIFLUX_DYNAMIC_SHARED(shared_memory);
+  Search<Plan, lanes::Group<Lanes>> search(args.plan, args.task, shared_memory);
+  Counting<lanes::Group<Lanes>> goal;
+  search.run(goal);
+}
+
+}  // namespace motiflux::match

@@ -1,0 +1,110 @@
+// The plan as a search sees it: run-time data, or constants that the compiler knows.
+//
+// A search asks a policy for a step with plan.at(level, use), which calls use(step). A step gives
+//
+//   step.shape()     view::StepShape; a constant under StaticPlan, so that what a step does not need is not
+//                    even compiled
+//   step.bounds()    view::StepArgs
+//   step.renews()    the levels whose set depends on this level and earlier ones only: to be computed anew
+//                    once this level's vertex changes
+//   step.source(i)   the rows of the step's i-th source and the level whose vertex picks the row
+#pragma once
+
+#include "motiflux/view/adjacency.hpp"
+#include "motiflux/view/plan.hpp"
+
+namespace motiflux::match {
+
+inline constexpr std::uint32_t kMaxSources = 1024;  // a pattern has at most so many edges
+
+struct SourceRows {
+  view::Adjacency rows;
+  std::uint32_t level;
+};
+
+// Any plan, as a kernel argument: 22 KB of constant memory. Compiled once; for cold queries.
+struct RuntimePlan {
+  std::uint32_t level_count;
+  view::StepShape shapes[view::kMaxLevels];
+  view::StepArgs args[view::kMaxLevels];
+  std::uint32_t renewed[view::kMaxLevels];
+  std::uint16_t source_levels[kMaxSources];
+  view::Adjacency rows[kMaxSources];
+
+  struct Step {
+    const RuntimePlan& plan;
+    std::uint32_t level;
+
+    MOTIFLUX_DEVICE const view::StepShape& shape() const { return plan.shapes[level]; }
+    MOTIFLUX_DEVICE const view::StepArgs& bounds() const { return plan.args[level]; }
+    MOTIFLUX_DEVICE std::uint32_t renews() const { return plan.renewed[level]; }
+    MOTIFLUX_DEVICE SourceRows source(std::uint32_t i) const {
+      const std::uint32_t place = shape().first_source + i;
+      return {plan.rows[place], plan.source_levels[place]};
+    }
+  };
+
+  MOTIFLUX_DEVICE std::uint32_t levels() const { return level_count; }
+
+  template <class Use>
+  MOTIFLUX_DEVICE auto at(std::uint32_t level, Use&& use) const {
+    return use(Step{*this, level});
+  }
+};
+
+// A plan whose shape is the type Shape:
+//
+//   struct Shape {
+//     static constexpr std::uint32_t kLevels, kSources;
+//     static constexpr view::StepShape kSteps[kLevels];
+//     static constexpr std::uint32_t kRenewed[kLevels];
+//     static constexpr std::uint32_t kSourceLevels[kSources];
+//   };
+//
+// Labels, bounds and rows are arguments, so queries that differ only in these share one compilation.
+template <class Shape>
+struct StaticPlan {
+  view::StepArgs args[Shape::kLevels];
+  view::Adjacency rows[Shape::kSources];
+
+  template <std::uint32_t Level>
+  struct Step {
+    const StaticPlan& plan;
+
+    static constexpr view::StepShape kShape = Shape::kSteps[Level];
+    static constexpr std::uint32_t kRenewed = Shape::kRenewed[Level];
+
+    static MOTIFLUX_DEVICE constexpr view::StepShape shape() { return kShape; }
+    MOTIFLUX_DEVICE const view::StepArgs& bounds() const { return plan.args[Level]; }
+    static MOTIFLUX_DEVICE constexpr std::uint32_t renews() { return kRenewed; }
+    MOTIFLUX_DEVICE SourceRows source(std::uint32_t i) const { return choose<0>(i); }
+
+   private:
+    // A selection among constants: an array indexed at run time would lie in local memory.
+    template <std::uint32_t Candidate>
+    MOTIFLUX_DEVICE SourceRows choose(std::uint32_t i) const {
+      constexpr std::uint32_t kPlace = kShape.first_source + Candidate;
+      if constexpr (Candidate + 1 < kShape.source_count)
+        if (i != Candidate) return choose<Candidate + 1>(i);
+      constexpr std::uint32_t kLevel = Shape::kSourceLevels[kPlace];
+      return {plan.rows[kPlace], kLevel};
+    }
+  };
+
+  static MOTIFLUX_DEVICE constexpr std::uint32_t levels() { return Shape::kLevels; }
+
+  template <class Use>
+  MOTIFLUX_DEVICE auto at(std::uint32_t level, Use&& use) const {
+    return at_or_above<0>(level, use);
+  }
+
+ private:
+  template <std::uint32_t Level, class Use>
+  MOTIFLUX_DEVICE auto at_or_above(std::uint32_t level, Use& use) const {
+    if constexpr (Level + 1 < Shape::kLevels)
+      if (level != Level) return at_or_above<Level + 1>(level, use);
+    return use(Step<Level>{*this});
+  }
+};
+
+}  // namespace motiflux::match

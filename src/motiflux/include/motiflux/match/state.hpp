@@ -1,0 +1,56 @@
+// What a group keeps of its search in shared memory:
+//
+//   | spans: max_spans sets to intersect | levels: one LevelState each | staged: 32 candidates (enumeration) |
+//
+// The level that is being walked has its cursor in registers; the others' lie here.
+#pragma once
+
+#include "motiflux/platform.hpp"
+#include "motiflux/sets/span.hpp"
+
+namespace motiflux::match {
+
+// A walk over the candidates of a level, a strip of as many as there are lanes at a time.
+struct Cursor {
+  const std::uint32_t* base;  // the walk is over base[next .. end)
+  std::uint32_t next;         // behind the strip
+  std::uint32_t end;
+  std::uint32_t waiting;  // candidates of the strip that passed and were not yet descended into
+};
+
+struct LevelState {
+  const std::uint32_t* base;  // the level's set, where it may be kept
+  std::uint32_t base_size;
+  std::uint32_t vertex;  // what the level is matched to
+  Cursor cursor;
+};
+
+// What a group keeps in registers.
+struct Place {
+  std::uint64_t arc;      // root arcs of the piece that are left: [arc, arc_end)
+  std::uint64_t arc_end;
+  std::uint64_t piece;    // arcs of the piece that is being worked on
+  std::uint32_t level;    // 0 between two slices
+  std::uint32_t valid;    // levels whose kept set is valid
+};
+
+// What is saved when a group parks; its LevelStates follow.
+struct Saved {
+  Place place;
+  Cursor cursor;
+};
+
+inline constexpr std::uint32_t kStaged = 32;
+
+struct SharedState {
+  sets::View* spans;
+  LevelState* levels;
+  std::uint32_t* staged;
+
+  MOTIFLUX_DEVICE SharedState(unsigned char* mine, std::uint32_t level_count, std::uint32_t max_spans)
+      : spans(reinterpret_cast<sets::View*>(mine)),
+        levels(reinterpret_cast<LevelState*>(spans + max_spans)),
+        staged(reinterpret_cast<std::uint32_t*>(levels + level_count)) {}
+};
+
+}  // namespace motiflux::match

@@ -1,0 +1,58 @@
+// What a search kernel is given, beside its plan, and what it leaves behind.
+//
+//   Control     one per search, in device memory: the work left, the totals, why to stop
+//   Task        the kernel's argument
+//   Saved       one per group: where an enumeration that found no room for its rows goes on
+#pragma once
+
+#include "motiflux/device/ring.hpp"
+#include "motiflux/view/adjacency.hpp"
+#include "motiflux/view/plan.hpp"
+
+namespace motiflux::match {
+
+enum class Stop : std::uint32_t { kNone = 0, kLimit = 1, kHost = 2 };
+
+// Read by the host while the kernel runs; `stop` may be written by it.
+struct Control {
+  std::uint64_t taken;     // root arcs handed out, from the last to the first: hubs have the highest ids
+  std::uint64_t done;      // root arcs finished
+  std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
+  std::uint32_t stop;      // a Stop: the highest that was asked for
+  std::uint32_t parked;    // groups that saved themselves for want of room
+};
+
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+struct Task {
+  view::Adjacency out;   // every arc, for degree bounds and for induced matching
+  view::Adjacency in;
+  view::Adjacency root;  // the rows of level 1's first source: their arcs are the units of work
+  std::uint64_t arcs;
+  std::uint32_t vertices;
+  std::uint32_t piece;  // root arcs that a group takes at a time
+  std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
+  Control* control;
+  // Candidate lists: those of a group lie together, the list of a level `buffer_at[level]` words from there.
+  // A level whose candidates are always a part of a row has none.
+  std::uint32_t* buffers;
+  std::uint64_t group_words;
+  std::uint64_t buffer_at[view::kMaxLevels];
+  std::uint32_t max_spans;     // most sets that one step intersects
+  std::uint32_t shared_bytes;  // shared memory of a group
+  // Enumeration only.
+  std::uint32_t resume;    // whether groups go on from what they saved
+  std::uint32_t patience;  // how often to look whether a full ring has room before parking
+  unsigned char* saved;  // group_bytes for each
+  std::uint64_t group_bytes;
+  device::Ring ring;
+  std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
+};
+
+template <class Plan>
+struct SearchArgs {
+  Plan plan;
+  Task task;
+};
+
+}  // namespace motiflux::match

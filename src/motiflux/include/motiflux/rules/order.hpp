@@ -1,0 +1,38 @@
+// Symmetry breaking: a candidate lies between vertices that are matched already.
+#pragma once
+
+#include "motiflux/bits.hpp"
+#include "motiflux/sets/span.hpp"
+
+namespace motiflux::rules {
+
+// The candidates with first <= vertex < end.
+struct Bounds {
+  std::uint64_t first = 0;
+  std::uint64_t end = std::uint64_t{1} << 32;
+};
+
+// What the order restrictions to the levels in `after` (the candidate is greater) and `before` (it is less)
+// leave. vertex(level) is the vertex matched at a level.
+template <class VertexOf>
+MOTIFLUX_HOST_DEVICE inline Bounds bounds(std::uint32_t after, std::uint32_t before, VertexOf&& vertex) {
+  Bounds result;
+  for_each_bit(after, [&](std::uint32_t level) {
+    const std::uint64_t first = std::uint64_t{vertex(level)} + 1;
+    if (first > result.first) result.first = first;
+  });
+  for_each_bit(before, [&](std::uint32_t level) {
+    const std::uint64_t end = vertex(level);
+    if (end < result.end) result.end = end;
+  });
+  return result;
+}
+
+// The part of `set` within the bounds; nothing is read where there are none.
+MOTIFLUX_HOST_DEVICE inline sets::View clip(sets::View set, const Bounds& allowed) {
+  if (allowed.first > 0) set.first = sets::lower_bound(set.first, set.last, allowed.first);
+  if (allowed.end <= 0xffffffffu) set.last = sets::lower_bound(set.first, set.last, allowed.end);
+  return set;
+}
+
+}  // namespace motiflux::rules

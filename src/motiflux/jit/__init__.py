@@ -1,0 +1,27 @@
+"""Compiling at run time: text and options in, binary images out.
+
+A `Compiler` turns a `Source` into `Code` with a `Toolchain`: `NvrtcToolchain` for GPUs. It compiles each unit
+once, in the background where a caller has to stay interruptible, and keeps images in memory and in a
+`KernelCache` on disk, under keys that cover everything that decides what comes out. Nothing here knows graphs
+or plans.
+"""
+
+from motiflux.jit.base import BuildError, Built, Code, Source, Toolchain
+from motiflux.jit.cache import KernelCache
+from motiflux.jit.compiler import HEADERS, Compiler
+from motiflux.jit.nvrtc import NvrtcToolchain
+from motiflux.jit.resources import Resources, parse_resources
+
+__all__ = [
+    "HEADERS",
+    "BuildError",
+    "Built",
+    "Code",
+    "Compiler",
+    "KernelCache",
+    "NvrtcToolchain",
+    "Resources",
+    "Source",
+    "Toolchain",
+    "parse_resources",
+]

@@ -1,0 +1,85 @@
+"""What is compiled, what comes out, and what a toolchain must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One translation unit.
+
+    Parameters
+    ----------
+    name
+        Short, for file names and messages: letters, digits, ``-`` and ``_``.
+    text
+        The C++ text; it may include motiflux' headers.
+    options
+        Compiler options of this unit alone, beside those the toolchain always gives.
+    description
+        What the unit is for, in words (for a search: its plan). Shown when it does not compile; not part of
+        what is compiled.
+    """
+
+    name: str
+    text: str
+    options: tuple[str, ...] = ()
+    description: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a toolchain gives: the binary image, and what it said about it."""
+
+    image: bytes
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A compiled unit.
+
+    Parameters
+    ----------
+    name
+        That of the source.
+    image
+        The binary: a cubin, or a shared library for the emulator.
+    key
+        Digest of everything that decided what came out.
+    log
+        What the toolchain said; empty if it came from the cache.
+    cached
+        Whether it came from the cache.
+    seconds
+        Wall-clock seconds that compiling, or reading, took.
+    """
+
+    name: str
+    image: bytes = field(repr=False)
+    key: str
+    log: str = field(default="", repr=False, compare=False)
+    cached: bool = field(default=False, compare=False)
+    seconds: float = field(default=0.0, compare=False)
+
+
+class BuildError(Exception):
+    """A toolchain refused a unit; `log` is all it said."""
+
+    def __init__(self, log: str) -> None:
+        super().__init__(log)
+        self.log = log
+
+
+class Toolchain(Protocol):
+    """Turns text into binary images for one kind of device."""
+
+    def identity(self) -> Mapping[str, str]:
+        """Return all that decides what comes out beside source and headers: versions, target, options."""
+
+    def build(self, source: Source, include: tuple[Path, ...]) -> Built:
+        """Compile `source` with headers from `include`; raise `BuildError` if it is refused."""

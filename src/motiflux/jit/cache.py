@@ -1,0 +1,251 @@
+"""Compiled units on disk, shared by processes.
+
+One file per key, named after it::
+
+    magic (8)   length of image (8)   key (32)   SHA-256 of image (32)   image
+
+A file appears whole or not at all, and what is damaged later is noticed when it is read, dropped and built
+again. When the files outgrow the limit, those not used for longest go first. Nothing here is ever a reason to
+fail: a folder that cannot be used means compiling anew in each process, and one warning.
+"""
+
+# cuda.core has such a cache (FileStreamProgramCache), but keeps no checksum, so that a damaged image reaches
+# the driver; and it comes with the GPU packages, while the emulator's libraries are kept here without them.
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import secrets
+import stat
+import struct
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from motiflux.errors import ArgumentError, MotifluxWarning
+
+DEFAULT_LIMIT = 512 * 2**20
+"""Bytes that the files of a cache may take together, unless `MOTIFLUX_CACHE_BYTES` says otherwise."""
+
+_HEADER = struct.Struct("<8sQ32s32s")
+_MAGIC = b"mfkern\x00\x01"
+_ENTRY = re.compile(r"[0-9a-f]{64}\.kernel", re.ASCII)
+_TEMPORARY = re.compile(r"\.kernel-[0-9a-f]{16}\.tmp", re.ASCII)
+_STALE_SECONDS = 600.0  # writing an image takes milliseconds; whoever wrote this temporary is gone
+_FAILED_KEPT = 32
+
+# Its next value is 0 once per process; taking it is atomic, so that neither threads nor a fork need a lock.
+_troubles = itertools.count()
+
+
+class KernelCache:
+    """A folder of compiled units.
+
+    Parameters
+    ----------
+    folder
+        Where they are kept; made when first needed. None keeps nothing.
+    limit
+        Bytes that the files may take together.
+    """
+
+    def __init__(self, folder: Path | None, limit: int = DEFAULT_LIMIT) -> None:
+        # Absolute, as the process may change its folder later.
+        self.folder = None if folder is None else folder.absolute()
+        self.limit = limit
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> KernelCache:
+        """Return the cache that the user's environment asks for.
+
+        `MOTIFLUX_CACHE` names the folder, or is ``off``; else it is ``motiflux/kernels`` in
+        `XDG_CACHE_HOME`, or in ``~/.cache``. `MOTIFLUX_CACHE_BYTES` is the limit.
+
+        Raises
+        ------
+        ArgumentError
+            `MOTIFLUX_CACHE_BYTES` is not a number of bytes.
+        """
+        limit = environment.get("MOTIFLUX_CACHE_BYTES", "").strip() or str(DEFAULT_LIMIT)
+        if not re.fullmatch(r"[0-9]+", limit, re.ASCII):
+            raise ArgumentError("MOTIFLUX_CACHE_BYTES", "a number of bytes", limit)
+        return cls(_folder(environment), int(limit))
+
+    def get(self, key: str) -> bytes | None:
+        """Return the image kept under `key`, None if there is none that is sound; mark it as used now."""
+        if self.folder is None:
+            return None
+        path = self._path(key)
+        try:
+            with _open_regular(path) as file:
+                image = _read(file, key)
+                if image is not None:
+                    _touch(file)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._warn(error)
+            return None
+        if image is None:
+            # All of it was read and it is not sound. Should another process have published a sound one since,
+            # that is lost, and built again.
+            with contextlib.suppress(OSError):
+                path.unlink()
+        return image
+
+    def put(self, key: str, image: bytes) -> None:
+        """Keep `image` under `key`, then drop what exceeds the limit."""
+        if self.folder is None or _HEADER.size + len(image) > self.limit:
+            return
+        header = _HEADER.pack(_MAGIC, len(image), bytes.fromhex(key), hashlib.sha256(image).digest())
+        try:
+            _publish(self._path(key), header + image)
+            self._tidy()
+        except OSError as error:
+            self._warn(error)
+
+    def save_failed(self, name: str, text: str) -> Path | None:
+        """Save the source of a unit that does not compile, for whoever looks into it.
+
+        Returns
+        -------
+        Path or None
+            Where it is: in the cache's folder ``failed``, else among the system's temporary files. None if it
+            could not be saved at all.
+        """
+        data = text.encode(errors="replace")
+        if self.folder is not None:
+            path = self.folder / "failed" / f"{name}.cu"
+            with contextlib.suppress(OSError):
+                _publish(path, data)
+                _keep_newest(path.parent, _FAILED_KEPT)
+                return path
+        with contextlib.suppress(OSError):
+            descriptor, temporary = tempfile.mkstemp(prefix="motiflux-", suffix=f"-{name}.cu")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            return Path(temporary)
+        return None
+
+    def _path(self, key: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{key}.kernel"
+
+    def _tidy(self) -> None:
+        """Drop what crashed writers left, and the entries not used for longest beyond the limit."""
+        assert self.folder is not None
+        entries: list[tuple[int, int, Path]] = []
+        stale = time.time() - _STALE_SECONDS
+        for entry, status in _regular_files(self.folder):
+            if _ENTRY.fullmatch(entry.name):
+                entries.append((status.st_mtime_ns, status.st_size, Path(entry.path)))
+            elif _TEMPORARY.fullmatch(entry.name) and status.st_mtime < stale:
+                Path(entry.path).unlink(missing_ok=True)
+        excess = sum(size for _, size, _ in entries) - self.limit
+        for _, size, path in sorted(entries):
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)  # gone already: another process found it in excess too
+            excess -= size
+
+    def _warn(self, error: OSError) -> None:
+        if next(_troubles) == 0:
+            warnings.warn(
+                f"compiled kernels cannot be kept in {self.folder}: {error.strerror or error}. Searches "
+                "work, but each process compiles its kernels anew. Set MOTIFLUX_CACHE to a folder that can "
+                "be written to, or to 'off'",
+                MotifluxWarning,
+                stacklevel=2,
+            )
+
+
+def _folder(environment: Mapping[str, str]) -> Path | None:
+    chosen = environment.get("MOTIFLUX_CACHE", "").strip()
+    if chosen.lower() == "off":
+        return None
+    try:
+        if chosen:
+            return Path(chosen).expanduser()
+        base = Path(environment.get("XDG_CACHE_HOME", ""))
+        if not base.is_absolute():  # unset, or to be ignored by the XDG specification
+            base = Path.home() / ".cache"
+        return base / "motiflux" / "kernels"
+    except RuntimeError:  # there is no home folder
+        return None
+
+
+def _read(file: int, key: str) -> bytes | None:
+    """Return the image in an open entry, None if the entry is not sound."""
+    header = os.read(file, _HEADER.size)
+    if len(header) < _HEADER.size:
+        return None
+    magic, length, digest_of_key, digest = _HEADER.unpack(header)
+    # Sizes are compared before reading, so that a damaged length cannot ask for all of memory.
+    if (
+        magic != _MAGIC
+        or digest_of_key != bytes.fromhex(key)
+        or _HEADER.size + length != os.fstat(file).st_size
+    ):
+        return None
+    with os.fdopen(file, "rb", closefd=False) as stream:
+        image = stream.read(length)
+    return image if len(image) == length and hashlib.sha256(image).digest() == digest else None
+
+
+@contextlib.contextmanager
+def _open_regular(path: Path) -> Iterator[int]:
+    """Open for reading; neither wait on a pipe of that name nor leave the file open to child processes."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(0, f"{path.name} is not a regular file")
+        yield file
+    finally:
+        os.close(file)
+
+
+def _touch(file: int) -> None:
+    """Mark as used now, for eviction: access times are often not kept. Fails on another user's file."""
+    now = time.time_ns()
+    with contextlib.suppress(OSError):
+        os.utime(file, ns=(now, now))
+
+
+def _publish(path: Path, data: bytes) -> None:
+    """Write a file that appears under its name whole or not at all."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".kernel-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            _touch(file.fileno())
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _keep_newest(folder: Path, count: int) -> None:
+    files = sorted((status.st_mtime_ns, Path(entry.path)) for entry, status in _regular_files(folder))
+    for _, path in files[:-count]:
+        path.unlink(missing_ok=True)
+
+
+def _regular_files(folder: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    """Yield the files of a folder that are still there when their turn comes."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                yield entry, status

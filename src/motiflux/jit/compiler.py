@@ -1,0 +1,286 @@
+"""Compiles units, each once, off the calling thread if wanted, and remembers them in memory and on disk."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from concurrent.futures import Future, wait
+from dataclasses import replace
+from pathlib import Path
+
+from motiflux.errors import CompileError
+from motiflux.jit.base import BuildError, Code, Source, Toolchain
+from motiflux.jit.cache import KernelCache
+from motiflux.jit.key import headers_digest, source_key
+
+HEADERS = Path(__file__).resolve().parents[1] / "include"
+"""The folder of motiflux' own headers."""
+
+_POLL_SECONDS = 0.05
+_MEMORY_BYTES = 64 * 2**20
+
+
+class _Job:
+    """A unit that is being compiled or waits for it, and whoever is interested in it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.future: Future[Code] = Future()
+        # Others may wait for the same unit, so that nobody can cancel it.
+        self.future.set_running_or_notify_cancel()
+
+
+class Compiler:
+    """Compiles units with one toolchain.
+
+    Safe to use from several threads, and in the child of a fork, where what the parent was compiling is
+    compiled anew. Exiting the interpreter waits for no compilation.
+
+    Parameters
+    ----------
+    toolchain
+        What turns text into images.
+    cache
+        Where they are kept between processes.
+    include
+        Folders of headers. They are taken to stay as they are for as long as the compiler is used.
+    """
+
+    def __init__(
+        self, toolchain: Toolchain, cache: KernelCache, include: tuple[Path, ...] = (HEADERS,)
+    ) -> None:
+        self._toolchain = toolchain
+        self._cache = cache
+        self._include = include
+        self._settings: tuple[Mapping[str, str], str] | None = None
+        self._memory: OrderedDict[Source, Code] = OrderedDict()
+        self._memory_bytes = 0
+        self._lock = threading.RLock()
+        self._jobs: dict[Source, _Job] = {}
+        self._queue: deque[_Job] = deque()
+        self._worker: threading.Thread | None = None
+        _compilers.add(self)
+
+    def compile(self, source: Source) -> Code:
+        """Return `source` compiled, in the calling thread unless another is at it already.
+
+        An interrupt is noticed only once the toolchain is done: a main thread should `wait` instead.
+
+        Raises
+        ------
+        CompileError
+            The toolchain refused it.
+        DeviceError
+            The toolchain is not available here.
+        """
+        with self._lock:
+            if (code := self._remembered(source)) is not None:
+                return code
+            job = self._jobs.get(source)
+            ours = job is None or job in self._queue
+            if job is None:
+                job = self._jobs[source] = _Job(source)
+            elif ours:
+                self._queue.remove(job)
+        if ours:
+            self._run(job)
+        return job.future.result()
+
+    def submit(self, source: Source) -> Future[Code]:
+        """Have `source` compiled in the background, one unit after another.
+
+        Returns
+        -------
+        Future
+            Its result, or what `compile` raises. It cannot be cancelled. In the child of a fork, the futures
+            of the parent never complete.
+        """
+        with self._lock:
+            if (code := self._remembered(source)) is not None:
+                done: Future[Code] = Future()
+                done.set_result(code)
+                return done
+            job = self._jobs.get(source)
+            if job is None:
+                job = _Job(source)
+                self._queue.append(job)
+                self._jobs[source] = job
+            self._start_worker()
+            return job.future
+
+    def wait(self, source: Source, timeout: float | None = None) -> Code:
+        """Return `source` compiled in the background. An interrupt gets through at once.
+
+        After an interrupt, or the timeout, the compilation goes on, so that it is not lost to the next call.
+
+        Parameters
+        ----------
+        source
+            The unit.
+        timeout
+            Seconds, at most, until `TimeoutError` is raised.
+
+        Raises
+        ------
+        CompileError
+            The toolchain refused it.
+        DeviceError
+            The toolchain is not available here.
+        TimeoutError
+            It takes longer.
+        """
+        future = self.submit(source)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not future.done():
+            left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"kernel {source.name} is not compiled within {timeout} seconds")
+            # Python lets signals through while the main thread waits for a lock, but not on every platform;
+            # polling does not depend on it.
+            wait([future], min(_POLL_SECONDS, left))
+        return future.result()
+
+    def known(self, source: Source) -> bool:
+        """Return whether `source` needs no compiling, in this process or by what is on disk.
+
+        Raises
+        ------
+        DeviceError
+            The toolchain is not available here.
+        """
+        with self._lock:
+            if self._remembered(source) is not None:
+                return True
+        return self._load(source, self._key(source)) is not None
+
+    def _run(self, job: _Job) -> None:
+        """Compile a job that nobody else has taken, and tell those who wait."""
+        try:
+            code = self._produce(job.source)
+        except Exception as error:  # noqa: BLE001, as those who wait are to get whatever it is
+            self._forget(job)
+            job.future.set_exception(error)
+        except BaseException:
+            # The calling thread was interrupted. Others may wait for this unit: the background takes over.
+            with self._lock:
+                self._queue.append(job)
+                self._start_worker()
+            raise
+        else:
+            self._forget(job)
+            job.future.set_result(code)
+
+    def _produce(self, source: Source) -> Code:
+        key = self._key(source)
+        if (code := self._load(source, key)) is not None:
+            return code
+        began = time.perf_counter()
+        try:
+            built = self._toolchain.build(source, self._include)
+        except BuildError as error:
+            raise self._refused(source, key, error.log) from error
+        code = Code(source.name, built.image, key, built.log, seconds=time.perf_counter() - began)
+        self._remember(source, code)
+        # An upgrade may have replaced the headers since: the image is then not what its key says.
+        if headers_digest(self._include) == self._identity()[1]:
+            self._cache.put(key, built.image)
+        return code
+
+    def _load(self, source: Source, key: str) -> Code | None:
+        """Return `source` from disk."""
+        began = time.perf_counter()
+        image = self._cache.get(key)
+        if image is None:
+            return None
+        code = Code(source.name, image, key, cached=True, seconds=time.perf_counter() - began)
+        self._remember(source, code)
+        return code
+
+    def _refused(self, source: Source, key: str, log: str) -> CompileError:
+        # What else is needed to compile it again goes to the end, so that the log's line numbers hold.
+        identity, _ = self._identity()
+        text = "\n".join(
+            [
+                source.text.rstrip("\n"),
+                "",
+                *(f"// {name}: {value}" for name, value in sorted(identity.items())),
+                f"// options of this unit: {' '.join(source.options) or 'none'}",
+                *(f"// {line}" for line in source.description.splitlines()),
+                "",
+            ]
+        )
+        path = self._cache.save_failed(f"{source.name[:80]}-{key[:12]}", text)
+        return CompileError(source.name, log, path, source.description)
+
+    def _key(self, source: Source) -> str:
+        identity, headers = self._identity()
+        return source_key(identity, headers, source)
+
+    def _identity(self) -> tuple[Mapping[str, str], str]:
+        """Return what the toolchain is and the digest of the headers: found out once, by the first unit."""
+        if self._settings is None:
+            self._settings = (self._toolchain.identity(), headers_digest(self._include))
+        return self._settings
+
+    def _remembered(self, source: Source) -> Code | None:
+        """Return `source` from memory. The lock is held."""
+        code = self._memory.get(source)
+        if code is not None:
+            self._memory.move_to_end(source)
+        return code
+
+    def _remember(self, source: Source, code: Code) -> None:
+        """Keep a unit in memory, as it is to be returned from there; let go of those not used for longest."""
+        kept = replace(code, log="", cached=True, seconds=0.0)
+        with self._lock:
+            if source not in self._memory:
+                self._memory[source] = kept
+                self._memory_bytes += len(code.image)
+            while self._memory_bytes > _MEMORY_BYTES and len(self._memory) > 1:
+                _, oldest = self._memory.popitem(last=False)
+                self._memory_bytes -= len(oldest.image)
+
+    def _forget(self, job: _Job) -> None:
+        """Take a job that is done off the list."""
+        with self._lock:
+            if self._jobs.get(job.source) is job:
+                del self._jobs[job.source]
+
+    def _start_worker(self) -> None:
+        """See to it that the queue is worked on. The lock is held."""
+        if self._queue and (self._worker is None or not self._worker.is_alive()):
+            # A daemon, as the interpreter waits for others at exit.
+            self._worker = threading.Thread(target=self._work, name="motiflux-compiler", daemon=True)
+            self._worker.start()
+
+    def _work(self) -> None:
+        """Compile what is queued, then end: a compiler that is not used keeps no thread, nor itself alive."""
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._worker = None
+                    return
+                job = self._queue.popleft()
+            self._run(job)
+
+    def _start_anew(self) -> None:
+        """Forget other threads and what they were at: in the child of a fork there are none."""
+        self._lock = threading.RLock()
+        self._jobs.clear()
+        self._queue.clear()
+        self._worker = None
+
+
+_compilers: weakref.WeakSet[Compiler] = weakref.WeakSet()
+
+
+def _start_compilers_anew() -> None:
+    for compiler in list(_compilers):
+        compiler._start_anew()
+
+
+os.register_at_fork(after_in_child=_start_compilers_anew)

@@ -1,0 +1,138 @@
+"""The key of a compiled unit: a digest of everything that decides what comes out.
+
+A key is complete or refused: what reaches the compiler from outside of what is digested (a header elsewhere,
+the date) is an error here, not a stale image later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from motiflux.errors import InternalError
+from motiflux.jit.base import Source
+
+SCHEMA = 1
+"""Raise it when the meaning of a key, or of what is kept under one, changes."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_OUTSIDE = re.compile(
+    r"__(?:DATE|TIME|TIMESTAMP)__"  # differs from one run to the next
+    r"|^[ \t]*#[ \t]*include[ \t]*[<\"](?:/|[^>\"\n]*\.\.)",  # leaves the folders that are digested
+    re.MULTILINE,
+)
+_OUTSIDE_OPTIONS = ("-I", "-i", "--include", "--pre-include", "-L", "-l", "-B", "-fplugin", "-specs", "@")
+
+# A header's digest, beside what the file looked like when it was read. Entries are only ever replaced whole,
+# so that threads need no lock.
+_header_digests: dict[Path, tuple[tuple[int, int, int], bytes]] = {}
+
+
+def source_key(identity: Mapping[str, str], headers: str, source: Source) -> str:
+    """Return the key of `source` under a toolchain and headers.
+
+    Parameters
+    ----------
+    identity
+        What `Toolchain.identity` says.
+    headers
+        What `headers_digest` says.
+    source
+        The unit. Its description does not count; its name does, as it is in the image's line table.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    InternalError
+        Something that is not digested would decide what comes out.
+    """
+    _refuse_outside(source)
+    digest = hashlib.sha256()
+    _add(digest, f"motiflux kernel {SCHEMA}", headers, str(len(identity)))
+    for name, value in sorted(identity.items()):
+        _add(digest, name, value)
+    _add(digest, str(len(source.options)), *source.options, source.name, source.text)
+    return digest.hexdigest()
+
+
+def headers_digest(include: tuple[Path, ...]) -> str:
+    """Return the digest of every file under the folders: its contents, and its path within its folder.
+
+    The order of the folders counts. Where they lie does not, though the line table of an image names it.
+    Contents are read again only where a file's size, time or inode has changed.
+
+    Raises
+    ------
+    InternalError
+        A folder is missing, empty, not readable, or leads elsewhere through a symbolic link.
+    """
+    digest = hashlib.sha256()
+    for folder in include:
+        try:
+            files = sorted(_files(folder.resolve(strict=True), ""))
+            _add(digest, str(len(files)))
+            for name, path in files:
+                _add(digest, name)
+                digest.update(_file_digest(path))
+        except OSError as error:
+            raise InternalError(
+                f"{error.filename or folder}: headers cannot be read: {error.strerror}"
+            ) from error
+        if not files:
+            raise InternalError(f"{folder}: expected headers, found none; install motiflux anew")
+    return digest.hexdigest()
+
+
+def _refuse_outside(source: Source) -> None:
+    if not _NAME.fullmatch(source.name):
+        raise InternalError(f"unit {source.name!r}: expected a name of letters, digits, - and _")
+    if found := _OUTSIDE.search(source.text):
+        raise InternalError(f"unit {source.name}: {found[0].strip()!r} brings in what its key does not cover")
+    for option in source.options:
+        if option.startswith(_OUTSIDE_OPTIONS):
+            raise InternalError(
+                f"unit {source.name}: option {option!r} brings in what its key does not cover"
+            )
+
+
+def _files(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
+    """Yield every file's name, relative to where the walk began, and its path."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = prefix + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(Path(entry.path), name + "/")
+            elif entry.is_file():
+                yield name, Path(entry.path)
+            else:
+                raise InternalError(f"{entry.path}: expected a header or a folder of headers")
+
+
+def _file_digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+        known = _header_digests.get(path)
+        if known is not None and known[0] == signature:
+            return known[1]
+        digest = hashlib.sha256(file.read()).digest()
+    _header_digests[path] = (signature, digest)
+    return digest
+
+
+def _add(digest: hashlib._Hash, *texts: str) -> None:
+    """Digest texts with their lengths, so that moving a character from one to the next changes the digest."""
+    for text in texts:
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise InternalError(f"text to compile is not Unicode: {error}") from error
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)

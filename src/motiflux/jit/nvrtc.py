@@ -1,0 +1,189 @@
+"""The toolchain for GPUs: NVRTC, called through cuda.core. It needs no GPU and no CUDA toolkit.
+
+The GPU packages are imported when a toolchain is first used, so that this module imports without them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import importlib
+import io
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from motiflux.errors import DeviceError, InternalError
+from motiflux.jit.base import BuildError, Built, Source
+
+# Options of every unit. The line table lets profilers and sanitizers show sources; ptxas says what a kernel
+# takes. Headers come from the folders named and nowhere else: by default NVRTC also looks into the process's
+# current folder, which no key covers.
+_OPTIONS: Mapping[str, Any] = {
+    "std": "c++20",
+    "lineinfo": True,
+    "ptxas_options": ["-v"],
+    "no_source_include": True,
+}
+
+_MACRO = re.compile(r"-D(?P<name>[A-Za-z_]\w*)(?:=(?P<value>.*))?", re.ASCII | re.DOTALL)
+_REGISTERS = re.compile(r"--?maxrregcount=(?P<count>\d+)", re.ASCII)
+
+
+class NvrtcToolchain:
+    """Compiles units to cubins.
+
+    Parameters
+    ----------
+    arch
+        The target, such as ``"sm_90"``.
+
+    Notes
+    -----
+    Options that a unit may have: ``-DNAME``, ``-DNAME=VALUE``, ``--maxrregcount=COUNT``.
+    """
+
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+
+    def identity(self) -> Mapping[str, str]:
+        """Return what decides the image beside source and headers.
+
+        Raises
+        ------
+        DeviceError
+            The GPU packages are not installed, or NVRTC cannot be loaded.
+        """
+        return {"name": "nvrtc", "arch": self.arch, "options": repr(sorted(_OPTIONS.items())), **_versions()}
+
+    def build(self, source: Source, include: tuple[Path, ...]) -> Built:
+        """Compile `source`. Other Python threads run meanwhile.
+
+        Raises
+        ------
+        BuildError
+            NVRTC or ptxas refused it.
+        DeviceError
+            The GPU packages are not installed, NVRTC cannot be loaded, or the interpreter is shutting down.
+        """
+        _versions()  # what is not installed is to be said as such, not as a unit that does not compile
+        core: Any = _gpu_package("cuda.core")
+        options = core.ProgramOptions(
+            name=source.name,
+            arch=self.arch,
+            include_path=[str(folder) for folder in include] or None,
+            **_OPTIONS,
+            **_unit_options(source),
+        )
+        log = io.StringIO()
+        with _building():
+            # cuda.core gives its exceptions no public names, hence the bare Exception. It puts the whole log
+            # into the exception where NVRTC refuses, and into `logs` where it does not.
+            try:
+                code = core.Program(source.text, "c++", options).compile("cubin", logs=log)
+            except Exception as error:
+                raise BuildError(_readable(f"{log.getvalue()}{error}")) from error
+        return Built(bytes(code.code), _readable(log.getvalue()))
+
+
+def _unit_options(source: Source) -> dict[str, Any]:
+    """Return a unit's options as cuda.core names them."""
+    macros: list[str | tuple[str, str]] = []
+    options: dict[str, Any] = {}
+    for option in source.options:
+        if macro := _MACRO.fullmatch(option):
+            macros.append(macro["name"] if macro["value"] is None else (macro["name"], macro["value"]))
+        elif registers := _REGISTERS.fullmatch(option):
+            options["max_register_count"] = int(registers["count"])
+        else:
+            raise InternalError(
+                f"unit {source.name}: expected options -DNAME[=VALUE], --maxrregcount=N, found {option!r}"
+            )
+    return options | ({"define_macro": macros} if macros else {})
+
+
+def _readable(log: str) -> str:
+    """Return a log without the NUL bytes that end its parts."""
+    return log.replace("\0", "").strip()
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """Return the versions of NVRTC and of what drives it."""
+    core: Any = _gpu_package("cuda.core")
+    nvrtc: Any = _gpu_package("cuda.bindings.nvrtc")
+    pathfinder: Any = _gpu_package("cuda.pathfinder")
+    try:
+        library = Path(pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path)
+        result, major, minor = nvrtc.nvrtcVersion()
+        # NVRTC does not tell its patch releases apart; the size of the library does.
+        size = library.stat().st_size
+    except (RuntimeError, OSError) as error:
+        raise DeviceError(f"NVRTC cannot be loaded: {error}. {_INSTALL}") from error
+    if int(result) != 0:
+        raise DeviceError(f"NVRTC does not tell its version: {result}")
+    return {"version": f"{major}.{minor}", "library bytes": str(size), "cuda.core": str(core.__version__)}
+
+
+_INSTALL = "Install what a GPU needs with: pip install 'motiflux[gpu]'"
+
+
+def _gpu_package(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise DeviceError(
+            f"compiling for a GPU needs the package {name.split('.')[0]}: {error}. {_INSTALL}"
+        ) from error
+
+
+# NVRTC cannot be stopped while ptxas runs, and a process that exits meanwhile crashes: exit() runs the
+# destructors of NVRTC's globals under the thread that uses them. So a process that exits while something is
+# being compiled leaves by _exit() instead, after all that Python does at exit and before any destructor.
+_builds_lock = threading.Lock()
+_builds = 0
+_exiting = False
+
+
+@contextlib.contextmanager
+def _building() -> Iterator[None]:
+    global _builds
+    with _builds_lock:
+        if _exiting:
+            raise DeviceError("nothing is compiled while the interpreter shuts down")
+        _builds += 1
+    try:
+        yield
+    finally:
+        with _builds_lock:
+            _builds -= 1
+
+
+def _leave_before_destructors() -> None:
+    global _exiting
+    with _builds_lock:
+        _exiting = True
+        if not _builds:
+            return
+    libc = ctypes.CDLL(None)
+    with contextlib.suppress(AttributeError):  # on_exit is glibc's; elsewhere the process takes its chance
+        libc.fflush(None)
+        libc.on_exit(
+            libc._exit, None
+        )  # exit() calls it with the exit status, before what was registered earlier
+
+
+def _start_anew() -> None:
+    """Forget other threads' builds: in the child of a fork there are none."""
+    global _builds, _builds_lock
+    _builds_lock = threading.Lock()
+    _builds = 0
+
+
+atexit.register(_leave_before_destructors)
+os.register_at_fork(after_in_child=_start_anew)

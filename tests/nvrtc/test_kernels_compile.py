@@ -1,0 +1,62 @@
+"""Every kernel compiles for every architecture and keeps within its budget of local memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from motiflux.codegen.kernels import all_sources
+from motiflux.jit import Compiler, Resources, Source, parse_resources
+from tests.nvrtc.budgets import Budgets
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+
+# What the tests below have compiled, by unit and entry point.
+compiled: set[str] = set()
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("source", all_sources(), ids=lambda source: source.name)
+def test_kernel_compiles_within_its_budget(
+    arch: str, source: Source, compiler_for: Callable[[str], Compiler], budgets: Budgets
+) -> None:
+    code = compiler_for(arch).compile(source)
+    assert code.image.startswith(b"\x7fELF")
+    assert "warning" not in code.log
+    kernels = parse_resources(code.log)
+    assert kernels, f"{source.name} has no entry point"
+    compiled.update(f"{source.name}/{entry}" for entry in kernels)
+    for entry, found in kernels.items():
+        budgets.check(f"{source.name}/{entry}", arch, found)
+
+
+def test_units_have_names_of_their_own() -> None:
+    names = [source.name for source in all_sources()]
+    assert len(set(names)) == len(names)
+
+
+def test_there_are_budgets_for_kernels_there_are_only(budgets: Budgets) -> None:
+    units = {source.name for source in all_sources()}
+    if {kernel.split("/")[0] for kernel in compiled} != units:
+        pytest.skip("not every kernel was compiled in this run")
+    if budgets.recording:
+        budgets.keep_only(compiled)
+    else:
+        assert set(budgets.table) == compiled
+
+
+def test_growth_beyond_a_budget_fails_and_says_how_to_record_it(tmp_path: Path) -> None:
+    file = tmp_path / "budgets.json"
+    recording = Budgets("13.4", recording=True, file=file)
+    recording.check("unit/kernel", "sm_90", Resources(32, stack=16, spill_stores=8, spill_loads=8))
+    recording.save()
+    budgets = Budgets("13.4", recording=False, file=file)
+    budgets.check("unit/kernel", "sm_90", Resources(64, stack=16, spill_stores=0, spill_loads=8))
+    with pytest.raises(AssertionError, match=r"spill_stores: 12 bytes, budget 8.*--record-budgets"):
+        budgets.check("unit/kernel", "sm_90", Resources(32, stack=16, spill_stores=12, spill_loads=8))
+    with pytest.raises(AssertionError, match=r"no budget.*--record-budgets"):
+        budgets.check("unit/kernel", "sm_80", Resources(32, 0, 0, 0))
+    with pytest.raises(pytest.skip.Exception, match=r"13\.4"):
+        Budgets("14.0", recording=False, file=file).check("unit/kernel", "sm_90", Resources(32, 0, 0, 0))

@@ -1,0 +1,136 @@
+"""A device that runs the GPU's kernels on the CPU, so that they are tested where there is no GPU.
+
+`GxxToolchain` compiles the sources that NVRTC compiles for a GPU; `EmulatedDevice` runs them, with every
+thread of a block a fiber (see emulator/block.hpp). With ``MOTIFLUX_SIMT_SANITIZE=1`` they run under
+AddressSanitizer and UndefinedBehaviorSanitizer, in a process started with `sanitizer_environment`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from motiflux.device.account import MemoryAccount
+from motiflux.device.retire import Retirement
+from motiflux.errors import DeviceMemoryError
+from tests.simt.gxx import GxxToolchain, sanitized, sanitizer_environment
+from tests.simt.image import SHARED_PER_BLOCK, EmulatedKernel, EmulatedModule, Scheduling
+from tests.simt.memory import EmulatedBuffer, EmulatedHostBuffer, release
+from tests.simt.streams import EmulatedMark, EmulatedStream, Line
+
+__all__ = [
+    "EmulatedBuffer",
+    "EmulatedDevice",
+    "EmulatedHostBuffer",
+    "EmulatedKernel",
+    "EmulatedMark",
+    "EmulatedModule",
+    "EmulatedStream",
+    "GxxToolchain",
+    "Scheduling",
+    "open_emulated",
+    "sanitized",
+    "sanitizer_environment",
+]
+
+
+class EmulatedDevice:
+    """The emulated device.
+
+    Parameters
+    ----------
+    memory
+        Bytes of device memory it has.
+    scheduling
+        Who runs when; by default as the environment says.
+    multiprocessors
+        How many blocks of a launch run at once, each on a thread of the host.
+    """
+
+    name = "emulated"
+    model = "SIMT emulator"
+    shared_per_block = SHARED_PER_BLOCK
+
+    def __init__(
+        self, memory: int = 1 << 30, scheduling: Scheduling | None = None, multiprocessors: int = 2
+    ) -> None:
+        self._memory = memory
+        self._scheduling = scheduling or Scheduling.from_environment()
+        self.multiprocessors = multiprocessors
+        self._retirement = Retirement()
+        self._account = MemoryAccount(partial(self._retirement.drain, 1.0))
+
+    def use(self) -> None:
+        """Nothing: every thread may use it."""
+
+    def free_memory(self) -> int:
+        return max(0, self._memory - self.used_memory())
+
+    def used_memory(self) -> int:
+        self._retirement.drain()
+        return self._account.held()
+
+    def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> EmulatedBuffer:
+        self._retirement.drain()
+        self._account.take(nbytes, what, budget=budget)
+        try:
+            self._find_room(nbytes, what)
+            return EmulatedBuffer(nbytes, what, self._retire)
+        except BaseException:
+            self._account.give_back(nbytes)
+            raise
+
+    def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
+        self._account.add_reclaimer(reclaim)
+
+    def allocate_host(self, nbytes: int, what: str) -> EmulatedHostBuffer:
+        return EmulatedHostBuffer(nbytes, what)
+
+    def stream(self) -> EmulatedStream:
+        line = Line()
+        self._retirement.open_line(line)
+        return EmulatedStream(line, self.multiprocessors, self._scheduling, self._leave)
+
+    def load(self, image: bytes, name: str) -> EmulatedModule:
+        return EmulatedModule(image, name)
+
+    def _find_room(self, nbytes: int, what: str) -> None:
+        """Check that all that is held, `nbytes` included, fits; have something given back if not."""
+        missing = self.used_memory() - self._memory
+        if missing > 0 and self._account.reclaim(missing):
+            missing = self.used_memory() - self._memory
+        if missing > 0:
+            available = max(0, nbytes - missing)
+            raise DeviceMemoryError(what, nbytes, available, "the emulated device has no more")
+
+    def _retire(self, address: int, nbytes: int, lines: set[Line]) -> None:
+        def give_back() -> None:
+            release(address)
+            self._account.give_back(nbytes)
+
+        self._retirement.add(lines, give_back)
+
+    def _leave(self, line: Line) -> None:
+        """Give a stream back after what it has to do."""
+
+        def close() -> None:
+            self._retirement.close_line(line)
+            line.stop()
+
+        self._retirement.add([line], close)
+
+
+_opening = threading.Lock()
+_shared: dict[int, tuple[EmulatedDevice, GxxToolchain]] = {}
+
+
+def open_emulated() -> tuple[EmulatedDevice, GxxToolchain]:
+    """Return this process's device and toolchain; a child of a fork gets its own."""
+    process = os.getpid()
+    with _opening:
+        if process not in _shared:
+            _shared.clear()
+            _shared[process] = (EmulatedDevice(), GxxToolchain())
+        return _shared[process]

@@ -1,0 +1,164 @@
+"""NVRTC compiles units without a GPU, lets other threads run, and says all it has to say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from motiflux.errors import CompileError, InternalError
+from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source, parse_resources
+from tests.unit.jit_cases import run_python
+
+HAS_NVRTC = subprocess.run([sys.executable, "-c", "import cuda.core"], capture_output=True).returncode == 0
+needs_nvrtc = pytest.mark.skipif(not HAS_NVRTC, reason="cuda.core is not installed")
+
+PLAIN = Source("plain", 'extern "C" __global__ void plain(unsigned* p) { p[threadIdx.x] += 1; }')
+# The front end takes a second for it, ptxas much longer.
+BIG_TEXT = """
+template <int N> __device__ int g(int x) { return g<N - 1>(x * N + (x >> 3)) ^ g<N - 1>(x + N); }
+template <> __device__ int g<0>(int x) { return x; }
+extern "C" __global__ void big(int* p) { p[0] = g<%d>(p[1]); }
+"""
+
+
+@needs_nvrtc
+def test_a_unit_becomes_a_cubin_and_a_log() -> None:
+    built = NvrtcToolchain("sm_90").build(PLAIN, ())
+    assert built.image.startswith(b"\x7fELF")
+    assert b"plain" in built.image
+    assert "\0" not in built.log
+    resources = parse_resources(built.log)["plain"]
+    assert 0 < resources.registers < 32
+    assert (resources.stack, resources.spill_stores, resources.spill_loads) == (0, 0, 0)
+
+
+@needs_nvrtc
+def test_the_identity_names_version_target_and_options() -> None:
+    identity = NvrtcToolchain("sm_90").identity()
+    assert identity["arch"] == "sm_90"
+    assert "c++20" in identity["options"]
+    assert identity["version"].split(".")[0].isdigit()
+    assert identity != NvrtcToolchain("sm_80").identity()
+    assert identity == NvrtcToolchain("sm_90").identity()
+
+
+@needs_nvrtc
+def test_headers_come_from_the_folders_named_and_from_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here.hpp").write_text("#define VALUE 7")
+    monkeypatch.chdir(tmp_path)
+    unit = Source("unit", '#include "here.hpp"\nextern "C" __global__ void k(int* p) { *p = VALUE; }')
+    toolchain = NvrtcToolchain("sm_90")
+    assert toolchain.build(unit, (tmp_path,)).image
+    with pytest.raises(BuildError, match=r"here\.hpp"):
+        toolchain.build(unit, ())
+
+
+@needs_nvrtc
+def test_options_of_a_unit_reach_the_compiler() -> None:
+    text = 'extern "C" __global__ void k(int* p) { *p = A + B; }\n#if A != 5\n#error A\n#endif'
+    NvrtcToolchain("sm_90").build(Source("unit", text, ("-DA=5", "-DB", "--maxrregcount=32")), ())
+    with pytest.raises(InternalError, match="-G"):
+        NvrtcToolchain("sm_90").build(Source("unit", text, ("-G",)), ())
+
+
+@needs_nvrtc
+def test_the_log_of_a_refused_unit_is_whole() -> None:
+    text = "\n".join(f"__device__ int f{n}() {{ return undefined_{n}; }}" for n in range(90))
+    with pytest.raises(BuildError) as caught:
+        NvrtcToolchain("sm_90").build(Source("unit", text), ())
+    log = caught.value.log
+    assert all(f'identifier "undefined_{number}" is undefined' in log for number in range(90))
+    assert "90 errors detected" in log
+    assert "\0" not in log
+
+
+@needs_nvrtc
+def test_what_ptxas_refuses_is_in_the_log_too() -> None:
+    large = 'extern "C" __global__ void k(int* p) { __shared__ int a[100000]; a[*p] = 1; *p = a[p[1]]; }'
+    with pytest.raises(BuildError, match="too much shared data"):
+        NvrtcToolchain("sm_90").build(Source("unit", large), ())
+    with pytest.raises(BuildError, match="bogus"):
+        NvrtcToolchain("sm_90").build(
+            Source("unit", 'extern "C" __global__ void k() { asm("bogus.i;"); }'), ()
+        )
+    with pytest.raises(BuildError, match="arch"):
+        NvrtcToolchain("sm_1").build(PLAIN, ())
+
+
+@needs_nvrtc
+def test_a_compiler_with_nvrtc_says_where_the_source_is(tmp_path: Path) -> None:
+    compiler = Compiler(NvrtcToolchain("sm_90"), KernelCache(tmp_path))
+    assert compiler.wait(PLAIN).image == compiler.compile(PLAIN).image
+    with pytest.raises(CompileError, match="undefined") as caught:
+        compiler.wait(Source("bad", "__device__ int f() { return undefined; }", description="the plan"))
+    assert caught.value.path is not None
+    assert "arch: sm_90" in Path(caught.value.path).read_text()
+
+
+@needs_nvrtc
+def test_other_threads_run_while_nvrtc_compiles() -> None:
+    ticks: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.005):
+            ticks.append(time.monotonic())
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    began = time.monotonic()
+    try:
+        NvrtcToolchain("sm_90").build(Source("big", BIG_TEXT % 11), ())
+    finally:
+        ended = time.monotonic()
+        done.set()
+        ticking.join()
+    during = [began, *(moment for moment in ticks if began < moment < ended), ended]
+    pause = max(later - earlier for earlier, later in pairwise(during))
+    assert ended - began > 0.2, "too small a unit to tell"
+    assert pause < (ended - began) / 4
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("delay", ["0.1", "0.7", "1.5", "2"])
+def test_exit_while_nvrtc_compiles_is_prompt_and_clean(delay: str) -> None:
+    # NVRTC's destructors under a running compilation crash the process now and then, mostly while ptxas runs.
+    script = (
+        "import atexit, sys, time\n"
+        "from motiflux.jit import Compiler, KernelCache, NvrtcToolchain, Source\n"
+        "atexit.register(print, 'at exit')\n"
+        "compiler = Compiler(NvrtcToolchain('sm_90'), KernelCache(None))\n"
+        "compiler.submit(Source('big', sys.argv[1]))\n"
+        "time.sleep(float(sys.argv[2]))\n"
+        "print('leaving')\n"
+        "sys.exit(3)\n"
+    )
+    began = time.monotonic()
+    assert run_python(script, BIG_TEXT % 13, delay) == (3, "leaving\nat exit\n", "")
+    assert time.monotonic() - began < 15
+
+
+def test_without_the_gpu_packages_the_error_says_what_to_install() -> None:
+    script = (
+        "import sys\n"
+        "sys.modules['cuda'] = sys.modules['cuda.core'] = None\n"
+        "from motiflux.errors import DeviceError\n"
+        "from motiflux.jit import Compiler, KernelCache, NvrtcToolchain, Source\n"
+        "compiler = Compiler(NvrtcToolchain('sm_90'), KernelCache(None))\n"
+        "for call in (compiler.compile, compiler.wait, compiler.known):\n"
+        "    try:\n"
+        "        call(Source('unit', ''))\n"
+        "    except DeviceError as error:\n"
+        "        print(error)\n"
+    )
+    status, out, err = run_python(script)
+    assert (status, err) == (0, "")
+    assert out.count("pip install 'motiflux[gpu]'") == 3
