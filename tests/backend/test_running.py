@@ -80,6 +80,7 @@ class TestMemory:
             {PEAK}
             graph = mf.Graph.from_edges([(u, v) for v in range(280) for u in range(v)])
             pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3)])
+            mf.match(graph, pattern, limit=1, device={device!r}).to_numpy()
             before = peak()
             with mf.match(graph, pattern, device={device!r}) as matches:
                 next(matches)
@@ -151,6 +152,7 @@ class TestThreads:
         assert mf.count(graph, TRIANGLE, threads=64, device=device) == 24
         assert len(mf.match(graph, TRIANGLE, threads=64, device=device).to_numpy()) == 24
 
+    @pytest.mark.devices("cpu", "emulated", reason="CUDA does not survive a fork")
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     def test_a_forked_child_counts_on_its_parents_graph(self, device: str) -> None:
         told = run_script(f"""
@@ -292,6 +294,7 @@ class TestProgress:
         assert matches.complete is False
         assert list(matches) == []
 
+    @pytest.mark.devices("cpu", "emulated", reason="a kernel holds the GPU until it ends")
     def test_a_callback_may_search_itself(self, bipartite: mf.Graph, small: mf.Graph, device: str) -> None:
         counts: list[int] = []
 

@@ -290,6 +290,8 @@ class TestStreams:
     def test_nothing_waits_for_a_kernel_that_runs_elsewhere(
         self, gpu: Device, stream: Stream, kernel: Kernels, image: bytes, what: str
     ) -> None:
+        if what == "load" and gpu.name == "cuda":
+            pytest.skip("CUDA loads a module only once running kernels have ended")
         buffer = gpu.allocate(1 << 20, "a test")
         stream.clear(buffer)
         stream.wait()

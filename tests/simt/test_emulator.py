@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motiflux.errors import DeviceError, InternalError
+from motiflux.errors import DeviceError, DeviceMemoryError, InternalError
 from tests.simt.emulated import EmulatedDevice, GxxToolchain, Scheduling, open_emulated, sanitizer_environment
 from tests.simt.harness import Arguments, Words, image, kernel, run, with_seed
 
@@ -255,6 +256,29 @@ def test_a_kernel_that_is_not_there_and_a_launch_that_cannot_be_are_refused() ->
         device.load(b"not a library", "text")
 
 
+def test_memory_is_limited_and_comes_back_when_no_stream_needs_it_any_more() -> None:
+    device = EmulatedDevice(memory=1000)
+    stream, first = device.stream(), device.allocate(600, "a table")
+    flag, count = device.allocate_host(8, "a flag"), device.allocate(8, "a count")
+    with pytest.raises(DeviceMemoryError, match="another: expected 600 bytes of device memory, found 392"):
+        device.allocate(600, "another")
+    with pytest.raises(DeviceMemoryError, match="the budget gpu_memory is 700 bytes"):
+        device.allocate(200, "another", budget=700)
+    stream.launch(kernel("memory", "wait_for_host", device), 1, 32, 0, Arguments(count.address, flag.address))
+    first.close()
+    assert device.used_memory() == 608
+    flag.array[0] = 1
+    stream.wait()
+    assert (device.used_memory(), device.free_memory()) == (8, 992)
+    with pytest.raises(InternalError, match="used after it was closed"):
+        stream.clear(first)
+    with pytest.raises(InternalError, match="found 8 bytes at 1"):
+        stream.upload(count, np.zeros(1, np.uint64), 1)
+    device.add_reclaimer(lambda missing: count.close() or 8)
+    device.allocate(996, "all of it").close()
+    stream.close()
+
+
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_child_of_a_fork_gets_a_device_of_its_own() -> None:
     ours = open_emulated()
@@ -307,6 +331,9 @@ def sanitized_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="elsewhere fibers are switched by ucontext, which hides stacks"
+)
 @pytest.mark.parametrize(("name", "count"), SANITIZED)
 def test_the_sanitizers_find(name: str, count: int, sanitized_image: Path) -> None:
     command = [sys.executable, "-m", "tests.simt.harness", str(sanitized_image), name, str(count)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask, renewed
-from motiflux.graph import AdjacencyKey
 from motiflux.plan import Plan
 from motiflux.plan.ir import StepShape
 
-RowAddresses = Mapping[AdjacencyKey, tuple[int, int]]
-"""Where the offsets and the neighbours of an adjacency begin on the device."""
+RowAddresses = Sequence[Sequence[tuple[int, int]]]
+"""Per level and source: where the offsets and the neighbours of its rows begin on the device."""
 
 _NO_REUSE = -1
 
@@ -23,12 +22,14 @@ def pack_runtime(plan: Plan, rows: RowAddresses) -> Any:
     packed = args.plan
     packed.level_count = len(plan.shape.steps)
     place = 0
-    for level, (shape, step_args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
+    for level, (shape, step_args, addresses) in enumerate(
+        zip(plan.shape.steps, plan.args.steps, rows, strict=True)
+    ):
         packed.shapes[level] = _shape(shape, place)
         packed.args[level] = layout.StepArgs(step_args.min_out_degree, step_args.min_in_degree)
-        for source, key in zip(shape.sources, step_args.adjacencies, strict=True):
+        for source, address in zip(shape.sources, addresses, strict=True):
             packed.source_levels[place] = source.level
-            packed.rows[place] = layout.Adjacency(*rows[key])
+            packed.rows[place] = layout.Adjacency(*address)
             place += 1
     for level, levels in enumerate(renewed(plan.shape)):
         packed.renewed[level] = levels
@@ -37,13 +38,13 @@ def pack_runtime(plan: Plan, rows: RowAddresses) -> Any:
 
 def pack_static(plan: Plan, rows: RowAddresses) -> Any:
     """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, its task empty."""
-    keys = [key for step in plan.args.steps for key in step.adjacencies]
-    args = layout.static_args(len(plan.shape.steps), len(keys))()
+    sources = [address for addresses in rows for address in addresses]
+    args = layout.static_args(len(plan.shape.steps), len(sources))()
     packed: Any = args.plan
     for level, step in enumerate(plan.args.steps):
         packed.args[level] = layout.StepArgs(step.min_out_degree, step.min_in_degree)
-    for place, key in enumerate(keys):
-        packed.rows[place] = layout.Adjacency(*rows[key])
+    for place, address in enumerate(sources):
+        packed.rows[place] = layout.Adjacency(*address)
     return args
 
 

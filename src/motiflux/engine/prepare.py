@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, search_source
@@ -12,21 +14,20 @@ from motiflux.device import Buffer, Device, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.resident import DeviceRows, resident
+from motiflux.engine.resident import DeviceRows, RowsKey, resident
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
 
-Rows = Mapping[AdjacencyKey, DeviceRows]
+Rows = Mapping[RowsKey, DeviceRows]
 
 _PIECES_PER_GROUP = 8
-_MOST_PIECE = 128
+_PIECE = (32, 128)
+"""Least and most root arcs that a group takes at a time: all take them from one counter."""
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
-_CLOSE_BOUND_FROM = 1 << 30
-"""Bytes of candidate lists from which they are sized by a closer bound, which takes a pass over the rows."""
 _USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
@@ -75,45 +76,95 @@ def _prepare(
     limit: int | None,
 ) -> DeviceSearch:
     device, budget = accelerator.device, request.gpu_memory
-    rows = _rows(device, session.main, graph, plan, request)
-    root = rows[plan.args.steps[1].adjacencies[0]]
-    lanes = _lanes(request, root, graph)
-    source, specialized = accelerator.choose(
-        search_source(goal, lanes, description=_describe(plan)),
-        _special(plan, goal, lanes),
-        request.tuning["specialize"],
+    draft = graph.memo.get(
+        ("draft", id(device), id(plan), goal, request.tuning["lanes"]),
+        lambda: _Draft(accelerator, session.main, graph, plan, request, goal),
     )
+    rows = draft.rows()
+    if rows is None:  # reclaimed since
+        draft = _Draft(accelerator, session.main, graph, plan, request, goal)
+        rows = draft.kept
+    source, specialized = accelerator.choose(draft.general, draft.special, request.tuning["specialize"])
     kernel = accelerator.kernel(source)
-    addresses = {key: found.addresses for key, found in rows.items()}
-    argument = pack_static(plan, addresses) if specialized else pack_runtime(plan, addresses)
-
-    levels = len(plan.shape.steps)
-    max_spans = max(span_counts(plan))
-    listing = goal is Goal.LIST
-    shared_of_group = layout.shared_bytes_of_group(levels, max_spans, listing=listing)
-    groups_of_block = THREADS // lanes
-    shared = groups_of_block * shared_of_group
-    grid = _grid(device, kernel, shared, root.arcs, groups_of_block)
-    lists, grid, buffers = _allocate_lists(device, plan, rows, goal, request, grid, groups_of_block)
-
-    copies = resident(graph, device)
-    out = copies.arcs(graph, into=False, stream=session.main, budget=budget)
-    into = copies.arcs(graph, into=True, stream=session.main, budget=budget)
+    argument = draft.argument(specialized)
     task = argument.task
-    task.out, task.in_ = layout.Adjacency(*out.addresses), layout.Adjacency(*into.addresses)
-    task.root = layout.Adjacency(*root.addresses)
-    task.arcs, task.vertices = root.arcs, graph.num_vertices
-    task.piece = max(1, min(_MOST_PIECE, root.arcs // (grid * groups_of_block * _PIECES_PER_GROUP)))
-    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-    task.max_spans, task.shared_bytes = max_spans, shared_of_group
+    groups_of_block = THREADS // draft.lanes
+    grid = _grid(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
+    grid, buffers = _allocate_lists(device, draft.lists, budget, grid, groups_of_block)
     task.buffers = 0 if buffers is None else buffers.address
-    task.group_words = lists.words
-    for level, place in enumerate(lists.places):
-        task.buffer_at[level] = place
-    memory: list[Buffer | DeviceRows] = [*rows.values(), out, into]
+    groups = grid * groups_of_block
+    least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
+    task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
+    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    memory: list[Buffer | DeviceRows] = [*rows]
     if buffers is not None:
         memory.append(buffers)
-    return DeviceSearch(accelerator, session, kernel, argument, grid, lanes, memory)
+    return DeviceSearch(accelerator, session, kernel, argument, grid, draft.lanes, memory)
+
+
+class _Draft:
+    """What every search by one plan on one graph has in common: kernels, rows, most of the argument.
+
+    Kept with the graph, so that a query which comes again costs little. It does not hold on to the rows, so
+    that they can be reclaimed; it does hold on to the plan, whose identity it is kept under.
+    """
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        stream: Stream,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        goal: Goal,
+    ) -> None:
+        device, budget = accelerator.device, request.gpu_memory
+        copies = resident(graph, device)
+        by_key = _rows(device, stream, graph, plan, request)
+        sources = _sources(plan)
+        root = by_key[sources[1][0]]
+        out = copies.arcs(graph, into=False, stream=stream, budget=budget)
+        into = copies.arcs(graph, into=True, stream=stream, budget=budget)
+        self.plan = plan
+        self.lanes = _lanes(request, root, graph)
+        self.general = search_source(goal, self.lanes, description=_describe(plan))
+        self.special = _special(plan, goal, self.lanes)
+        self.lists = _lay_out(plan, by_key, goal)
+        self.kept: list[DeviceRows] = [*by_key.values(), out, into]
+        self._rows = [weakref.ref(one) for one in self.kept]
+        self._addresses = [[by_key[key].addresses for key in keys] for keys in sources]
+        self._task = self._common(graph, goal, root, out, into)
+        self._arguments: dict[bool, Any] = {}
+
+    def rows(self) -> list[DeviceRows] | None:
+        """Return the rows to hold during a search; None if some were reclaimed."""
+        found = [row for ref in self._rows if (row := ref()) is not None]
+        self.kept = []
+        return found if len(found) == len(self._rows) else None
+
+    def argument(self, specialized: bool) -> Any:
+        """Return a new argument of the kernel, all but what differs between searches filled in."""
+        known = self._arguments.get(specialized)
+        if known is None:
+            pack = pack_static if specialized else pack_runtime
+            known = self._arguments[specialized] = pack(self.plan, self._addresses)
+            known.task = self._task
+        return type(known).from_buffer_copy(known)
+
+    def _common(
+        self, graph: Graph, goal: Goal, root: DeviceRows, out: DeviceRows, into: DeviceRows
+    ) -> layout.Task:
+        levels, max_spans = len(self.plan.shape.steps), max(span_counts(self.plan))
+        task = layout.Task()
+        task.out, task.in_ = layout.Adjacency(*out.addresses), layout.Adjacency(*into.addresses)
+        task.root = layout.Adjacency(*root.addresses)
+        task.arcs, task.vertices = root.arcs, graph.num_vertices
+        task.max_spans = max_spans
+        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal is Goal.LIST)
+        task.group_words = self.lists.words
+        for level, place in enumerate(self.lists.places):
+            task.buffer_at[level] = place
+        return task
 
 
 def _rows(device: Device, stream: Stream, graph: Graph, plan: Plan, request: Request) -> Rows:
@@ -123,8 +174,19 @@ def _rows(device: Device, stream: Stream, graph: Graph, plan: Plan, request: Req
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
     copies = resident(graph, device)
-    keys = dict.fromkeys(key for step in plan.args.steps for key in step.adjacencies)
+    keys = dict.fromkeys(key for keys in _sources(plan) for key in keys)
     return {key: copies.rows(graph, key, request.threads, stream, request.gpu_memory) for key in keys}
+
+
+def _sources(plan: Plan) -> list[list[RowsKey]]:
+    """Return, per level, the rows that its sources read."""
+    return [
+        [
+            RowsKey(key, above=source.level in step.after)
+            for source, key in zip(step.sources, args.adjacencies, strict=True)
+        ]
+        for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)
+    ]
 
 
 def _lanes(request: Request, root: DeviceRows, graph: Graph) -> int:
@@ -161,46 +223,36 @@ def _grid(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_bloc
 
 
 def _allocate_lists(
-    device: Device, plan: Plan, rows: Rows, goal: Goal, request: Request, grid: int, groups_of_block: int
-) -> tuple[_Lists, int, Buffer | None]:
+    device: Device, lists: _Lists, budget: int | None, grid: int, groups_of_block: int
+) -> tuple[int, Buffer | None]:
     """Allocate the lists of all groups, for as many blocks as fit; return the number of blocks too."""
-    lists = _lay_out(plan, rows, goal, close=False)
     if lists.words == 0:
-        return lists, grid, None
-    if 4 * lists.words * groups_of_block * grid > _CLOSE_BOUND_FROM:
-        lists = _lay_out(plan, rows, goal, close=True)
+        return grid, None
     bytes_of_block = 4 * lists.words * groups_of_block
     while True:
         available = device.free_memory()
-        if request.gpu_memory is not None:
-            available = min(available, request.gpu_memory - device.used_memory())
+        if budget is not None:
+            available = min(available, budget - device.used_memory())
         grid = max(1, min(grid, int(_USABLE * available) // bytes_of_block))
         try:
-            buffer = device.allocate(
-                bytes_of_block * grid, "candidate lists of the search", budget=request.gpu_memory
-            )
+            buffer = device.allocate(bytes_of_block * grid, "candidate lists of the search", budget=budget)
         except DeviceMemoryError:
             if grid == 1:
                 raise
             grid = -(-grid // 2)
         else:
-            return lists, grid, buffer
+            return grid, buffer
 
 
-def _lay_out(plan: Plan, rows: Rows, goal: Goal, *, close: bool) -> _Lists:
-    """Bound each level's candidates by the shortest of its sets.
-
-    With `close`, a row that is clipped to what is greater than its own vertex counts by what that leaves.
-    """
+def _lay_out(plan: Plan, rows: Rows, goal: Goal) -> _Lists:
+    """Bound each level's candidates by the shortest of its sets."""
     bounds: list[int] = []
     places: list[int] = []
     words = 0
     last = len(plan.shape.steps) - 1
-    for level, (step, args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
+    for level, (step, keys) in enumerate(zip(plan.shape.steps, _sources(plan), strict=True)):
         sets = [] if step.reuse is None else [bounds[step.reuse]]
-        for source, key in zip(step.sources, args.adjacencies, strict=True):
-            above = close and source.level in step.after
-            sets.append(rows[key].longest_above if above else rows[key].longest)
+        sets += [rows[key].longest for key in keys]
         bounds.append(min(sets, default=0))
         places.append(words)
         never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,25 @@ from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
 
 
+class RowsKey(NamedTuple):
+    """Names rows: the arcs they hold, and whether only those to a greater vertex.
+
+    Where a plan asks for a candidate greater than the vertex whose row it is in, the rest of the row is never
+    looked at. In a graph's degree order what remains is short: at most the square root of twice the edges.
+    """
+
+    adjacency: AdjacencyKey
+    above: bool
+
+
 @dataclass(eq=False)
 class DeviceRows:
-    """Rows on a device, beside those on the host."""
+    """Rows on a device, beside those on the host, and the graph's rows that they come from."""
 
     offsets: Buffer
     neighbors: Buffer
     host: Adjacency = field(repr=False)
+    origin: Adjacency = field(repr=False)
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -43,13 +55,6 @@ class DeviceRows:
         """Length of the longest row."""
         return int(np.diff(self.host[0]).max(initial=0))
 
-    @cached_property
-    def longest_above(self) -> int:
-        """Most neighbours of a vertex that are greater than it: in a graph's degree order, far fewer."""
-        offsets, neighbors = self.host
-        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
-        return int(np.bincount(rows[neighbors > rows], minlength=1).max(initial=0))
-
 
 class Resident:
     """What of one graph is on one device.
@@ -60,7 +65,7 @@ class Resident:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._rows: dict[tuple[int, int], DeviceRows] = {}
+        self._rows: dict[tuple[int, int, bool], DeviceRows] = {}
         this = weakref.ref(self)
 
         def reclaim(needed: int) -> int:
@@ -70,7 +75,7 @@ class Resident:
         device.add_reclaimer(reclaim)
 
     def rows(
-        self, graph: Graph, key: AdjacencyKey, threads: int, stream: Stream, budget: int | None
+        self, graph: Graph, key: RowsKey, threads: int, stream: Stream, budget: int | None
     ) -> DeviceRows:
         """Return the rows that `key` names, uploaded if they are not there yet.
 
@@ -79,12 +84,12 @@ class Resident:
         DeviceMemoryError
             They do not fit.
         """
-        return self._upload(graph.adjacency(key, threads), stream, budget)
+        return self._upload(graph.adjacency(key.adjacency, threads), key.above, stream, budget)
 
     def arcs(self, graph: Graph, *, into: bool, stream: Stream, budget: int | None) -> DeviceRows:
         """Return every arc, by its source or (`into`) by its target."""
         rows = graph.reverse if into else graph.forward
-        return self._upload((rows.offsets, rows.neighbors), stream, budget)
+        return self._upload((rows.offsets, rows.neighbors), False, stream, budget)
 
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return the bytes that nobody else holds on to."""
@@ -96,25 +101,35 @@ class Resident:
             freed += 0 if rows is None else rows.nbytes
         return freed
 
-    def _upload(self, host: Adjacency, stream: Stream, budget: int | None) -> DeviceRows:
-        name = (id(host[0]), id(host[1]))  # the copy holds on to both, so the names stay theirs
+    def _upload(self, host: Adjacency, above: bool, stream: Stream, budget: int | None) -> DeviceRows:
+        name = (id(host[0]), id(host[1]), above)  # the copy holds on to both, so the names stay theirs
         found = self._rows.get(name)
         if found is None:
-            found = self._copy(host, stream, budget)
+            found = self._copy(host, above, stream, budget)
         self._rows.pop(name, None)  # to the end: used last
         self._rows[name] = found
         return found
 
-    def _copy(self, host: Adjacency, stream: Stream, budget: int | None) -> DeviceRows:
+    def _copy(self, host: Adjacency, above: bool, stream: Stream, budget: int | None) -> DeviceRows:
         def copy(array: NDArray[Any]) -> Buffer:
             buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=budget)
             if array.nbytes:
                 stream.upload(buffer, array)
             return buffer
 
-        copies = DeviceRows(copy(host[0]), copy(host[1]), host)
+        rows = _above(host) if above else host
+        copies = DeviceRows(copy(rows[0]), copy(rows[1]), rows, host)
         stream.wait()
         return copies
+
+
+def _above(rows: Adjacency) -> Adjacency:
+    """Keep the neighbours that are greater than the row's vertex."""
+    offsets, neighbors = rows
+    vertices = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
+    kept = neighbors > vertices
+    before = np.concatenate([np.zeros(1, np.uint64), np.cumsum(kept, dtype=np.uint64)])
+    return before[offsets], neighbors[kept]
 
 
 def resident(graph: Graph, device: Device) -> Resident:

@@ -29,6 +29,8 @@ _OPTIONS: Mapping[str, Any] = {
     "lineinfo": True,
     "ptxas_options": ["-v"],
     "no_source_include": True,
+    # NVRTC 13.0 takes a generic lambda in a kernel for a host function unless told this.
+    "device_as_default_execution_space": True,
 }
 
 _MACRO = re.compile(r"-D(?P<name>[A-Za-z_]\w*)(?:=(?P<value>.*))?", re.ASCII | re.DOTALL)

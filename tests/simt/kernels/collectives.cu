@@ -92,7 +92,7 @@ extern "C" __global__ void lanes_ahead(const __grid_constant__ Arguments args) {
   args.out[32 + lane] = __ballot_sync(kAll, lane < 8);
 }
 
-// Every lane counts its bits and those of its neighbours without a word about it, so whose come first shows.
+// Each thread takes a number from a counter that nobody guards, so the order in which they run shows.
 extern "C" __global__ void racy(const __grid_constant__ Arguments args) {
   __shared__ unsigned next;
   if (threadIdx.x == 0) next = 0;

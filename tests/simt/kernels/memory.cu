@@ -90,7 +90,7 @@ extern "C" __global__ void take_turns(const __grid_constant__ Arguments args) {
   }
 }
 
-// Counts until the word at `in` is set.
+// Waits until the word at `in` is set, then counts itself in.
 extern "C" __global__ void wait_for_host(const __grid_constant__ Arguments args) {
   const auto flag = reinterpret_cast<unsigned long long*>(const_cast<std::uint64_t*>(args.in));
   while (atomicAdd(flag, 0ULL) == 0) __nanosleep(1000);

@@ -57,11 +57,31 @@ MOTIFLUX_DEVICE bool reserve(const Warp& warp, const Ring& ring, std::uint32_t* 
   return true;
 }
 
+// Tickets of a ring with one producing group, which needs no counter that others see: some round trips to
+// the L2 cache less in every packet.
+struct OwnTickets {
+  std::uint64_t next;
+  std::uint64_t tail;
+};
+
+// Waits for room for the next ticket; false when told to stop.
+MOTIFLUX_DEVICE bool await_room(const Warp& warp, const Ring& ring, std::uint32_t* stop, OwnTickets& own) {
+  Backoff backoff(4);
+  while (own.next - own.tail >= ring.slots) {
+    own.tail = warp.broadcast(warp.leads() ? system_wide(*ring.tail).load(Order::kAcquire) : 0);
+    warp.sync();
+    if (own.next - own.tail < ring.slots) break;
+    if (told_to_stop(warp, stop)) return false;
+    backoff.wait();
+  }
+  return true;
+}
+
 // Sends a packet back; false when told to stop.
 MOTIFLUX_DEVICE bool answer(const Warp& warp, const EchoArgs& args, const std::uint32_t* words,
-                            std::uint32_t count) {
-  std::uint64_t ticket;
-  if (!reserve(warp, args.out, args.stop, ticket)) return false;
+                            std::uint32_t count, OwnTickets& own) {
+  if (!await_room(warp, args.out, args.stop, own)) return false;
+  const std::uint64_t ticket = own.next++;
   auto* answered = payload_of<std::uint32_t>(args.out, ticket);
   for (std::uint32_t i = warp.lane(); i < count * args.record_words; i += Warp::kLanes)
     answered[i] = words[i];
@@ -77,6 +97,9 @@ MOTIFLUX_DEVICE void echo(const EchoArgs& args) {
   // Where an earlier kernel on the same ring left off: only the consumer writes its tail.
   std::uint64_t position =
       warp.broadcast(warp.leads() ? system_wide(*args.in.tail).load(Order::kRelaxed) : 0);
+  // The warp is the only producer of `out`; between launches, the tickets keep where it left off.
+  std::uint64_t* kept = &args.out.tickets->issued;
+  OwnTickets own{warp.broadcast(warp.leads() ? device_wide(*kept).load(Order::kRelaxed) : 0), 0};
   Backoff backoff(kPolls);
   for (std::uint32_t poll = 1;; ++poll) {
     std::uint32_t count;
@@ -85,15 +108,16 @@ MOTIFLUX_DEVICE void echo(const EchoArgs& args) {
       const auto* words = reinterpret_cast<const std::uint32_t*>(packet);
       const bool last = count > 0 && words[0] == kStopWord;
       // When told to stop, the packet stays in the ring for the next kernel.
-      if (!last && !answer(warp, args, words, count)) return;
+      if (!last && !answer(warp, args, words, count, own)) break;
       release(warp, args.in, position++);
-      if (last) return;
+      if (last) break;
       backoff = Backoff(kPolls);
       continue;
     }
-    if (poll % kLooksAtStop == 0 && told_to_stop(warp, args.stop)) return;
+    if (poll % kLooksAtStop == 0 && told_to_stop(warp, args.stop)) break;
     backoff.wait();
   }
+  if (warp.leads()) device_wide(*kept).store(own.next, Order::kRelaxed);
 }
 
 // Every warp takes the next records and writes them as one packet, until all are taken.
