@@ -34,7 +34,7 @@ def all_sources() -> list[Source]:
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    return [*searches, *cliques, *ring_sources()]
+    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources()]
 
 
 def ring_sources() -> list[Source]:
@@ -58,6 +58,18 @@ def clique(vertices: int) -> PlanShape:
             )
         )
     return PlanShape(tuple(steps))
+
+
+_BOTH = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1))
+_DIAMOND = PlanShape(
+    (
+        StepShape(bounds_out=True),
+        StepShape(_BOTH[:1], after=(0,), bounds_out=True),
+        StepShape(_BOTH, anchor=1),
+        StepShape(reuse=2, anchor=1, after=(2,)),
+    )
+)
+"""Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
 
 
 def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, description: str = "") -> Source:

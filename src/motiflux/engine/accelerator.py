@@ -42,6 +42,7 @@ class Accelerator:
     _sessions: deque[Session] = field(default_factory=deque, init=False)
     _meetings: dict[str, int] = field(default_factory=dict, init=False)
     _pending: dict[str, Future[Code]] = field(default_factory=dict, init=False)
+    _refused: set[str] = field(default_factory=set, init=False)
 
     def kernel(self, source: Source) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if it is not yet."""
@@ -50,6 +51,7 @@ class Accelerator:
             code = self.compiler.wait(source)
             found = self.device.load(code.image, source.name).kernel(ENTRY)
             self._kernels[source.text] = found
+            self._pending.pop(source.text, None)
         return found
 
     def choose(self, general: Source, special: Source | None, specialize: Specialize) -> tuple[Source, bool]:
@@ -62,7 +64,7 @@ class Accelerator:
             return general, False
         if specialize == "on" or special.text in self._kernels:
             return special, True
-        if not self.compiles_eagerly:
+        if not self.compiles_eagerly or special.text in self._refused:
             return general, False
         pending = self._pending.get(special.text)
         if pending is None:
@@ -70,8 +72,10 @@ class Accelerator:
         if not pending.done():
             return general, False
         if (error := pending.exception()) is not None:
-            self._meetings[special.text] = 0
-            del self._pending[special.text]
+            self._pending.pop(special.text, None)
+            if special.text in self._refused:
+                return general, False
+            self._refused.add(special.text)
             warnings.warn(f"a plan runs without its own kernel: {error}", MotifluxWarning, stacklevel=2)
             return general, False
         return special, True

@@ -72,12 +72,9 @@ class DeviceRowSource:
         ring = MappedRing(device, slots, self._columns)
         budget = self._request.gpu_memory
         tickets = device.allocate(ctypes.sizeof(layout.Tickets), "the ring of rows", budget=budget)
-        bytes_of_group = layout.saved_bytes_of_group(self._columns)
-        saved = device.allocate(bytes_of_group * search.groups, "the state of parked groups", budget=budget)
-        search.hold(ring.memory, tickets, saved)
+        search.hold(ring.memory, tickets)
         search.clear(tickets)
         task.ring = ring.view(tickets.address)
-        task.saved, task.group_bytes = saved.address, bytes_of_group
         task.patience = search.accelerator.patience
         for level, vertex in enumerate(plan.order):
             task.column_levels[vertex] = level
@@ -88,6 +85,7 @@ class DeviceRowSource:
         with self._lock:
             if self._over:
                 return None
+            self._search.accelerator.device.use()
             try:
                 return self._next()
             except BaseException:
@@ -106,6 +104,8 @@ class DeviceRowSource:
             first_row = first_row if filled else now
             filled += read
             self._report(now)
+            if self._over:  # the callback closed this
+                return None
             if self._reaches_limit(filled):
                 filled = self._cut(filled)
                 break
@@ -130,7 +130,10 @@ class DeviceRowSource:
 
     def _go_on(self) -> bool:
         """Resume groups that parked; False if there are none or they may not go on."""
-        if self._was_stopped or self._search.parked() == 0:
+        if self._was_stopped:
+            return False
+        self._search.found()  # refuses a result that is not whole
+        if self._search.parked() == 0:
             return False
         self._search.launch(resume=True)
         return True
@@ -153,15 +156,16 @@ class DeviceRowSource:
             self._request.progress(ProgressReport(*seen, now - self._started))
 
     def _end(self, *, complete: bool) -> None:
-        self._over = True
         self.complete = complete
         self._search.close()
+        self._over = True
 
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
         self._closing = True
         with self._lock:
             if not self._over:
+                self._search.accelerator.device.use()
                 self._end(complete=False)
 
     def __del__(self) -> None:

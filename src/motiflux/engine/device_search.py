@@ -13,7 +13,10 @@ from motiflux.device import Buffer, HostBuffer, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.resident import DeviceRows
 from motiflux.engine.session import Session
-from motiflux.errors import DeviceError
+from motiflux.errors import DeviceError, InternalError
+
+_STOP_SECONDS = 100e-6
+"""Time between two stop flags."""
 
 
 class DeviceSearch:
@@ -38,7 +41,7 @@ class DeviceSearch:
         self._session: Session | None = session
         session.begin()
         self.task.control = session.control.address
-        self._running = False
+        self._stopping = False
         self.timed = False
 
     @property
@@ -64,22 +67,20 @@ class DeviceSearch:
         session = self._on()
         self.task.resume = resume
         if resume:
-            self._unpark()
+            session.main.clear(session.control, layout.Control.parked.offset, 4)
         shared = self._groups_of_block * self.task.shared_bytes
         session.launch(self._kernel, self._grid, THREADS, shared, self._argument, timed=self.timed)
-        self._running = True
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""
-        if self._running and self._on().done():
-            self._running = False
-        return not self._running
+        return self._on().done()
 
     def stop_and_wait(self) -> None:
         """Stop the kernel by its flag and wait for its end, which takes well under a millisecond."""
+        self._stopping = True
         while not self.done():
             self._on().stop()
-            time.sleep(100e-6)
+            time.sleep(_STOP_SECONDS)
 
     def look(self) -> tuple[int, int, int] | None:
         """Return root arcs done, root arcs in all, and what was found a moment ago; None if not known."""
@@ -87,8 +88,17 @@ class DeviceSearch:
         return None if seen is None else (int(seen.done), int(self.task.arcs), _total(seen))
 
     def found(self) -> int:
-        """Return what the kernel found, once it is done."""
-        return _total(self._on().final())
+        """Return what the kernel found, once it is done.
+
+        Raises
+        ------
+        InternalError
+            It was stopped, and not by this search.
+        """
+        final = self._on().final()
+        if final.stop == layout.STOP_HOST and not self._stopping:
+            raise InternalError("a search on a device was stopped by another one; its result is not whole")
+        return _total(final)
 
     def kernel_seconds(self) -> float:
         """Return the time of the last launch by the device's own clock, if `timed` was set."""
@@ -107,22 +117,37 @@ class DeviceSearch:
         session = self._session
         if session is None:
             return
-        interrupt: KeyboardInterrupt | None = None
-        while True:
+        held: BaseException | None = None
+        while True:  # whatever interrupts, nothing is given back before the kernel is done with it
             try:
-                self.stop_and_wait()
-            except KeyboardInterrupt as error:  # not before the kernel is done with the memory
-                interrupt = error
+                if self.done():
+                    session.settle()
+                    self.accelerator.recycle(session)
+                    break
             except DeviceError:
                 break  # the device is lost: nothing to wait for, and no session to use again
-            else:
-                self.accelerator.recycle(session)
-                break
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                held = error
+                continue
+            try:
+                session.stop()
+                time.sleep(_STOP_SECONDS)
+            except DeviceError:
+                continue
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                held = error
         self._session = None
-        self._running = False
+        for rows in self._memory:
+            if isinstance(rows, DeviceRows):
+                rows.users.pop(id(session), None)
         self._memory.clear()
-        if interrupt is not None:
-            raise interrupt
+        if held is not None:
+            raise held
+
+    def __del__(self) -> None:
+        if getattr(self, "_session", None) is not None:
+            self.accelerator.device.use()
+            self.close()
 
     def __enter__(self) -> DeviceSearch:
         return self
@@ -131,10 +156,6 @@ class DeviceSearch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _unpark(self) -> None:
-        session = self._on()
-        session.main.clear(session.control, layout.Control.parked.offset, 4)
 
     def _on(self) -> Session:
         assert self._session is not None, "the search is not open"

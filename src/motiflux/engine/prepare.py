@@ -28,6 +28,7 @@ _PIECE = (32, 128)
 """Least and most root arcs that a group takes at a time: all take them from one counter."""
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
+_SHORT_ROW = 2.0
 _USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
@@ -75,24 +76,50 @@ def _prepare(
     goal: Goal,
     limit: int | None,
 ) -> DeviceSearch:
+    device = accelerator.device
+    key = ("draft", id(device), id(plan), goal, request.tuning["lanes"])
+
+    def make() -> _Draft:
+        return _Draft(accelerator, session.main, graph, plan, request, goal)
+
+    draft = graph.memo.get(key, make)
+    while (rows := draft.rows()) is None:  # reclaimed since
+        graph.memo.drop(key)
+        draft = graph.memo.get(key, make)
+    for one in rows:
+        one.users[id(session)] = True
+    try:
+        return _complete(accelerator, session, draft, rows, request, goal, limit)
+    except BaseException:
+        for one in rows:
+            one.users.pop(id(session), None)
+        raise
+
+
+def _complete(
+    accelerator: Accelerator,
+    session: Session,
+    draft: _Draft,
+    rows: list[DeviceRows],
+    request: Request,
+    goal: Goal,
+    limit: int | None,
+) -> DeviceSearch:
     device, budget = accelerator.device, request.gpu_memory
-    draft = graph.memo.get(
-        ("draft", id(device), id(plan), goal, request.tuning["lanes"]),
-        lambda: _Draft(accelerator, session.main, graph, plan, request, goal),
-    )
-    rows = draft.rows()
-    if rows is None:  # reclaimed since
-        draft = _Draft(accelerator, session.main, graph, plan, request, goal)
-        rows = draft.kept
+    draft.copies.touch(rows)
     source, specialized = accelerator.choose(draft.general, draft.special, request.tuning["specialize"])
     kernel = accelerator.kernel(source)
     argument = draft.argument(specialized)
     task = argument.task
     groups_of_block = THREADS // draft.lanes
     grid = _grid(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
-    grid, buffers = _allocate_lists(device, draft.lists, budget, grid, groups_of_block)
-    task.buffers = 0 if buffers is None else buffers.address
+    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
+    bytes_of_group = 4 * draft.lists.words + saved
+    grid, buffers = _allocate(device, bytes_of_group * groups_of_block, budget, grid)
     groups = grid * groups_of_block
+    if buffers is not None:
+        task.buffers, task.group_bytes = buffers.address, saved
+        task.saved = buffers.address + 4 * draft.lists.words * groups
     least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
@@ -119,18 +146,25 @@ class _Draft:
         goal: Goal,
     ) -> None:
         device, budget = accelerator.device, request.gpu_memory
-        copies = resident(graph, device)
+        copies = self.copies = resident(graph, device)
         by_key = _rows(device, stream, graph, plan, request)
         sources = _sources(plan)
         root = by_key[sources[1][0]]
-        out = copies.arcs(graph, into=False, stream=stream, budget=budget)
-        into = copies.arcs(graph, into=True, stream=stream, budget=budget)
+        steps = plan.shape.steps
+        out = into = None
+        if any(step.bounds_out or step.not_out for step in steps):
+            out = copies.arcs(graph, into=False, stream=stream, budget=budget)
+        if any(step.bounds_in or step.not_in for step in steps):
+            into = copies.arcs(graph, into=True, stream=stream, budget=budget)
         self.plan = plan
         self.lanes = _lanes(request, root, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
         self.lists = _lay_out(plan, by_key, goal)
-        self.kept: list[DeviceRows] = [*by_key.values(), out, into]
+        self.kept: list[DeviceRows] = [
+            *by_key.values(),
+            *(one for one in (out, into) if one is not None),
+        ]
         self._rows = [weakref.ref(one) for one in self.kept]
         self._addresses = [[by_key[key].addresses for key in keys] for keys in sources]
         self._task = self._common(graph, goal, root, out, into)
@@ -147,16 +181,25 @@ class _Draft:
         known = self._arguments.get(specialized)
         if known is None:
             pack = pack_static if specialized else pack_runtime
-            known = self._arguments[specialized] = pack(self.plan, self._addresses)
+            known = pack(self.plan, self._addresses)
             known.task = self._task
+            self._arguments[specialized] = known  # last: other threads take copies of it
         return type(known).from_buffer_copy(known)
 
     def _common(
-        self, graph: Graph, goal: Goal, root: DeviceRows, out: DeviceRows, into: DeviceRows
+        self,
+        graph: Graph,
+        goal: Goal,
+        root: DeviceRows,
+        out: DeviceRows | None,
+        into: DeviceRows | None,
     ) -> layout.Task:
         levels, max_spans = len(self.plan.shape.steps), max(span_counts(self.plan))
         task = layout.Task()
-        task.out, task.in_ = layout.Adjacency(*out.addresses), layout.Adjacency(*into.addresses)
+        if out is not None:
+            task.out = layout.Adjacency(*out.addresses)
+        if into is not None:
+            task.in_ = layout.Adjacency(*into.addresses)
         task.root = layout.Adjacency(*root.addresses)
         task.arcs, task.vertices = root.arcs, graph.num_vertices
         task.max_spans = max_spans
@@ -190,12 +233,12 @@ def _sources(plan: Plan) -> list[list[RowsKey]]:
 
 
 def _lanes(request: Request, root: DeviceRows, graph: Graph) -> int:
-    """Choose the lanes of a group by the average row: lanes beyond it would idle."""
+    """Choose the lanes of a group: 16 were the fastest on most graphs, where rows are not very short."""
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
     average = root.arcs / max(1, graph.num_vertices)
-    return next((lanes for lanes in LANES if average <= lanes), LANES[-1])
+    return LANES[0] if average < _SHORT_ROW else LANES[1]
 
 
 def _special(plan: Plan, goal: Goal, lanes: int) -> Source | None:
@@ -222,24 +265,22 @@ def _grid(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_bloc
     return max(1, min(device.multiprocessors * resident_blocks, -(-arcs // groups_of_block)))
 
 
-def _allocate_lists(
-    device: Device, lists: _Lists, budget: int | None, grid: int, groups_of_block: int
+def _allocate(
+    device: Device, bytes_of_block: int, budget: int | None, grid: int
 ) -> tuple[int, Buffer | None]:
-    """Allocate the lists of all groups, for as many blocks as fit; return the number of blocks too."""
-    if lists.words == 0:
+    """Allocate what each block needs, for as many blocks as fit; return the number of blocks too."""
+    if bytes_of_block == 0:
         return grid, None
-    bytes_of_block = 4 * lists.words * groups_of_block
     while True:
-        available = device.free_memory()
-        if budget is not None:
-            available = min(available, budget - device.used_memory())
-        grid = max(1, min(grid, int(_USABLE * available) // bytes_of_block))
         try:
             buffer = device.allocate(bytes_of_block * grid, "candidate lists of the search", budget=budget)
         except DeviceMemoryError:
             if grid == 1:
                 raise
-            grid = -(-grid // 2)
+            available = device.free_memory()
+            if budget is not None:
+                available = min(available, budget - device.used_memory())
+            grid = max(1, min(grid // 2, int(_USABLE * available) // bytes_of_block))
         else:
             return grid, buffer
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +28,17 @@ class RowsKey(NamedTuple):
 
 @dataclass(eq=False)
 class DeviceRows:
-    """Rows on a device, beside those on the host, and the graph's rows that they come from."""
+    """Rows on a device: how many arcs, the longest row, and the graph's rows that they come from.
+
+    `users` are the searches that read them; single dictionary operations, as in `Resident`.
+    """
 
     offsets: Buffer
     neighbors: Buffer
-    host: Adjacency = field(repr=False)
+    arcs: int
+    longest: int
     origin: Adjacency = field(repr=False)
+    users: dict[int, bool] = field(default_factory=dict, repr=False)
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -44,16 +49,6 @@ class DeviceRows:
     def nbytes(self) -> int:
         """Bytes held on the device."""
         return self.offsets.nbytes + self.neighbors.nbytes
-
-    @property
-    def arcs(self) -> int:
-        """Number of arcs in all rows."""
-        return len(self.host[1])
-
-    @cached_property
-    def longest(self) -> int:
-        """Length of the longest row."""
-        return int(np.diff(self.host[0]).max(initial=0))
 
 
 class Resident:
@@ -92,14 +87,27 @@ class Resident:
         return self._upload((rows.offsets, rows.neighbors), False, stream, budget)
 
     def reclaim(self, needed: int) -> int:
-        """Give up copies, the least recently used first; return the bytes that nobody else holds on to."""
+        """Give up copies, the least recently used first; return their bytes.
+
+        Those that a search reads are left.
+        """
         freed = 0
         for name in list(self._rows):
             if freed >= needed:
                 break
-            rows = self._rows.pop(name, None)
-            freed += 0 if rows is None else rows.nbytes
+            rows = self._rows.get(name)
+            if rows is not None and not rows.users:
+                self._rows.pop(name, None)
+                freed += rows.nbytes
         return freed
+
+    def touch(self, rows: Iterable[DeviceRows]) -> None:
+        """Say that these were used."""
+        for one in rows:
+            for name in ((id(one.origin[0]), id(one.origin[1]), above) for above in (False, True)):
+                if self._rows.get(name) is one:
+                    self._rows.pop(name, None)
+                    self._rows[name] = one
 
     def _upload(self, host: Adjacency, above: bool, stream: Stream, budget: int | None) -> DeviceRows:
         name = (id(host[0]), id(host[1]), above)  # the copy holds on to both, so the names stay theirs
@@ -118,7 +126,9 @@ class Resident:
             return buffer
 
         rows = _above(host) if above else host
-        copies = DeviceRows(copy(rows[0]), copy(rows[1]), rows, host)
+        copies = DeviceRows(
+            copy(rows[0]), copy(rows[1]), len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host
+        )
         stream.wait()
         return copies
 

@@ -31,6 +31,7 @@ class Session:
         self._seen = words[_SEEN : _SEEN + _CONTROL]
         self._stop = words[_STOP : _STOP + 4]
         self._stop.view(np.uint32)[0] = layout.STOP_HOST
+        self._launched = False
         self._mark: Mark | None = None
         self._looking: Mark | None = None
         self._began: Mark | None = None
@@ -44,6 +45,8 @@ class Session:
         self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure, *, timed: bool
     ) -> None:
         """Run a kernel, and fetch the control block after it."""
+        # Said first: whatever interrupts this, the kernel may be running then.
+        self._mark, self._launched = None, True
         self._began = self.main.mark() if timed else None
         self.main.launch(kernel, grid, block, shared, argument)
         self._ended = self.main.mark() if timed else None
@@ -52,7 +55,13 @@ class Session:
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""
-        return self._mark is None or self._mark.done()
+        if not self._launched:
+            return True
+        if self._mark is None:
+            self._mark = self.main.mark()
+        if self._mark.done():
+            self._launched = False
+        return not self._launched
 
     def kernel_seconds(self) -> float:
         """Return the time of the kernel by the device's own clock, if it was launched `timed`."""
@@ -73,6 +82,11 @@ class Session:
         self._looking = self._side.mark()
         return seen
 
+    def settle(self) -> None:
+        """Wait for what goes on beside the kernel: a stop flag that came late would end the next search."""
+        self._side.wait()
+        self._looking = None
+
     def stop(self) -> None:
-        """Ask the kernel to stop. Repeat until it is done: a kernel that had not begun clears the flag."""
+        """Ask the kernel to stop. Repeat until it is done: the flag may be there before it is cleared."""
         self._side.upload(self.control, self._stop, layout.Control.stop.offset)

@@ -39,6 +39,10 @@ class Memo:
             found = self._kept.setdefault(key, make())
         return found
 
+    def drop(self, key: Hashable) -> None:
+        """Forget one result."""
+        self._results.pop(key, None)
+
     def clear(self) -> None:
         """Forget everything."""
         self._results.clear()

@@ -43,8 +43,7 @@ class Group {
   // The sum over all lanes, in each.
   MOTIFLUX_DEVICE std::uint64_t sum(std::uint64_t value) const {
     for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
-      value +=
-          __shfl_xor_sync(mask_, static_cast<unsigned long long>(value), static_cast<int>(step), Lanes);
+      value += __shfl_xor_sync(mask_, static_cast<unsigned long long>(value), static_cast<int>(step), Lanes);
     return value;
   }
 

@@ -1,9 +1,9 @@
 // Listing: every embedding becomes a row in the ring that the host drains.
 //
 // Rows go out in packets of at most 32. A group that finds the ring full waits a little, then parks: it saves
-// where it stands, before the candidates that found no room, and the kernel ends. The host drains the ring and
-// launches the kernel again to go on from there. No row is lost or comes twice, and the device does not spin
-// while nobody reads.
+// where it stands, before the candidates that found no room, and the kernel ends. The host drains the ring
+// and launches the kernel again to go on from there. No row is lost or comes twice, and the device does not
+// spin while nobody reads.
 #pragma once
 
 #include "motiflux/device/backoff.hpp"

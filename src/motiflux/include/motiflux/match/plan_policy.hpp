@@ -77,7 +77,12 @@ struct StaticPlan {
     static MOTIFLUX_DEVICE constexpr view::StepShape shape() { return kShape; }
     MOTIFLUX_DEVICE const view::StepArgs& bounds() const { return plan.args[Level]; }
     static MOTIFLUX_DEVICE constexpr std::uint32_t renews() { return kRenewed; }
-    MOTIFLUX_DEVICE SourceRows source(std::uint32_t i) const { return choose<0>(i); }
+    MOTIFLUX_DEVICE SourceRows source(std::uint32_t i) const {
+      if constexpr (kShape.source_count == 0)  // the set of an earlier level is all there is
+        return {};
+      else
+        return choose<0>(i);
+    }
 
    private:
     // A selection among constants: an array indexed at run time would lie in local memory.

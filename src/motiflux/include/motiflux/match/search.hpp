@@ -129,8 +129,7 @@ class Search {
 
   MOTIFLUX_DEVICE bool stopped() const {
     std::uint32_t reason = 0;
-    if (lanes_.leads())
-      reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
+    if (lanes_.leads()) reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
     return lanes_.broadcast(reason) != static_cast<std::uint32_t>(Stop::kNone);
   }
 
@@ -247,7 +246,8 @@ class Search {
     if (stopped()) return false;
     std::uint64_t taken = 0;
     if (lanes_.leads())
-      taken = device::device_wide(task_.control->taken).fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+      taken = device::device_wide(task_.control->taken)
+                  .fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
     taken = lanes_.broadcast(taken);
     if (taken >= task_.arcs) return false;
     place_.arc_end = task_.arcs - taken;

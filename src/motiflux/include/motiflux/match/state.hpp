@@ -1,6 +1,7 @@
 // What a group keeps of its search in shared memory:
 //
-//   | spans: max_spans sets to intersect | levels: one LevelState each | staged: 32 candidates (enumeration) |
+//   | spans: max_spans sets to intersect | levels: one LevelState each | staged: 32 candidates (enumeration)
+//   |
 //
 // The level that is being walked has its cursor in registers; the others' lie here.
 #pragma once
@@ -27,11 +28,11 @@ struct LevelState {
 
 // What a group keeps in registers.
 struct Place {
-  std::uint64_t arc;      // root arcs of the piece that are left: [arc, arc_end)
+  std::uint64_t arc;  // root arcs of the piece that are left: [arc, arc_end)
   std::uint64_t arc_end;
-  std::uint64_t piece;    // arcs of the piece that is being worked on
-  std::uint32_t level;    // 0 between two slices
-  std::uint32_t valid;    // levels whose kept set is valid
+  std::uint64_t piece;  // arcs of the piece that is being worked on
+  std::uint32_t level;  // 0 between two slices
+  std::uint32_t valid;  // levels whose kept set is valid
 };
 
 // What is saved when a group parks; its LevelStates follow.

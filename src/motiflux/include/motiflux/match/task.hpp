@@ -25,7 +25,7 @@ struct Control {
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 struct Task {
-  view::Adjacency out;   // every arc, for degree bounds and for induced matching
+  view::Adjacency out;  // every arc, for degree bounds and for induced matching
   view::Adjacency in;
   view::Adjacency root;  // the rows of level 1's first source: their arcs are the units of work
   std::uint64_t arcs;
@@ -43,7 +43,7 @@ struct Task {
   // Enumeration only.
   std::uint32_t resume;    // whether groups go on from what they saved
   std::uint32_t patience;  // how often to look whether a full ring has room before parking
-  unsigned char* saved;  // group_bytes for each
+  unsigned char* saved;    // group_bytes for each
   std::uint64_t group_bytes;
   device::Ring ring;
   std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
