@@ -32,13 +32,14 @@ demo: $(STAMPS)/package ## find planted transfer rings; or make demo GRAPH=file 
 
 test: lint ## lint, then all tests but the long ones
 	@echo "==> tests of the GPU's kernels, emulated and sanitized"
-	@scripts/test-emulated.sh $(BIN)/python
+	@scripts/test-emulated.sh $(BIN)/python tests/device tests/backend/test_specialized.py \
+	  tests/property/test_agreement.py tests/property/test_invariance.py
 	@echo "==> tests (make test-all runs the long ones too)"
 	@$(BIN)/python -m pytest -q
 
 test-all: lint ## lint, then all tests
 	@echo "==> all tests of the GPU's kernels, emulated and sanitized"
-	@scripts/test-emulated.sh $(BIN)/python --long
+	@scripts/test-emulated.sh $(BIN)/python
 	@echo "==> all tests"
 	@$(BIN)/python -m pytest -q --long
 
