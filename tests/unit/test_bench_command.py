@@ -123,10 +123,10 @@ def test_the_suites_of_the_repository_can_be_built(shared: Path, monkeypatch: py
     suites = Path(__file__).resolve().parents[2] / "benchmarks/suite"
     for path in suites.glob("*.py"):
         suite = load_suite(path.stem, suites)
-        assert suite.cases
-        names = [case.name for case in suite.cases]
-        assert len(names) == len(set(names))
-        assert any(case.quick for case in suite.cases)
+        cases = [*suite.cases, *suite.probes]
+        names = [case.name for case in cases]
+        assert 0 < len(names) == len(set(names))
+        assert any(case.quick for case in cases)
 
 
 def test_two_paths_are_counted_from_degrees(tmp_path: Path) -> None:
