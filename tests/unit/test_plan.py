@@ -361,7 +361,10 @@ BAD_OPTIONS = {
     "engine": ({"engine": "fast"}, "engine: expected one of auto, cpu, dfs, found 'fast'"),
     "tuning name": (
         {"tuning": {"speed": "on"}},
-        "tuning: expected one of order, multiply, reuse, intersect, degrees, lanes, specialize, found 'speed'",
+        (
+            "tuning: expected one of order, multiply, reuse, intersect, degrees, lanes, specialize,"
+            " found 'speed'"
+        ),
     ),
     "tuning value": (
         {"tuning": {"intersect": "hash"}},
