@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the emulator known here and in the processes that tests start."""
-    if config.getoption("--device") == "emulated":
+    """Make the emulator, or a cache of their own, known here and in the processes that tests start.
+
+    The emulator's kernels stay in the user's cache: they take minutes to compile.
+    """
+    if config.getoption("--device") != "emulated":
+        cache = config.stash[_CACHE] = tempfile.TemporaryDirectory(
+            prefix="motiflux-tests-", ignore_cleanup_errors=True
+        )
+        os.environ["MOTIFLUX_CACHE"] = cache.name
+    else:
         known = os.environ.get("MOTIFLUX_DEVICES")
         os.environ["MOTIFLUX_DEVICES"] = f"{known},{EMULATOR}" if known else EMULATOR
         paths = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
         os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (cache := config.stash.get(_CACHE, None)) is not None:
+        cache.cleanup()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -75,6 +89,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 _LEFT_OUT = pytest.StashKey[int]()
+_CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from tests.backend.cases import (
     threads_of_this_process,
     timed,
 )
+from tests.simt.gxx import sanitized
 
 
 def run_script(script: str) -> dict[str, float]:
@@ -55,6 +56,7 @@ PEAK = """
 
 
 class TestMemory:
+    @pytest.mark.skipif(sanitized(), reason="the memory of the address sanitizer itself grows")
     def test_twenty_million_rows_pass_in_bounded_memory(self, device: str) -> None:
         told = run_script(f"""
             import motiflux as mf

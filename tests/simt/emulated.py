@@ -14,7 +14,7 @@ from functools import partial
 
 from motiflux.device.account import MemoryAccount
 from motiflux.device.retire import Retirement
-from motiflux.errors import DeviceMemoryError
+from motiflux.errors import DeviceError, DeviceMemoryError
 from tests.simt.gxx import GxxToolchain, sanitized, sanitizer_environment
 from tests.simt.image import SHARED_PER_BLOCK, EmulatedKernel, EmulatedModule, Scheduling
 from tests.simt.memory import EmulatedBuffer, EmulatedHostBuffer, release
@@ -61,9 +61,25 @@ class EmulatedDevice:
         self.multiprocessors = multiprocessors
         self._retirement = Retirement()
         self._account = MemoryAccount(partial(self._retirement.drain, 1.0))
+        self._process = os.getpid()
+        self._thread = threading.local()
+        self.use()
 
     def use(self) -> None:
-        """Nothing: every thread may use it."""
+        """Let the calling thread call its streams, as CUDA asks for; who made the device may at once."""
+        if os.getpid() != self._process:
+            raise DeviceError(
+                f"device 'emulated': opened by process {self._process}, used in process {os.getpid()}, which "
+                "was forked from it"
+            )
+        self._thread.uses = True
+
+    def check_thread(self) -> None:
+        """Refuse a thread that did not call `use`; CUDA would have no context there."""
+        if not getattr(self._thread, "uses", False):
+            raise DeviceError(
+                "device 'emulated': the device is not this thread's: call use() on every thread first"
+            )
 
     def free_memory(self) -> int:
         return max(0, self._memory - self.used_memory())
@@ -86,12 +102,12 @@ class EmulatedDevice:
         self._account.add_reclaimer(reclaim)
 
     def allocate_host(self, nbytes: int, what: str) -> EmulatedHostBuffer:
-        return EmulatedHostBuffer(nbytes, what)
+        return EmulatedHostBuffer(nbytes, what, self._retire_host)
 
     def stream(self) -> EmulatedStream:
         line = Line()
         self._retirement.open_line(line)
-        return EmulatedStream(line, self.multiprocessors, self._scheduling, self._leave)
+        return EmulatedStream(line, self.multiprocessors, self._scheduling, self.check_thread, self._leave)
 
     def load(self, image: bytes, name: str) -> EmulatedModule:
         return EmulatedModule(image, name)
@@ -111,6 +127,9 @@ class EmulatedDevice:
             self._account.give_back(nbytes)
 
         self._retirement.add(lines, give_back)
+
+    def _retire_host(self, address: int) -> None:
+        self._retirement.add((), partial(release, address))
 
     def _leave(self, line: Line) -> None:
         """Give a stream back after what it has to do."""

@@ -82,13 +82,21 @@ class EmulatedBuffer:
 
 
 class EmulatedHostBuffer:
-    """Host memory, which an emulated kernel sees as it is. Lives as long as it, or its array, is held."""
+    """Host memory, which an emulated kernel sees as it is. Lives as long as it, or its array, is held.
 
-    def __init__(self, nbytes: int, what: str) -> None:
+    Parameters
+    ----------
+    nbytes, what
+        Its size, and what it is for.
+    retire
+        Called once with the address, when nobody holds it any more; finalizers call it.
+    """
+
+    def __init__(self, nbytes: int, what: str, retire: Callable[[int], None]) -> None:
         self._address = allocate(nbytes, what, 0)
         memory = (ctypes.c_uint8 * nbytes).from_address(self._address)
         # The array holds `memory`, and not this object.
-        self._close = weakref.finalize(memory, release, self._address)
+        self._close = weakref.finalize(memory, retire, self._address)
         self._close.atexit = False
         self._array = np.ctypeslib.as_array(memory) if nbytes else np.empty(0, np.uint8)
         self._memory = memory

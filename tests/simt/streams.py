@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 import weakref
@@ -29,6 +30,8 @@ class EmulatedMark:
 
     def done(self) -> bool:
         if not self._passed.is_set():
+            if sys.is_finalizing():
+                raise DeviceError("device 'emulated': its threads have ended with the interpreter")
             return False
         if self._failure:
             raise DeviceError(self._failure)
@@ -40,7 +43,8 @@ class EmulatedMark:
         return (self._time - earlier._time) / 1e6
 
     def wait(self) -> None:
-        self._passed.wait()
+        while not self._passed.wait(0.1):
+            self.done()
         self.done()
 
     def pass_by(self, failure: str) -> None:
@@ -103,16 +107,24 @@ class Line:
 class EmulatedStream:
     """A stream. Copies are asynchronous, whatever memory they come from or go to."""
 
-    def __init__(self, line: Line, resident: int, how: Scheduling, leave: Callable[[Line], None]) -> None:
+    def __init__(
+        self,
+        line: Line,
+        resident: int,
+        how: Scheduling,
+        check_thread: Callable[[], None],
+        leave: Callable[[Line], None],
+    ) -> None:
         self._line = line
         self._resident = resident
         self._how = how
+        self._check_thread = check_thread
         self._leave = weakref.finalize(self, leave, line)
         self._leave.atexit = False
 
     def upload(self, destination: EmulatedBuffer, source: NDArray[Any], offset: int = 0) -> None:
         _check_contiguous(source)
-        destination.lines.add(self._line)
+        self.hold(destination)
         address = destination.span(offset, source.nbytes)
         self._copy(address, source.ctypes.data, source.nbytes, (destination, source))
 
@@ -120,12 +132,12 @@ class EmulatedStream:
         _check_contiguous(destination)
         if not destination.flags.writeable:
             raise InternalError("download: expected an array that can be written")
-        source.lines.add(self._line)
+        self.hold(source)
         address = source.span(offset, destination.nbytes)
         self._copy(destination.ctypes.data, address, destination.nbytes, (source, destination))
 
     def clear(self, buffer: EmulatedBuffer, offset: int = 0, nbytes: int | None = None) -> None:
-        buffer.lines.add(self._line)
+        self.hold(buffer)
         nbytes = buffer.nbytes - offset if nbytes is None else nbytes
         address = buffer.span(offset, nbytes)
         self._line.add(partial(_set_zero, address, nbytes, buffer))
@@ -133,6 +145,7 @@ class EmulatedStream:
     def launch(
         self, kernel: EmulatedKernel, grid: int, block: int, shared: int, argument: ctypes.Structure
     ) -> None:
+        self._check_thread()
         given = bytes(argument)
         for what, value, least, most in (
             ("blocks", grid, 1, 2**31 - 1),
@@ -155,10 +168,18 @@ class EmulatedStream:
         resident, how = self._resident, self._how
         self._line.add(work)
 
+    def hold(self, buffer: EmulatedBuffer) -> None:
+        if not self._leave.alive:
+            raise InternalError("stream: expected one in use, found one that was closed")
+        self._check_thread()
+        buffer.lines.add(self._line)
+
     def mark(self) -> EmulatedMark:
+        self._check_thread()
         return self._line.mark()
 
     def wait(self) -> None:
+        self._check_thread()
         self._line.wait()
 
     def close(self) -> None:

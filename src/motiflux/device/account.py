@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
+from types import MethodType
 
 from motiflux.errors import DeviceMemoryError
+
+Reclaim = Callable[[int], int]
+"""Gives back up to so many bytes, and returns how many."""
 
 
 class MemoryAccount:
@@ -37,7 +42,7 @@ class MemoryAccount:
         self._lock = threading.Lock()
         self._held = 0
         self._given_back: deque[int] = deque()
-        self._reclaimers: list[Callable[[int], int]] = []
+        self._reclaimers: list[Callable[[], Reclaim | None]] = []
 
     def held(self) -> int:
         """Return the bytes held now."""
@@ -72,20 +77,26 @@ class MemoryAccount:
         """Count `nbytes` as held no longer. Takes no lock: finalizers call it at any moment."""
         self._given_back.append(nbytes)
 
-    def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
-        """Have `reclaim(missing)` asked before memory is refused; it returns the bytes it gave back."""
+    def add_reclaimer(self, reclaim: Reclaim) -> None:
+        """Have `reclaim(missing)` asked before memory is refused; it returns the bytes it gave back.
+
+        A method is forgotten with its object, which this does not keep alive; a function never.
+        """
+        known = weakref.WeakMethod(reclaim) if isinstance(reclaim, MethodType) else lambda: reclaim
         with self._lock:
-            self._reclaimers.append(reclaim)
+            self._reclaimers = [one for one in self._reclaimers if one() is not None]
+            self._reclaimers.append(known)
 
     def reclaim(self, missing: int) -> int:
         """Ask one reclaimer after another until `missing` bytes came back; return how many did."""
         with self._lock:
             reclaimers = tuple(self._reclaimers)
         freed = 0
-        for reclaim in reclaimers:
+        for known in reclaimers:
             if freed >= missing:
                 break
-            freed += reclaim(missing - freed)
+            if (reclaim := known()) is not None:
+                freed += reclaim(missing - freed)
         if freed and self._settle_device is not None:
             self._settle_device()
         return freed

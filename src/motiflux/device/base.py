@@ -27,8 +27,8 @@ class Buffer(Protocol):
     def close(self) -> None:
         """Give it back, once all work that was enqueued before on its stream is done.
 
-        Its streams are those that copied to or from it, or cleared it; if none did, or these are closed by
-        now, every stream of the device. A kernel on yet another stream must be done before.
+        Its streams are those that copied to or from it, cleared it or hold it; if none did, or these are
+        closed by now, every stream of the device. A kernel on yet another stream must be done before.
         """
 
 
@@ -79,7 +79,8 @@ class Stream(Protocol):
     """Work in order. Different streams run side by side, and never wait for the legacy default stream.
 
     Calls return at once, except where the host's memory is not pinned: `upload` and `download` then may
-    wait for the copy. Arrays must stay alive and unchanged until a later mark is done.
+    wait for the copy. Arrays must stay alive and unchanged until a later mark is done. Only threads that
+    called the device's `use` may call them; others get a `DeviceError`.
     """
 
     def upload(self, destination: Buffer, source: NDArray[Any], offset: int = 0) -> None:
@@ -93,6 +94,9 @@ class Stream(Protocol):
 
     def launch(self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure) -> None:
         """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
+
+    def hold(self, buffer: Buffer) -> None:
+        """Have a buffer that kernels on this stream use outlive their work, if it is closed before."""
 
     def mark(self) -> Mark:
         """Return the point after all work enqueued so far."""
@@ -144,8 +148,8 @@ class Device(Protocol):
 
         It is given the bytes that are missing, closes buffers that can be made again (a cached upload), and
         returns the bytes it gave back; 0 if it has nothing to give. It may be called on any thread that
-        allocates, with no lock of the device held, must not allocate, and is kept for as long as the device;
-        what it acts on it should hold weakly.
+        allocates, with no lock of the device held, and must not allocate. A method is forgotten with its
+        object; a function is kept for as long as the device.
         """
 
     def allocate_host(self, nbytes: int, what: str) -> HostBuffer:

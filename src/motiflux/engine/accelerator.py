@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import warnings
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from motiflux.codegen.kernels import ENTRY
 from motiflux.device import Device, Kernel, open_device
+from motiflux.engine.deadline import OutOfTimeError, seconds_left
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, MotifluxWarning
 from motiflux.jit import Code, Compiler, KernelCache, NvrtcToolchain, Source
 
 Specialize = str
 """Whether a plan's shape is compiled in: ``auto``, ``on`` or ``off`` (the tuning switch)."""
+
+_MOST_UNITS = 256
+"""Units that an accelerator remembers, and keeps loaded: those used last."""
+
+
+@dataclass(slots=True)
+class _Unit:
+    """What is known of one unit.
+
+    Parameters
+    ----------
+    kernel
+        Its entry point, once it is loaded. Forgotten here, it stays loaded for as long as a search holds it.
+    meetings
+        How often it could have served.
+    pending
+        It is being compiled in the background, or was.
+    refused
+        It does not compile, which was said.
+    """
+
+    kernel: Kernel | None = None
+    meetings: int = 0
+    pending: Future[Code] | None = None
+    refused: bool = False
 
 
 @dataclass
@@ -38,20 +65,41 @@ class Accelerator:
     compiler: Compiler
     compiles_eagerly: bool = True
     patience: int = 200
-    _kernels: dict[str, Kernel] = field(default_factory=dict, init=False)
+    _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
-    _meetings: dict[str, int] = field(default_factory=dict, init=False)
-    _pending: dict[str, Future[Code]] = field(default_factory=dict, init=False)
-    _refused: set[str] = field(default_factory=set, init=False)
 
-    def kernel(self, source: Source) -> Kernel:
-        """Return the entry point of a unit, compiled and loaded if it is not yet."""
-        found = self._kernels.get(source.text)
+    def kernel(self, source: Source, deadline: float | None = None) -> Kernel:
+        """Return the entry point of a unit, compiled and loaded if it is not yet.
+
+        Raises
+        ------
+        OutOfTimeError
+            It is not compiled by then. The compilation goes on, for the next call.
+        """
+        unit = self._unit(source)
+        found = unit.kernel
         if found is None:
-            code = self.compiler.wait(source)
-            found = self.device.load(code.image, source.name).kernel(ENTRY)
-            self._kernels[source.text] = found
-            self._pending.pop(source.text, None)
+            code = self._compiled(source, deadline)
+            found = unit.kernel = self.device.load(code.image, source.name).kernel(ENTRY)
+            unit.pending = None
+        return found
+
+    def _compiled(self, source: Source, deadline: float | None) -> Code:
+        try:
+            return self.compiler.wait(source, seconds_left(deadline))
+        except TimeoutError as error:
+            raise OutOfTimeError from error
+
+    def _unit(self, source: Source) -> _Unit:
+        """Return what is known of a unit, which is used now; forget those not used for longest.
+
+        Single dictionary operations only, as in `Memo`: threads share this without a lock.
+        """
+        found = self._units.setdefault(source.text, _Unit())
+        with contextlib.suppress(KeyError):  # another thread may have forgotten it just now
+            self._units.move_to_end(source.text)
+            while len(self._units) > _MOST_UNITS:
+                self._units.popitem(last=False)
         return found
 
     def choose(self, general: Source, special: Source | None, specialize: Specialize) -> tuple[Source, bool]:
@@ -62,30 +110,28 @@ class Accelerator:
         """
         if special is None or specialize == "off":
             return general, False
-        if specialize == "on" or special.text in self._kernels:
+        unit = self._unit(special)
+        if specialize == "on" or unit.kernel is not None:
             return special, True
-        if not self.compiles_eagerly or special.text in self._refused:
+        if not self.compiles_eagerly or unit.refused:
             return general, False
-        pending = self._pending.get(special.text)
+        pending = unit.pending
         if pending is None:
-            return (special, True) if self._meet(special) else (general, False)
+            return (special, True) if self._meet(unit, special) else (general, False)
         if not pending.done():
             return general, False
         if (error := pending.exception()) is not None:
-            self._pending.pop(special.text, None)
-            if special.text in self._refused:
-                return general, False
-            self._refused.add(special.text)
+            unit.refused, unit.pending = True, None
             warnings.warn(f"a plan runs without its own kernel: {error}", MotifluxWarning, stacklevel=2)
             return general, False
         return special, True
 
-    def _meet(self, special: Source) -> bool:
+    def _meet(self, unit: _Unit, special: Source) -> bool:
         """Whether the unit is compiled already, in an earlier process; at the second meeting, compile it."""
-        meetings = self._meetings[special.text] = self._meetings.get(special.text, 0) + 1
-        if meetings == 1:
+        unit.meetings += 1
+        if unit.meetings == 1:
             return self.compiler.known(special)
-        self._pending[special.text] = self.compiler.submit(special)
+        unit.pending = self.compiler.submit(special)
         return False
 
     def session(self) -> Session:
@@ -104,6 +150,15 @@ class Accelerator:
 _open: dict[str, tuple[int, Accelerator]] = {}
 _makers: dict[str, Callable[[], Accelerator]] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    # Another thread of the parent may have held the lock; it is not in the child to let it go.
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_accelerator(name: str) -> Accelerator:

@@ -72,7 +72,8 @@ class DeviceRowSource:
         ring = MappedRing(device, slots, self._columns)
         budget = self._request.gpu_memory
         tickets = device.allocate(ctypes.sizeof(layout.Tickets), "the ring of rows", budget=budget)
-        search.hold(ring.memory, tickets)
+        search.hold(tickets)
+        search.hold_host(ring.memory)
         search.clear(tickets)
         task.ring = ring.view(tickets.address)
         task.patience = search.accelerator.patience
@@ -82,10 +83,10 @@ class DeviceRowSource:
 
     def next(self) -> VertexArray | None:
         """Return the next block, or None at the end."""
+        self._search.accelerator.device.use()  # first: a fork may have left the lock taken for ever
         with self._lock:
             if self._over:
                 return None
-            self._search.accelerator.device.use()
             try:
                 return self._next()
             except BaseException:
@@ -163,6 +164,8 @@ class DeviceRowSource:
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
         self._closing = True
+        if self._search.inherited:
+            return
         with self._lock:
             if not self._over:
                 self._search.accelerator.device.use()

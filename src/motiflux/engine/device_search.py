@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
-from motiflux.device import Buffer, HostBuffer, Kernel
+from motiflux.device import Buffer, HostBuffer, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.resident import DeviceRows
 from motiflux.engine.session import Session
@@ -17,32 +18,37 @@ from motiflux.errors import DeviceError, InternalError
 
 _STOP_SECONDS = 100e-6
 """Time between two stop flags."""
+_MOST_FAILURES = 100
+"""How often stopping a kernel is tried again when something raises."""
 
 
 class DeviceSearch:
-    """A search that is ready to be launched. Close it, or use it as a context."""
+    """A search on a device, from its first upload to its last row. Close it, or use it as a context.
 
-    def __init__(
-        self,
-        accelerator: Accelerator,
-        session: Session,
-        kernel: Kernel,
-        argument: Any,
-        grid: int,
-        lanes: int,
-        memory: Sequence[Buffer | DeviceRows],
-    ) -> None:
+    It owns what it uses from the moment it has it, so that whatever interrupts its preparation, or itself,
+    `close` gives everything back.
+    """
+
+    _session: Session | None = None
+
+    def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
-        self._kernel = kernel
-        self._argument = argument
-        self._grid = grid
-        self._groups_of_block = THREADS // lanes
-        self._memory: list[Buffer | DeviceRows | HostBuffer] = list(memory)
-        self._session: Session | None = session
-        session.begin()
-        self.task.control = session.control.address
+        self._process = os.getpid()
+        self._rows: list[DeviceRows] = []
+        self._memory: list[Buffer | HostBuffer] = []
         self._stopping = False
         self.timed = False
+        self._session = accelerator.session()
+
+    @property
+    def stream(self) -> Stream:
+        """What its copies go through, and its kernel."""
+        return self._on().main
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this process was forked from the one whose search it is."""
+        return os.getpid() != self._process
 
     @property
     def task(self) -> Any:
@@ -54,13 +60,36 @@ class DeviceSearch:
         """Number of groups of lanes."""
         return self._grid * self._groups_of_block
 
-    def hold(self, *memory: Buffer | HostBuffer) -> None:
-        """Keep memory until the search is over."""
-        self._memory += memory
+    def read(self, rows: Iterable[DeviceRows]) -> None:
+        """Have rows stay on the device until the search is over."""
+        for one in rows:
+            one.users.add(self)
+            self._rows.append(one)
+            self.stream.hold(one.offsets)
+            self.stream.hold(one.neighbors)
+
+    def hold(self, buffer: Buffer) -> None:
+        """Keep memory of the device until the search is over."""
+        self.stream.hold(buffer)
+        self._memory.append(buffer)
+
+    def hold_host(self, memory: HostBuffer) -> None:
+        """Keep memory of the host until the search is over."""
+        self._memory.append(memory)
+
+    def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int) -> None:
+        """Say what is to be launched, and clear the control block for it."""
+        self._kernel = kernel
+        self._argument = argument
+        self._grid = grid
+        self._groups_of_block = THREADS // lanes
+        session = self._on()
+        session.begin()
+        self.task.control = session.control.address
 
     def clear(self, buffer: Buffer) -> None:
         """Have a buffer zero before the kernel runs."""
-        self._on().main.clear(buffer)
+        self.stream.clear(buffer)
 
     def launch(self, *, resume: bool = False) -> None:
         """Start the kernel; with `resume`, where parked groups left off."""
@@ -113,40 +142,29 @@ class DeviceSearch:
         return bool(self._on().final().stop == layout.STOP_LIMIT)
 
     def close(self) -> None:
-        """Stop the kernel if it runs, and give everything back. Safe to repeat."""
+        """Stop the kernel if it runs, and give everything back. Safe to repeat.
+
+        An interrupt that comes meanwhile is raised once the kernel is done; one that comes later still leaves
+        the rest to the next `close`. In the child of a fork the kernel is the parent's, and is left alone.
+        """
         session = self._session
         if session is None:
             return
-        held: BaseException | None = None
-        while True:  # whatever interrupts, nothing is given back before the kernel is done with it
-            try:
-                if self.done():
-                    session.settle()
-                    self.accelerator.recycle(session)
-                    break
-            except DeviceError:
-                break  # the device is lost: nothing to wait for, and no session to use again
-            except BaseException as error:  # noqa: BLE001 - raised again below
-                held = error
-                continue
-            try:
-                session.stop()
-                time.sleep(_STOP_SECONDS)
-            except DeviceError:
-                continue
-            except BaseException as error:  # noqa: BLE001 - raised again below
-                held = error
-        self._session = None
-        for rows in self._memory:
-            if isinstance(rows, DeviceRows):
-                rows.users.pop(id(session), None)
+        usable, error = (False, None) if self.inherited else _end(session)
+        for rows in self._rows:
+            rows.users.discard(self)
+        self._rows.clear()
         self._memory.clear()
-        if held is not None:
-            raise held
+        self._session = None  # first: a session that is lost can be made again, one that serves two cannot
+        if usable:
+            self.accelerator.recycle(session)
+        if error is not None:
+            raise error
 
     def __del__(self) -> None:
-        if getattr(self, "_session", None) is not None:
-            self.accelerator.device.use()
+        if self._session is not None:
+            if not self.inherited:
+                self.accelerator.device.use()
             self.close()
 
     def __enter__(self) -> DeviceSearch:
@@ -160,6 +178,35 @@ class DeviceSearch:
     def _on(self) -> Session:
         assert self._session is not None, "the search is not open"
         return self._session
+
+
+def _end(session: Session) -> tuple[bool, BaseException | None]:
+    """Stop a session's kernel and wait for it: nothing is given back before the kernel is done with it.
+
+    Returns whether the session can serve again, and what was raised meanwhile. It cannot where the device
+    failed, or where something fails again and again; memory then goes back when the stream is done with it.
+    """
+    failures = 0
+    held: BaseException | None = None
+    while failures <= _MOST_FAILURES:
+        try:
+            if session.done():
+                session.settle()
+                return True, held
+        except DeviceError:
+            break
+        except BaseException as error:  # noqa: BLE001 - raised when all is given back
+            held = error
+            failures += isinstance(error, Exception)
+        try:
+            session.stop()
+            time.sleep(_STOP_SECONDS)
+        except DeviceError:
+            break
+        except BaseException as error:  # noqa: BLE001 - raised when all is given back
+            held = error
+            failures += isinstance(error, Exception)
+    return False, held
 
 
 def _total(control: layout.Control) -> int:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from motiflux.codegen.kernels import Goal
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
+from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.types import VertexArray
 
 _SPIN_SECONDS = 300e-6
 """How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
@@ -34,11 +36,12 @@ class DfsEngine:
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
         """Return the count, at most ``request.limit``, and whether it is complete."""
         deadline = _deadline(request, started)
-        if deadline is not None and time.perf_counter() >= deadline:
-            return 0, False
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
-        search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit)
+        try:
+            search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+        except OutOfTimeError:
+            return 0, False
         with search:
             search.launch()
             in_time = self._watch(search, plan, request, started, deadline)
@@ -50,8 +53,12 @@ class DfsEngine:
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
-        search = prepare(self._accelerator, graph, plan, request, Goal.LIST, None)
-        return DeviceRowSource(search, plan, request, batch_rows, started, _deadline(request, started))
+        deadline = _deadline(request, started)
+        try:
+            search = prepare(self._accelerator, graph, plan, request, Goal.LIST, None, deadline)
+        except OutOfTimeError:
+            return _NoRows()
+        return DeviceRowSource(search, plan, request, batch_rows, started, deadline)
 
     def _watch(
         self, search: DeviceSearch, plan: Plan, request: Request, started: float, deadline: float | None
@@ -70,6 +77,18 @@ class DfsEngine:
                     done, total, found = seen
                     request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
         raise AssertionError
+
+
+class _NoRows:
+    """The rows of a search that found no time to begin."""
+
+    complete = False
+
+    def next(self) -> VertexArray | None:
+        return None
+
+    def close(self) -> None:
+        pass
 
 
 def _deadline(request: Request, started: float) -> float | None:

@@ -10,12 +10,12 @@ from typing import Any
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, search_source
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
-from motiflux.device import Buffer, Device, Kernel, Stream
+from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
+from motiflux.engine.deadline import seconds_left
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.resident import DeviceRows, RowsKey, resident
-from motiflux.engine.session import Session
+from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.jit import Source
@@ -51,6 +51,7 @@ def prepare(
     request: Request,
     goal: Goal,
     limit: int | None,
+    deadline: float | None = None,
 ) -> DeviceSearch:
     """Upload what `plan` reads, choose a kernel and allocate what it needs.
 
@@ -58,75 +59,74 @@ def prepare(
     ------
     DeviceMemoryError
         Not even the smallest launch fits.
+    OutOfTimeError
+        The deadline passed meanwhile.
     """
-    session = accelerator.session()
+    seconds_left(deadline)
+    search = DeviceSearch(accelerator)
     try:
-        return _prepare(accelerator, session, graph, plan, request, goal, limit)
+        means = Means(search.stream, request.threads, request.gpu_memory, deadline)
+        draft = _draft(accelerator, graph, plan, request, goal, means, search)
+        _set_up(search, draft, request, goal, limit, deadline)
     except BaseException:
-        accelerator.recycle(session)
+        search.close()
         raise
+    return search
 
 
-def _prepare(
+def _draft(
     accelerator: Accelerator,
-    session: Session,
     graph: Graph,
     plan: Plan,
     request: Request,
     goal: Goal,
-    limit: int | None,
-) -> DeviceSearch:
-    device = accelerator.device
-    key = ("draft", id(device), id(plan), goal, request.tuning["lanes"])
+    means: Means,
+    search: DeviceSearch,
+) -> _Draft:
+    """Return what is known of such searches, and have `search` read its rows."""
+    key = ("draft", id(accelerator.device), id(plan), goal, request.tuning["lanes"])
 
     def make() -> _Draft:
-        return _Draft(accelerator, session.main, graph, plan, request, goal)
+        return _Draft(accelerator.device, graph, plan, request, goal, means)
 
     draft = graph.memo.get(key, make)
     while (rows := draft.rows()) is None:  # reclaimed since
         graph.memo.drop(key)
         draft = graph.memo.get(key, make)
-    for one in rows:
-        one.users[id(session)] = True
-    try:
-        return _complete(accelerator, session, draft, rows, request, goal, limit)
-    except BaseException:
-        for one in rows:
-            one.users.pop(id(session), None)
-        raise
+    search.read(rows)
+    draft.copies.touch(rows)
+    return draft
 
 
-def _complete(
-    accelerator: Accelerator,
-    session: Session,
+def _set_up(
+    search: DeviceSearch,
     draft: _Draft,
-    rows: list[DeviceRows],
     request: Request,
     goal: Goal,
     limit: int | None,
-) -> DeviceSearch:
-    device, budget = accelerator.device, request.gpu_memory
-    draft.copies.touch(rows)
+    deadline: float | None,
+) -> None:
+    """Choose a kernel and allocate what it needs."""
+    accelerator = search.accelerator
+    device = accelerator.device
     source, specialized = accelerator.choose(draft.general, draft.special, request.tuning["specialize"])
-    kernel = accelerator.kernel(source)
+    kernel = accelerator.kernel(source, deadline)
     argument = draft.argument(specialized)
     task = argument.task
     groups_of_block = THREADS // draft.lanes
     grid = _grid(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
     saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
     bytes_of_group = 4 * draft.lists.words + saved
-    grid, buffers = _allocate(device, bytes_of_group * groups_of_block, budget, grid)
+    grid, buffers = _allocate(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
     groups = grid * groups_of_block
     if buffers is not None:
+        search.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * draft.lists.words * groups
     least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-    memory: list[Buffer | DeviceRows] = [*rows]
-    if buffers is not None:
-        memory.append(buffers)
-    return DeviceSearch(accelerator, session, kernel, argument, grid, draft.lanes, memory)
+    search.set_up(kernel, argument, grid, draft.lanes)
 
 
 class _Draft:
@@ -138,24 +138,23 @@ class _Draft:
 
     def __init__(
         self,
-        accelerator: Accelerator,
-        stream: Stream,
+        device: Device,
         graph: Graph,
         plan: Plan,
         request: Request,
         goal: Goal,
+        means: Means,
     ) -> None:
-        device, budget = accelerator.device, request.gpu_memory
         copies = self.copies = resident(graph, device)
-        by_key = _rows(device, stream, graph, plan, request)
+        by_key = _rows(device, graph, plan, means)
         sources = _sources(plan)
         root = by_key[sources[1][0]]
         steps = plan.shape.steps
         out = into = None
         if any(step.bounds_out or step.not_out for step in steps):
-            out = copies.arcs(graph, into=False, stream=stream, budget=budget)
+            out = copies.arcs(graph, into=False, means=means)
         if any(step.bounds_in or step.not_in for step in steps):
-            into = copies.arcs(graph, into=True, stream=stream, budget=budget)
+            into = copies.arcs(graph, into=True, means=means)
         self.plan = plan
         self.lanes = _lanes(request, root, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
@@ -210,7 +209,7 @@ class _Draft:
         return task
 
 
-def _rows(device: Device, stream: Stream, graph: Graph, plan: Plan, request: Request) -> Rows:
+def _rows(device: Device, graph: Graph, plan: Plan, means: Means) -> Rows:
     if graph.num_vertices > _MOST_VERTICES:
         raise DeviceError(
             f"device={device.name!r}: expected at most {_MOST_VERTICES:,} vertices,"
@@ -218,7 +217,7 @@ def _rows(device: Device, stream: Stream, graph: Graph, plan: Plan, request: Req
         )
     copies = resident(graph, device)
     keys = dict.fromkeys(key for keys in _sources(plan) for key in keys)
-    return {key: copies.rows(graph, key, request.threads, stream, request.gpu_memory) for key in keys}
+    return {key: copies.rows(graph, key, means) for key in keys}
 
 
 def _sources(plan: Plan) -> list[list[RowsKey]]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.device import Buffer, Device, Stream
+from motiflux.engine.deadline import seconds_left
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
 
@@ -26,11 +27,33 @@ class RowsKey(NamedTuple):
     above: bool
 
 
+@dataclass(frozen=True)
+class Means:
+    """What copying may take.
+
+    Parameters
+    ----------
+    stream
+        What the copies go through.
+    threads
+        Threads of the host, to narrow rows to their labels.
+    budget
+        Bytes that motiflux may hold on the device.
+    deadline
+        When time is up.
+    """
+
+    stream: Stream
+    threads: int
+    budget: int | None = None
+    deadline: float | None = None
+
+
 @dataclass(eq=False)
 class DeviceRows:
     """Rows on a device: how many arcs, the longest row, and the graph's rows that they come from.
 
-    `users` are the searches that read them; single dictionary operations, as in `Resident`.
+    `users` are the searches that read them. A search that is gone is none, however it ended.
     """
 
     offsets: Buffer
@@ -38,7 +61,7 @@ class DeviceRows:
     arcs: int
     longest: int
     origin: Adjacency = field(repr=False)
-    users: dict[int, bool] = field(default_factory=dict, repr=False)
+    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -61,30 +84,24 @@ class Resident:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._rows: dict[tuple[int, int, bool], DeviceRows] = {}
-        this = weakref.ref(self)
+        device.add_reclaimer(self.reclaim)
 
-        def reclaim(needed: int) -> int:
-            kept = this()
-            return 0 if kept is None else kept.reclaim(needed)
-
-        device.add_reclaimer(reclaim)
-
-    def rows(
-        self, graph: Graph, key: RowsKey, threads: int, stream: Stream, budget: int | None
-    ) -> DeviceRows:
+    def rows(self, graph: Graph, key: RowsKey, means: Means) -> DeviceRows:
         """Return the rows that `key` names, uploaded if they are not there yet.
 
         Raises
         ------
         DeviceMemoryError
             They do not fit.
+        OutOfTimeError
+            Time was up before all of them were there.
         """
-        return self._upload(graph.adjacency(key.adjacency, threads), key.above, stream, budget)
+        return self._upload(graph.adjacency(key.adjacency, means.threads), key.above, means)
 
-    def arcs(self, graph: Graph, *, into: bool, stream: Stream, budget: int | None) -> DeviceRows:
-        """Return every arc, by its source or (`into`) by its target."""
+    def arcs(self, graph: Graph, *, into: bool, means: Means) -> DeviceRows:
+        """Return every arc, by its source or (`into`) by its target; raises what `rows` does."""
         rows = graph.reverse if into else graph.forward
-        return self._upload((rows.offsets, rows.neighbors), False, stream, budget)
+        return self._upload((rows.offsets, rows.neighbors), False, means)
 
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return their bytes.
@@ -109,27 +126,29 @@ class Resident:
                     self._rows.pop(name, None)
                     self._rows[name] = one
 
-    def _upload(self, host: Adjacency, above: bool, stream: Stream, budget: int | None) -> DeviceRows:
+    def _upload(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
         name = (id(host[0]), id(host[1]), above)  # the copy holds on to both, so the names stay theirs
         found = self._rows.get(name)
         if found is None:
-            found = self._copy(host, above, stream, budget)
+            found = self._copy(host, above, means)
         self._rows.pop(name, None)  # to the end: used last
         self._rows[name] = found
         return found
 
-    def _copy(self, host: Adjacency, above: bool, stream: Stream, budget: int | None) -> DeviceRows:
+    def _copy(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
         def copy(array: NDArray[Any]) -> Buffer:
-            buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=budget)
+            seconds_left(means.deadline)
+            buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=means.budget)
             if array.nbytes:
-                stream.upload(buffer, array)
+                means.stream.upload(buffer, array)
             return buffer
 
+        seconds_left(means.deadline)
         rows = _above(host) if above else host
         copies = DeviceRows(
             copy(rows[0]), copy(rows[1]), len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host
         )
-        stream.wait()
+        means.stream.wait()
         return copies
 
 

@@ -1,0 +1,68 @@
+"""Who is asked to give memory back, and for how long."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from motiflux.device.account import MemoryAccount
+from motiflux.errors import DeviceMemoryError
+
+
+class Cache:
+    """Holds bytes of an account that it can give back."""
+
+    def __init__(self, account: MemoryAccount, nbytes: int) -> None:
+        self.account = account
+        self.nbytes = nbytes
+        account.take(nbytes, "a cache")
+        account.add_reclaimer(self.reclaim)
+
+    def reclaim(self, missing: int) -> int:
+        freed, self.nbytes = self.nbytes, 0
+        self.account.give_back(freed)
+        return freed
+
+
+def test_a_cache_gives_back_before_memory_is_refused() -> None:
+    account = MemoryAccount()
+    cache = Cache(account, 800)
+    account.take(500, "a table", budget=1000)
+    assert (cache.nbytes, account.held()) == (0, 500)
+
+
+def test_a_cache_goes_when_nobody_else_holds_it() -> None:
+    account = MemoryAccount()
+    gone = weakref.ref(Cache(account, 100))
+    gc.collect()
+    assert gone() is None
+    assert account.reclaim(100) == 0
+
+
+def test_caches_that_are_gone_leave_nothing_behind() -> None:
+    account = MemoryAccount()
+    for _ in range(1000):
+        Cache(account, 1)
+    kept = Cache(account, 7)
+    assert len(account._reclaimers) <= 2
+    assert account.reclaim(7) == 7
+    assert kept.nbytes == 0
+
+
+def test_a_function_is_asked_for_ever() -> None:
+    account = MemoryAccount()
+    asked: list[int] = []
+
+    def refuse(missing: int) -> int:
+        asked.append(missing)
+        return 0
+
+    account.add_reclaimer(refuse)
+    del refuse
+    gc.collect()
+    for _ in range(2):
+        with pytest.raises(DeviceMemoryError):
+            account.take(11, "a table", budget=10)
+    assert asked == [1, 1]
