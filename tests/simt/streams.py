@@ -126,7 +126,7 @@ class EmulatedStream:
         _check_contiguous(source)
         self.hold(destination)
         address = destination.span(offset, source.nbytes)
-        self._copy(address, source.ctypes.data, source.nbytes, (destination, source))
+        self._copy(address, source.ctypes.data, source.nbytes, source)
 
     def download(self, source: EmulatedBuffer, destination: NDArray[Any], offset: int = 0) -> None:
         _check_contiguous(destination)
@@ -134,13 +134,13 @@ class EmulatedStream:
             raise InternalError("download: expected an array that can be written")
         self.hold(source)
         address = source.span(offset, destination.nbytes)
-        self._copy(destination.ctypes.data, address, destination.nbytes, (source, destination))
+        self._copy(destination.ctypes.data, address, destination.nbytes, destination)
 
     def clear(self, buffer: EmulatedBuffer, offset: int = 0, nbytes: int | None = None) -> None:
         self.hold(buffer)
         nbytes = buffer.nbytes - offset if nbytes is None else nbytes
         address = buffer.span(offset, nbytes)
-        self._line.add(partial(_set_zero, address, nbytes, buffer))
+        self._line.add(partial(ctypes.memset, address, 0, nbytes))
 
     def launch(
         self, kernel: EmulatedKernel, grid: int, block: int, shared: int, argument: ctypes.Structure
@@ -190,19 +190,13 @@ class EmulatedStream:
         finally:
             self._leave()
 
-    def _copy(self, destination: int, source: int, nbytes: int, held: tuple[object, ...]) -> None:
+    def _copy(self, destination: int, source: int, nbytes: int, held: NDArray[Any]) -> None:
         self._line.add(partial(_move, destination, source, nbytes, held))
 
 
-# These hold what they work on until they are done.
-
-
 def _move(destination: int, source: int, nbytes: int, _held: object) -> None:
+    """Copy, and hold the host's end until then. Device memory stays until its streams are done with it."""
     ctypes.memmove(destination, source, nbytes)
-
-
-def _set_zero(address: int, nbytes: int, _held: object) -> None:
-    ctypes.memset(address, 0, nbytes)
 
 
 def _check_contiguous(array: NDArray[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,8 +69,11 @@ def prepare(
         means = Means(search.stream, request.threads, request.gpu_memory, deadline)
         draft = _draft(accelerator, graph, plan, request, goal, means, search)
         _set_up(search, draft, request, goal, limit, deadline)
-    except BaseException:
+    except BaseException as error:
         search.close()
+        if isinstance(error, DeviceMemoryError):
+            # Whoever handles it would else hold, by the frames it passed, rows that could make room.
+            traceback.clear_frames(error.__traceback__)
         raise
     return search
 
@@ -87,7 +91,7 @@ def _draft(
     key = ("draft", id(accelerator.device), id(plan), goal, request.tuning["lanes"])
 
     def make() -> _Draft:
-        return _Draft(accelerator.device, graph, plan, request, goal, means)
+        return _Draft(search, graph, plan, request, goal, means)
 
     draft = graph.memo.get(key, make)
     while (rows := draft.rows()) is None:  # reclaimed since
@@ -138,23 +142,23 @@ class _Draft:
 
     def __init__(
         self,
-        device: Device,
+        search: DeviceSearch,
         graph: Graph,
         plan: Plan,
         request: Request,
         goal: Goal,
         means: Means,
     ) -> None:
-        copies = self.copies = resident(graph, device)
-        by_key = _rows(device, graph, plan, means)
+        copies = self.copies = resident(graph, search.accelerator.device)
+        by_key = _rows(search, graph, plan, means)
         sources = _sources(plan)
         root = by_key[sources[1][0]]
         steps = plan.shape.steps
         out = into = None
         if any(step.bounds_out or step.not_out for step in steps):
-            out = copies.arcs(graph, into=False, means=means)
+            out = _read(search, copies.arcs(graph, into=False, means=means))
         if any(step.bounds_in or step.not_in for step in steps):
-            into = copies.arcs(graph, into=True, means=means)
+            into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
         self.lanes = _lanes(request, root, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
@@ -209,7 +213,14 @@ class _Draft:
         return task
 
 
-def _rows(device: Device, graph: Graph, plan: Plan, means: Means) -> Rows:
+def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
+    """Have the search keep rows at once: the copy that comes next may have to make room."""
+    search.read([rows])
+    return rows
+
+
+def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Rows:
+    device = search.accelerator.device
     if graph.num_vertices > _MOST_VERTICES:
         raise DeviceError(
             f"device={device.name!r}: expected at most {_MOST_VERTICES:,} vertices,"
@@ -217,7 +228,7 @@ def _rows(device: Device, graph: Graph, plan: Plan, means: Means) -> Rows:
         )
     copies = resident(graph, device)
     keys = dict.fromkeys(key for keys in _sources(plan) for key in keys)
-    return {key: copies.rows(graph, key, means) for key in keys}
+    return {key: _read(search, copies.rows(graph, key, means)) for key in keys}
 
 
 def _sources(plan: Plan) -> list[list[RowsKey]]:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _MOST_ENTRIES = 512
+_UNKNOWN: Any = object()
+"""Stands for no result. A `KeyError` would be the context of whatever `make` raises."""
 
 
 class Memo:
@@ -23,9 +25,8 @@ class Memo:
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what ``make()`` gave for `key`, calling it if that is not known any more."""
-        try:
-            found: T = self._results[key]
-        except KeyError:
+        found: T = self._results.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
             found = self._results.setdefault(key, make())
             for oldest in list(self._results)[:-_MOST_ENTRIES]:
                 self._results.pop(oldest, None)
@@ -33,11 +34,8 @@ class Memo:
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Do the same for what is forgotten only by `clear`: things of the graph, not of a query."""
-        try:
-            found: T = self._kept[key]
-        except KeyError:
-            found = self._kept.setdefault(key, make())
-        return found
+        found: T = self._kept.get(key, _UNKNOWN)
+        return self._kept.setdefault(key, make()) if found is _UNKNOWN else found
 
     def drop(self, key: Hashable) -> None:
         """Forget one result."""
