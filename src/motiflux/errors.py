@@ -107,4 +107,7 @@ class InternalError(MotifluxError, RuntimeError):
 
 
 class MotifluxWarning(UserWarning):
-    """Input was accepted, but part of it was left out; the message counts what."""
+    """Something went on, but not as well as it might: the message says what, and what to do.
+
+    Part of the input was left out, compiled kernels could not be kept, a plan runs without its own kernel.
+    """

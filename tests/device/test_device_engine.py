@@ -117,6 +117,9 @@ class Elsewhere(threading.Thread):
 
 
 class TestThreads:
+    @pytest.mark.devices(
+        "emulated", reason="a CUDA stream brings its context along; the emulator is stricter"
+    )
     def test_a_thread_that_did_not_call_use_is_refused_by_streams(
         self, gpu: Device, stream: Stream, kernel: Kernels
     ) -> None:

@@ -269,8 +269,7 @@ def test_a_gpu_that_another_process_fills_is_said_and_serves_once_that_ends(
     with another_process_fills_the_gpu():
         with pytest.raises(
             DeviceMemoryError, match=r"a copy of the graph: expected .* are free, motiflux holds .*nvidia-smi"
-        ) as caught:
+        ):
             mf.count(large, TRIANGLE, device=device)
-        assert caught.value.needed > caught.value.available
         assert mf.count(large, TRIANGLE, device="cpu") == expected
     assert mf.count(large, TRIANGLE, device=device) == expected

@@ -34,7 +34,7 @@ def unharmed(bench: Bench, dense: mf.Graph) -> Iterator[None]:
     yield
     count_and_list(dense, bench)
     assert mf.count(dense, TRIANGLE, device="cpu") == TRIANGLES
-    assert bench.held(dense) == held
+    assert bench.held(dense) <= held
 
 
 def count_and_list(graph: mf.Graph, bench: Bench) -> None:

@@ -141,12 +141,17 @@ class CudaDevice:
         free, total = self._free_on_device()
         available = free + self._pool.idle()
         held = self._account.held() - nbytes
+        pieces = (
+            "the driver gives whole pieces of 2 MiB, so not all of it can be had; "
+            if available >= nbytes
+            else ""
+        )
         return DeviceMemoryError(
             what,
             nbytes,
             available,
-            f"of {total:,} bytes on {self.model}, {free:,} are free, motiflux holds {held:,}, and the rest "
-            "belongs to other libraries of this process and to other programs (nvidia-smi shows them): end "
+            f"{pieces}of {total:,} bytes on {self.model}, {free:,} are free, motiflux holds {held:,}, and "
+            "the rest belongs to other libraries of this process and to other programs (nvidia-smi shows them): end "
             "those, or search a smaller graph",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 
@@ -172,7 +173,8 @@ class DeviceRowSource:
                 self._end(complete=False)
 
     def __del__(self) -> None:
-        if hasattr(self, "_over"):
+        # Streams are gone by then; the process takes the kernel along.
+        if hasattr(self, "_over") and not sys.is_finalizing():
             self.close()
 
 

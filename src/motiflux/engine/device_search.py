@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterable
 from types import TracebackType
@@ -162,7 +163,7 @@ class DeviceSearch:
             raise error
 
     def __del__(self) -> None:
-        if self._session is not None:
+        if self._session is not None and not sys.is_finalizing():
             if not self.inherited:
                 self.accelerator.device.use()
             self.close()
