@@ -151,8 +151,8 @@ class CudaDevice:
             nbytes,
             available,
             f"{pieces}of {total:,} bytes on {self.model}, {free:,} are free, motiflux holds {held:,}, and "
-            "the rest belongs to other libraries of this process and to other programs (nvidia-smi shows them): end "
-            "those, or search a smaller graph",
+            "the rest belongs to other libraries of this process and to other programs (nvidia-smi shows "
+            "them): end those, or search a smaller graph",
         )
 
     def _free_on_device(self) -> tuple[int, int]:
