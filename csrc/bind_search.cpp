@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "common/arrays.hpp"
+#include "common/free_gil.hpp"
 #include "common/watched.hpp"
 #include "search/count.hpp"
 #include "search/enumerate.hpp"
@@ -203,7 +204,7 @@ class Rows {
 
   void close() {
     if (!ours()) return;
-    nb::gil_scoped_release release;
+    const FreeGil free_gil;
     rows_->close();
   }
 

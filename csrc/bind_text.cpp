@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "common/arrays.hpp"
+#include "common/free_gil.hpp"
 #include "text/csv.hpp"
 #include "text/edge_list.hpp"
 #include "text/graph_file.hpp"
@@ -27,7 +28,7 @@ using Rows = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::devi
 template <typename Parser>
 void feed(Parser& parser, nb::bytes chunk) {
   const std::string_view bytes(chunk.c_str(), chunk.size());
-  nb::gil_scoped_release free_gil;
+  const FreeGil free_gil;
   parser.feed(bytes);
 }
 
@@ -47,7 +48,7 @@ nb::tuple finish_graph_file(text::GraphFileParser& parser) {
 nb::bytes format_csv(const Rows& rows) {
   std::string text;
   {
-    nb::gil_scoped_release free_gil;
+    const FreeGil free_gil;
     text = text::format_csv(rows.data(), rows.shape(0), rows.shape(1));
   }
   return nb::bytes(text.data(), text.size());

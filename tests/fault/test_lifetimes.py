@@ -16,7 +16,7 @@ import motiflux as mf
 from motiflux.graph.memo import Memo
 
 LONG = """
-import os, sys, threading, time
+import atexit, os, sys, threading, time
 import motiflux as mf
 graph = mf.Graph.from_edges([(u, v) for u in range(300) for v in range(u)])
 pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])
@@ -45,6 +45,27 @@ def test_a_daemon_thread_in_a_search_does_not_abort_the_exit(call: str) -> None:
                 pass
         threading.Thread(target=search, daemon=True).start()
         time.sleep(0.3)
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_daemon_thread_that_closes_iterations_does_not_abort_the_exit() -> None:
+    """It does so after motiflux's own exit handler, and is at it while the interpreter is taken down."""
+    done = run("""
+        class Slow:
+            def __del__(self, sleep=time.sleep):
+                sleep(0.3)
+        slow = Slow()
+        iterations = [mf.match(graph, pattern, threads=2) for _ in range(200)]
+        ended = threading.Event()
+        def close():
+            ended.wait()
+            for iteration in iterations:
+                iteration.close()
+        threading.Thread(target=close, daemon=True).start()
+        atexit._run_exitfuncs()
+        ended.set()
+        time.sleep(0.02)
     """)
     assert (done.returncode, done.stderr) == (0, "")
 
