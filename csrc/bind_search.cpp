@@ -4,12 +4,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
+#include "candidates/space.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
@@ -24,6 +27,7 @@ using namespace nb::literals;
 
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
+using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
@@ -45,20 +49,21 @@ class OwnedProblem {
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
                std::vector<std::uint16_t> source_slots, std::vector<PyAdjacency> slots, PyAdjacency out,
                PyAdjacency in, int method)
-      : arrays_(std::move(slots)), out_(std::move(out)), in_(std::move(in)), slots_(std::move(source_slots)) {
-    for (const PyStep& step : steps) add_step(step);
-    for (const auto& [out_degree, in_degree] : bounds) args_.push_back({out_degree, in_degree});
-    const std::size_t rows = std::get<0>(out_).size();
-    require(rows >= 1, "offsets must not be empty");
-    problem_.vertices = static_cast<std::uint32_t>(rows - 1);
-    problem_.out = checked(out_);
-    problem_.in = checked(in_);
+      : OwnedProblem(steps, bounds, std::move(source_slots), std::move(out), std::move(in), method) {
+    arrays_ = std::move(slots);
     for (const PyAdjacency& slot : arrays_) problem_.slots.push_back(checked(slot));
-    require(method >= 0 && method <= 2, "unknown intersection method");
-    problem_.method = static_cast<sets::Method>(method);
+    problem_.roots = problem_.vertices;
     check_plan();
-    problem_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
-                     {args_.data(), slots_.data()}};
+  }
+
+  // Over a candidate space: `order` is the query vertex at each level, and a source follows a query edge.
+  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
+               const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
+               PyAdjacency out, PyAdjacency in, int method)
+      : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), method) {
+    space_ = std::move(space);
+    use_space(nb::cast<candidates::Space&>(space_), order, source_edges);
+    check_plan();
   }
   OwnedProblem(const OwnedProblem&) = delete;
   OwnedProblem& operator=(const OwnedProblem&) = delete;
@@ -66,6 +71,52 @@ class OwnedProblem {
   const search::Problem& get() const { return problem_; }
 
  private:
+  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
+               std::vector<std::uint16_t> source_slots, PyAdjacency out, PyAdjacency in, int method)
+      : out_(std::move(out)), in_(std::move(in)), slots_(std::move(source_slots)) {
+    for (const PyStep& step : steps) add_step(step);
+    for (const auto& [out_degree, in_degree] : bounds) args_.push_back({out_degree, in_degree});
+    const std::size_t rows = std::get<0>(out_).size();
+    require(rows >= 1, "offsets must not be empty");
+    problem_.vertices = static_cast<std::uint32_t>(rows - 1);
+    problem_.out = checked(out_);
+    problem_.in = checked(in_);
+    require(method >= 0 && method <= 2, "unknown intersection method");
+    problem_.method = static_cast<sets::Method>(method);
+  }
+
+  void use_space(candidates::Space& space, const std::vector<std::size_t>& order,
+                 const std::vector<PySourceEdge>& source_edges) {
+    const std::size_t levels = steps_.size();
+    require(space.state() == candidates::Space::State::kReady, "the candidate space has no rows");
+    require(order.size() == levels && space.size() == levels, "one query vertex per level expected");
+    require(source_edges.size() == sources_.size(), "one query edge per source expected");
+    problem_.vertices = 0;
+    for (std::size_t query_vertex : order) {
+      require(query_vertex < levels, "no such query vertex");
+      const auto& set = space.set(query_vertex);
+      problem_.members.push_back(set.data());
+      problem_.vertices = std::max(problem_.vertices, static_cast<std::uint32_t>(set.size()));
+    }
+    problem_.roots = static_cast<std::uint32_t>(space.set(order[0]).size());
+    for (const auto& [edge, from_source] : source_edges) {
+      require(edge < space.edges(), "no such query edge");
+      space.orient(edge, from_source);
+      slots_.push_back(static_cast<std::uint16_t>(problem_.slots.size()));
+      problem_.slots.push_back(space.rows(edge, from_source));
+    }
+    problem_.places.assign(levels * levels, nullptr);
+    for (std::size_t level = 0; level < levels; ++level) {
+      const view::StepShape& step = steps_[level];
+      for (std::uint32_t rest = step.distinct | step.after | step.before; rest != 0; rest &= rest - 1) {
+        const auto earlier = static_cast<std::size_t>(std::countr_zero(rest));
+        require(earlier < level, "a step names a level that is not earlier");
+        places_.push_back(candidates::places(space.set(order[earlier]), space.set(order[level])));
+        problem_.places[level * levels + earlier] = places_.back().data();
+      }
+    }
+  }
+
   void add_step(const PyStep& step) {
     require(step.source_levels.size() == step.source_directions.size(), "sources lack a direction");
     view::StepShape shape = step.shape;
@@ -88,14 +139,16 @@ class OwnedProblem {
   }
 
   // What the search relies on without looking.
-  void check_plan() const {
+  void check_plan() {
+    problem_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
+                     {args_.data(), slots_.data()}};
     const auto levels = static_cast<int>(steps_.size());
     require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
     require(steps_[1].source_count > 0, "level 1 has no source");
     require(args_.size() == steps_.size(), "one pair of bounds per step expected");
     require(slots_.size() == sources_.size(), "one slot per source expected");
     require(!steps_.back().bounds_out && !steps_.back().bounds_in, "the last step bounds degrees");
-    for (std::uint16_t slot : slots_) require(slot < arrays_.size(), "a source names no adjacency");
+    for (std::uint16_t slot : slots_) require(slot < problem_.slots.size(), "a source names no adjacency");
     for (int level = 0; level < levels; ++level) {
       const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
       const std::uint32_t earlier = (std::uint32_t{1} << level) - 1;
@@ -117,6 +170,8 @@ class OwnedProblem {
     }
   }
 
+  nb::object space_;
+  std::vector<std::vector<std::uint32_t>> places_;
   std::vector<PyAdjacency> arrays_;
   PyAdjacency out_, in_;
   std::vector<view::StepShape> steps_;
@@ -247,7 +302,12 @@ void bind_search(nb::module_& module) {
   nb::class_<OwnedProblem>(module, "Problem")
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, std::vector<std::uint16_t>,
                     std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, int>(),
-           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "method"_a);
+           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "method"_a)
+      .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, nb::object,
+                    const std::vector<std::size_t>&, const std::vector<PySourceEdge>&, PyAdjacency,
+                    PyAdjacency, int>(),
+           nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
+           "method"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
   nb::class_<Rows>(module, "Rows")

@@ -4,6 +4,7 @@
 
 namespace motiflux {
 
+void bind_candidates(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_search(nanobind::module_& module);

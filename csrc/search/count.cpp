@@ -12,7 +12,7 @@ class Counter final : public Visitor {
  public:
   Counter(Control& control, std::optional<std::uint64_t> limit) : control_(control), limit_(limit) {}
 
-  void rows(const std::uint32_t*, sets::Span) override {}
+  void rows(const std::uint32_t*, sets::Span, const std::uint32_t*) override {}
 
   void count(std::uint64_t embeddings) override {
     add_checked(total_, embeddings);

@@ -37,7 +37,7 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
 
 bool Walker::search(ArcRange range) {
   const view::Adjacency& root = problem_.root();
-  const std::uint64_t* end = root.offsets + problem_.vertices + 1;
+  const std::uint64_t* end = root.offsets + problem_.roots + 1;
   const std::uint64_t* row_end = root.offsets;
   for (std::uint64_t arc = range.first; arc < range.last; arc = std::min(range.last, *row_end)) {
     row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
@@ -52,7 +52,7 @@ bool Walker::search_root(Vertex root, Span slice) {
   const view::StepShape& step = problem_.plan.shape.steps[1];
   if (!accepts(0, root)) return spend(1);
   assign(0, root);
-  const rules::Bounds allowed = bounds(step.after, step.before);
+  const rules::Bounds allowed = bounds(1, step.after, step.before);
   spans_.assign(1, sets::clip(slice, allowed.first, allowed.end));
   for (std::uint32_t s = 1; s < step.source_count; ++s)
     spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
@@ -68,7 +68,7 @@ bool Walker::extend(int level) {
     return spend(1);
   }
   const std::uint32_t later = ~levels_up_to(step.anchor);
-  const rules::Bounds allowed = bounds(step.after & later, step.before & later);
+  const rules::Bounds allowed = bounds(level, step.after & later, step.before & later);
   return visit(level, sets::clip(base(level), allowed.first, allowed.end));
 }
 
@@ -85,22 +85,25 @@ bool Walker::visit(int level, Span candidates) {
 bool Walker::visit_last(int level, Span candidates) {
   if (counting_) return count_last(level, candidates);
   if (keeps_all(level)) {
-    if (candidates.size() > 0) visitor_.rows(vertex_.data(), candidates);
+    if (candidates.size() > 0) deliver(candidates);
     return spend(candidates.size() + 1);
   }
   return in_strips(candidates, [&](Span strip) {
     kept_.clear();
     for (Vertex candidate : strip)
       if (accepts(level, candidate)) kept_.push_back(candidate);
-    if (!kept_.empty()) visitor_.rows(vertex_.data(), {kept_.data(), kept_.data() + kept_.size()});
+    if (!kept_.empty()) deliver({kept_.data(), kept_.data() + kept_.size()});
   });
+}
+
+void Walker::deliver(Span last) {
+  visitor_.rows(vertex_.data(), last, problem_.members.empty() ? nullptr : problem_.members.back());
 }
 
 bool Walker::count_last(int level, Span candidates) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   if ((step.not_out | step.not_in) == 0) {
-    std::uint64_t found = candidates.size();
-    for_each_level(step.distinct, [&](std::size_t l) { found -= sets::contains(candidates, vertex_[l]); });
+    const std::uint64_t found = candidates.size() - taken(level, step.distinct, candidates, candidates);
     if (found > 0) visitor_.count(found);
     return spend(1);
   }
@@ -131,14 +134,16 @@ bool Walker::in_strips(Span candidates, Use&& use) {
 // Counts the last level where its set would serve no second time: the intersection is not written.
 void Walker::count_fresh(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
-  const rules::Bounds allowed = bounds(step.after, step.before);
+  const rules::Bounds allowed = bounds(level, step.after, step.before);
   const Span changing = last_row(step, allowed);
   if (changing.size() == 0) return;
   std::uint64_t found = 0;
   if (const sets::Marks* held = marks(level, changing)) {
     found = held->count(changing);
     for_each_level(step.distinct, [&](std::size_t l) {
-      found -= held->has(vertex_[l]) && sets::contains(changing, vertex_[l]);
+      const Place at = place(level, l);
+      const auto value = static_cast<Vertex>(at.first_not_less);
+      found -= at.there && held->has(value) && sets::contains(changing, value);
     });
   } else {
     gather(level, allowed);
@@ -146,10 +151,7 @@ void Walker::count_fresh(int level) {
     const Span large = spans_.back();
     const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
     charge(small, large);
-    found = sets::count_common(small, large, problem_.method);
-    for_each_level(step.distinct, [&](std::size_t l) {
-      found -= sets::contains(small, vertex_[l]) && sets::contains(large, vertex_[l]);
-    });
+    found = sets::count_common(small, large, problem_.method) - taken(level, step.distinct, small, large);
   }
   if (found > 0) visitor_.count(found);
 }
@@ -167,7 +169,7 @@ Walker::Span Walker::base(int level) {
 Walker::Span Walker::compute_base(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   const std::uint32_t known = levels_up_to(step.anchor);
-  const rules::Bounds allowed = bounds(step.after & known, step.before & known);
+  const rules::Bounds allowed = bounds(level, step.after & known, step.before & known);
   std::vector<Vertex>& buffer = levels_[static_cast<std::size_t>(level)].buffer;
   if (step.source_count > 0) {
     const Span changing = last_row(step, allowed);
@@ -236,17 +238,36 @@ Walker::Span Walker::fold(std::size_t count, std::vector<Vertex>& buffer) {
 
 Walker::Span Walker::row(std::uint32_t source) const {
   const view::Adjacency& adjacency = problem_.slots[problem_.plan.args.slots[source]];
-  const Vertex vertex = vertex_[problem_.plan.shape.sources[source].level];
-  return {adjacency.begin(vertex), adjacency.end(vertex)};
+  const Vertex value = value_[problem_.plan.shape.sources[source].level];
+  return {adjacency.begin(value), adjacency.end(value)};
 }
 
-rules::Bounds Walker::bounds(std::uint32_t after, std::uint32_t before) const {
-  return rules::bounds(after, before, [this](std::uint32_t level) { return vertex_[level]; });
+// How many of `levels` have their vertex in both sets of values of `level`.
+std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) const {
+  std::uint64_t found = 0;
+  for_each_level(levels, [&](std::size_t l) {
+    const Place at = place(level, l);
+    const auto value = static_cast<Vertex>(at.first_not_less);
+    found += at.there && sets::contains(a, value) && (a.first == b.first || sets::contains(b, value));
+  });
+  return found;
+}
+
+rules::Bounds Walker::bounds(int level, std::uint32_t after, std::uint32_t before) const {
+  rules::Bounds result;
+  for_each_level(after, [&](std::size_t l) {
+    const Place at = place(level, l);
+    result.first = std::max(result.first, at.first_not_less + (at.there ? 1 : 0));
+  });
+  for_each_level(before,
+                 [&](std::size_t l) { result.end = std::min(result.end, place(level, l).first_not_less); });
+  return result;
 }
 
 bool Walker::accepts(int level, Vertex candidate) const {
   return rules::accepts(problem_.plan.shape.steps[level], problem_.plan.args.steps[level], problem_.out,
-                        problem_.in, candidate, [this](std::uint32_t l) { return vertex_[l]; });
+                        problem_.in, vertex(level, candidate),
+                        [this](std::uint32_t l) { return vertex_[l]; });
 }
 
 bool Walker::spend(std::size_t work) {

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,39 @@ def filter_rows(
     threads: int,
 ) -> _Adjacency: ...
 
+_Mask: TypeAlias = NDArray[np.uint8] | None
+_ArcRows: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]
+
+class Space:
+    def __init__(
+        self,
+        *,
+        out: _ArcRows,
+        in_: _ArcRows,
+        label_groups: _Adjacency,
+        edge_labels: int,
+        vertices: Sequence[tuple[Sequence[int], _Mask, int, int]],
+        edges: Sequence[tuple[int, int, int, int]],
+        kinds: Sequence[tuple[bool, bool, _Mask, _Mask, _Mask]],
+        injective: bool,
+        rounds: int,
+        max_bytes: int,
+        threads: int,
+    ) -> None: ...
+    @property
+    def state(self) -> int: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def sizes(self) -> list[int]: ...
+    @property
+    def arcs(self) -> list[int]: ...
+    @property
+    def classes(self) -> list[int]: ...
+    def members(self, query_vertex: int) -> NDArray[np.uint32]: ...
+
 class Step:
     def __init__(
         self,
@@ -45,6 +78,7 @@ class Step:
     ) -> None: ...
 
 class Problem:
+    @overload
     def __init__(
         self,
         *,
@@ -52,6 +86,19 @@ class Problem:
         bounds: Sequence[tuple[int, int]],
         source_slots: Sequence[int],
         slots: Sequence[_Adjacency],
+        out: _Adjacency,
+        in_: _Adjacency,
+        method: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        steps: Sequence[Step],
+        bounds: Sequence[tuple[int, int]],
+        space: Space,
+        order: Sequence[int],
+        source_edges: Sequence[tuple[int, bool]],
         out: _Adjacency,
         in_: _Adjacency,
         method: int,

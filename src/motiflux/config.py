@@ -42,6 +42,18 @@ _OPTIONS = (
         "degrees", ("on", "off"), "on", "skip candidates with fewer neighbours than the query vertex"
     ),
     TuningOption(
+        "candidates",
+        ("auto", "on", "off"),
+        "auto",
+        "search the candidate space: where labels filter, always, or never",
+    ),
+    TuningOption(
+        "rounds",
+        ("0", "1", "2", "3", "4", "8", "16"),
+        "4",
+        "most rounds of consistency along query edges while candidates are filtered",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

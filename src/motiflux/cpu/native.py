@@ -39,8 +39,30 @@ class Search:
     plan: Plan
 
 
-def prepare(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> Search:
-    """Narrow the graph's adjacency to what `plan` uses and check the two against each other."""
+def prepare(
+    graph: Graph, plan: Plan, *, intersect: str, threads: int, space: _native.Space | None = None
+) -> Search:
+    """Narrow the graph's adjacency to what `plan` uses and check the two against each other.
+
+    Parameters
+    ----------
+    space
+        The candidate space, where `plan` searches one.
+    """
+    out = (graph.forward.offsets, graph.forward.neighbors)
+    into = (graph.reverse.offsets, graph.reverse.neighbors)
+    if space is not None:
+        problem = _native.Problem(
+            steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
+            bounds=[(0, 0)] * len(plan.order),
+            space=space,
+            order=plan.order,
+            source_edges=[edge for args in plan.args.steps for edge in args.edges],
+            out=out,
+            in_=into,
+            method=_METHODS[intersect],
+        )
+        return Search(problem, plan)
     slots: dict[AdjacencyKey, int] = {}
     problem = _native.Problem(
         steps=[_step(shape) for shape in plan.shape.steps],
@@ -49,14 +71,14 @@ def prepare(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> Search
             slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies
         ],
         slots=[graph.adjacency(key, threads) for key in slots],
-        out=(graph.forward.offsets, graph.forward.neighbors),
-        in_=(graph.reverse.offsets, graph.reverse.neighbors),
+        out=out,
+        in_=into,
         method=_METHODS[intersect],
     )
     return Search(problem, plan)
 
 
-def _step(shape: StepShape) -> _native.Step:
+def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:
     return _native.Step(
         source_levels=[source.level for source in shape.sources],
         source_directions=[_DIRECTIONS[source.direction] for source in shape.sources],
@@ -67,8 +89,8 @@ def _step(shape: StepShape) -> _native.Step:
         distinct=_mask(shape.distinct),
         not_out=_mask(shape.not_out),
         not_in=_mask(shape.not_in),
-        bounds_out=shape.bounds_out,
-        bounds_in=shape.bounds_in,
+        bounds_out=bounds and shape.bounds_out,
+        bounds_in=bounds and shape.bounds_in,
     )
 
 

@@ -41,6 +41,8 @@ class Engine(Protocol):
 
     name: str
     device: str
+    searches_space: bool
+    """Whether it searches candidate spaces, or rows of the graph only."""
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
         """Return the count, at most ``request.limit``, and whether it is complete."""

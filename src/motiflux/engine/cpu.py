@@ -9,6 +9,7 @@ from motiflux.engine.base import ProgressCallback, Request
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.space import candidate_space
 from motiflux.types import VertexArray
 
 
@@ -17,10 +18,11 @@ class CpuEngine:
 
     name = "cpu"
     device = "cpu"
+    searches_space = True
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
         """Return the count, at most ``request.limit``, and whether it is complete."""
-        search = native.prepare(graph, plan, intersect=request.tuning["intersect"], threads=request.threads)
+        search = _prepare(graph, plan, request)
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
         total, stop = native.count(
@@ -37,7 +39,7 @@ class CpuEngine:
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
-        search = native.prepare(graph, plan, intersect=request.tuning["intersect"], threads=request.threads)
+        search = _prepare(graph, plan, request)
         rows = native.Rows(
             search,
             threads=request.threads,
@@ -46,6 +48,17 @@ class CpuEngine:
             timeout=_remaining(request.timeout, started),
         )
         return _CpuRows(rows, _callback(request.progress, 1, started))
+
+
+def _prepare(graph: Graph, plan: Plan, request: Request) -> native.Search:
+    space = None
+    if plan.space is not None:
+        found = candidate_space(graph, plan.space, request.threads)
+        assert found is not None  # the planner saw it fit
+        space = found.native
+    return native.prepare(
+        graph, plan, intersect=request.tuning["intersect"], threads=request.threads, space=space
+    )
 
 
 class _CpuRows:

@@ -28,6 +28,7 @@ class DfsEngine:
     """Executes plans on a device, over copies of the graph's rows that stay there."""
 
     name = "dfs"
+    searches_space = False
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator

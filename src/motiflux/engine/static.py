@@ -109,7 +109,13 @@ def count(
         chosen, _ = choose_engine(request)
         started = time.perf_counter()
         plan = make_plan(
-            graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
+            graph,
+            pattern,
+            semantics=request.semantics,
+            symmetry=request.symmetry,
+            space=chosen.searches_space,
+            threads=request.threads,
+            tuning=request.tuning,
         )
         planned = time.perf_counter()
         value, complete = (0, True) if plan.impossible else chosen.count(graph, plan, request, started)
@@ -189,6 +195,8 @@ def match(
             semantics=request.semantics,
             symmetry=request.symmetry,
             counting=False,
+            space=chosen.searches_space,
+            threads=request.threads,
             tuning=request.tuning,
         )
         planned = time.perf_counter()
@@ -240,7 +248,13 @@ def explain(
     )
     chosen, reason = choose_engine(request)
     plan = make_plan(
-        graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
+        graph,
+        pattern,
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        space=chosen.searches_space,
+        threads=request.threads,
+        tuning=request.tuning,
     )
     return Explanation(explain_text(plan, graph, pattern, chosen.name, reason))
 

@@ -17,7 +17,17 @@ from motiflux.graph.csr import Csr
 from motiflux.graph.labels import LabelTable, as_column, as_names, dense_codes, encode_labels
 from motiflux.graph.memo import Memo
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
-from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VERTEX_DTYPE, IdArray, Label, LabelArray, VertexId
+from motiflux.types import (
+    DEFAULT_LABEL,
+    MAX_VERTICES,
+    VERTEX_DTYPE,
+    IdArray,
+    Label,
+    LabelArray,
+    OffsetArray,
+    VertexArray,
+    VertexId,
+)
 
 SelfLoops = Literal["error", "drop"]
 
@@ -233,6 +243,19 @@ class Graph:
     def label_frequencies(self) -> LabelFrequencies:
         """Return the label frequencies, computed once."""
         return self.memo.keep("label frequencies", self._count_labels)
+
+    def label_groups(self) -> tuple[OffsetArray, VertexArray]:
+        """Return offsets [labels + 1] and the vertices [n] grouped by label, ascending within each."""
+        return self.memo.keep("label groups", self._group_labels)
+
+    def _group_labels(self) -> tuple[OffsetArray, VertexArray]:
+        labels = self.vertex_labels
+        if labels is None:
+            everything = np.arange(self.num_vertices, dtype=VERTEX_DTYPE)
+            return np.array([0, self.num_vertices], dtype=np.uint64), everything
+        counts = np.bincount(labels, minlength=len(self.vertex_label_table))
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
+        return offsets, np.argsort(labels, kind="stable").astype(VERTEX_DTYPE)
 
     def _count_labels(self) -> LabelFrequencies:
         return LabelFrequencies(

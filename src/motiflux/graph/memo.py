@@ -12,6 +12,31 @@ _UNKNOWN: Any = object()
 """Stands for no result. A `KeyError` would be the context of whatever `make` raises."""
 
 
+class SizedMemo:
+    """Results by key within a bound on their bytes, the oldest forgotten first. Shared as `Memo` is."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._results: dict[Hashable, tuple[Any, int]] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
+        """Return what ``make()`` gave for `key`, calling it if that is not known any more."""
+        known = self._results.get(key)
+        if known is None:
+            made = make()
+            known = self._results.setdefault(key, (made, size(made)))
+            self._forget()
+        result: T = known[0]
+        return result
+
+    def _forget(self) -> None:
+        room, entries = self._room, _MOST_ENTRIES
+        for key, (_, size) in reversed(list(self._results.items())):
+            room, entries = room - size, entries - 1
+            if room < 0 or entries < 0:
+                self._results.pop(key, None)
+
+
 class Memo:
     """Results by key, the oldest forgotten first.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from motiflux.errors import PatternError
@@ -49,6 +50,8 @@ class BoundPattern:
     """The edges at each query vertex."""
     neighbors: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
     """The query vertices joined to each by an edge of any kind."""
+    position: Mapping[BoundEdge, int] = field(init=False, compare=False, repr=False)
+    """Where each edge stands in `edges`."""
 
     def __post_init__(self) -> None:
         incident: list[list[BoundEdge]] = [[] for _ in self.labels]
@@ -58,6 +61,7 @@ class BoundPattern:
         neighbors = (frozenset(edge.other(v) for edge in edges) for v, edges in enumerate(incident))
         object.__setattr__(self, "incident", tuple(map(tuple, incident)))
         object.__setattr__(self, "neighbors", tuple(neighbors))
+        object.__setattr__(self, "position", {edge: at for at, edge in enumerate(self.edges)})
 
     @property
     def size(self) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from motiflux.graph import AdjacencyKey, Direction
+from motiflux.plan.bind import BoundPattern
 from motiflux.types import Semantics, Symmetry
 
 
@@ -72,9 +73,21 @@ class PlanShape:
 
 @dataclass(frozen=True, slots=True)
 class StepArgs:
-    """What one level runs with: the arcs of each source, and the least degrees of a candidate."""
+    """What one level runs with: the arcs of each source, and the least degrees of a candidate.
+
+    Parameters
+    ----------
+    adjacencies
+        The arcs of each source, as rows of the graph.
+    edges
+        The same as rows of the candidate space: the query edge (by position in the bound pattern) and whether
+        it is followed from its source.
+    min_out_degree, min_in_degree
+        Bounds on a candidate's degrees in the graph.
+    """
 
     adjacencies: tuple[AdjacencyKey, ...] = ()
+    edges: tuple[tuple[int, bool], ...] = ()
     min_out_degree: int = 0
     min_in_degree: int = 0
 
@@ -84,6 +97,28 @@ class PlanArgs:
     """The labels and bounds of each step."""
 
     steps: tuple[StepArgs, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceKey:
+    """Names a candidate space of a graph (`motiflux.plan.space`).
+
+    Parameters
+    ----------
+    pattern
+        Whose candidates.
+    injective
+        Whether different query vertices have different images, so that they may not share neighbours.
+    degrees
+        Whether candidates must have as many neighbours as the query vertex.
+    rounds
+        Most rounds of consistency.
+    """
+
+    pattern: BoundPattern
+    injective: bool
+    degrees: bool
+    rounds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +141,8 @@ class Plan:
         Pairs of query vertices (u, v) whose images must satisfy u < v.
     estimates
         Expected number of partial embeddings up to each level.
+    space
+        The candidate space to search; None to search the rows of the graph.
     impossible
         Why there is no embedding at all, where that is known without a search; None otherwise.
     """
@@ -119,4 +156,5 @@ class Plan:
     automorphisms: int
     restrictions: tuple[tuple[int, int], ...]
     estimates: tuple[float, ...]
+    space: SpaceKey | None = None
     impossible: str | None = None

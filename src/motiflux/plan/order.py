@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from motiflux.graph.stats import LabelFrequencies
@@ -13,24 +13,39 @@ _STARTS = 4
 
 
 class CostModel:
-    """Expected numbers of candidates, taking label frequencies as independent."""
+    """Expected numbers of candidates, taking query edges as independent.
 
-    def __init__(self, pattern: BoundPattern, frequencies: LabelFrequencies) -> None:
-        self.candidates = [max(frequencies.vertices(labels), 1) for labels in pattern.labels]
+    Parameters
+    ----------
+    candidates
+        Number of candidates of each query vertex.
+    arcs
+        Number of arcs between candidates for each query edge.
+    """
+
+    def __init__(self, pattern: BoundPattern, candidates: Sequence[int], arcs: Sequence[int]) -> None:
+        self.candidates = [max(number, 1) for number in candidates]
         # chances[v]: each neighbour of v and how likely it is joined to v as the query edges ask.
         self.chances: list[list[tuple[int, float]]] = [[] for _ in range(pattern.size)]
-        for edge in pattern.edges:
-            chance = self._chance(pattern, frequencies, edge)
+        for edge, number in zip(pattern.edges, arcs, strict=True):
+            chance = min(1.0, number / (self.candidates[edge.source] * self.candidates[edge.target]))
             self.chances[edge.source].append((edge.target, chance))
             self.chances[edge.target].append((edge.source, chance))
 
-    def _chance(self, pattern: BoundPattern, frequencies: LabelFrequencies, edge: BoundEdge) -> float:
-        """Return how likely two random vertices with the right labels are joined as `edge` asks."""
-        ends = pattern.labels[edge.source], pattern.labels[edge.target]
-        arcs = frequencies.arcs(ends[0], edge.labels, ends[1])
-        if edge.either and pattern.directed:
-            arcs += frequencies.arcs(ends[1], edge.labels, ends[0])
-        return min(1.0, arcs / (self.candidates[edge.source] * self.candidates[edge.target]))
+
+def frequencies(pattern: BoundPattern, labels: LabelFrequencies) -> tuple[list[int], list[int]]:
+    """Return the numbers of candidates and arcs that label frequencies alone give."""
+    return [labels.vertices(codes) for codes in pattern.labels], [
+        _arcs(pattern, labels, edge) for edge in pattern.edges
+    ]
+
+
+def _arcs(pattern: BoundPattern, labels: LabelFrequencies, edge: BoundEdge) -> int:
+    ends = pattern.labels[edge.source], pattern.labels[edge.target]
+    arcs = labels.arcs(ends[0], edge.labels, ends[1])
+    if edge.either and pattern.directed:
+        arcs += labels.arcs(ends[1], edge.labels, ends[0])
+    return arcs
 
 
 class _PartialOrder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from motiflux.plan.ir import PlanArgs, PlanShape, StepShape
@@ -12,8 +13,17 @@ _LEAST_SOURCES = 2
 _FIRST_LEVEL = 2
 
 
-def share_intersections(shape: PlanShape, args: PlanArgs) -> tuple[PlanShape, PlanArgs]:
-    """Return the plan with `reuse` set wherever an earlier level's set contains this level's."""
+def share_intersections(
+    shape: PlanShape, args: PlanArgs, classes: Sequence[int] | None = None
+) -> tuple[PlanShape, PlanArgs]:
+    """Return the plan with `reuse` set wherever an earlier level's set contains this level's.
+
+    Parameters
+    ----------
+    classes
+        Over a candidate space: a number per level, equal where the candidates are the same. Only such levels
+        share a set.
+    """
     steps, step_args = list(shape.steps), list(args.steps)
     wanted = [
         list(zip(step.sources, arg.adjacencies, strict=True))
@@ -25,15 +35,22 @@ def share_intersections(shape: PlanShape, args: PlanArgs) -> tuple[PlanShape, Pl
         contained = [
             earlier
             for earlier in range(_FIRST_LEVEL, level)
-            if len(wanted[earlier]) >= _LEAST_SOURCES and set(wanted[earlier]) <= set(sources)
+            if len(wanted[earlier]) >= _LEAST_SOURCES
+            and (classes is None or classes[earlier] == classes[level])
+            and set(wanted[earlier]) <= set(sources)
         ]
         smaller, greater = _closed(shape, level) if contained else (set(), set())
         prefixes = [e for e in contained if clips[e].after <= smaller and clips[e].before <= greater]
         if prefixes:
             longest = max(prefixes, key=lambda earlier: len(wanted[earlier]))
-            rest = [source for source in sources if source not in wanted[longest]]
-            steps[level] = replace(steps[level], sources=tuple(s for s, _ in rest), reuse=longest)
-            step_args[level] = replace(step_args[level], adjacencies=tuple(key for _, key in rest))
+            rest = [at for at, source in enumerate(sources) if source not in wanted[longest]]
+            step, arg = steps[level], step_args[level]
+            steps[level] = replace(step, sources=tuple(step.sources[at] for at in rest), reuse=longest)
+            step_args[level] = replace(
+                arg,
+                adjacencies=tuple(arg.adjacencies[at] for at in rest),
+                edges=tuple(arg.edges[at] for at in rest),
+            )
             clip = _Clip(clip.after | clips[longest].after, clip.before | clips[longest].before)
         clips.append(clip)
     return PlanShape(tuple(steps)), PlanArgs(tuple(step_args))

@@ -43,11 +43,11 @@ def build_steps(
         sources = _sources(pattern, vertex, earlier)
         bounds = (0, 0)
         if degrees and semantics is not Semantics.HOMOMORPHISM:
-            bounds = _degree_bounds(pattern, vertex, set(earlier))
+            bounds = degree_bounds(pattern, vertex, set(earlier))
         shapes.append(
             StepShape(
-                sources=tuple(source for source, _ in sources),
-                anchor=max((source.level for source, _ in sources), default=0),
+                sources=tuple(found.source for found in sources),
+                anchor=max((found.source.level for found in sources), default=0),
                 after=tuple(e for e, other in enumerate(earlier) if (other, vertex) in restrictions),
                 before=tuple(e for e, other in enumerate(earlier) if (vertex, other) in restrictions),
                 distinct=_distinct(pattern, vertex, earlier, compared, semantics),
@@ -57,22 +57,34 @@ def build_steps(
                 bounds_in=bounds[1] > 0,
             )
         )
-        args.append(StepArgs(tuple(key for _, key in sources), *bounds))
+        args.append(
+            StepArgs(
+                tuple(found.adjacency for found in sources), tuple(found.edge for found in sources), *bounds
+            )
+        )
     return PlanShape(tuple(shapes)), PlanArgs(tuple(args))
 
 
-def _sources(
-    pattern: BoundPattern, vertex: int, earlier: tuple[int, ...]
-) -> list[tuple[Source, AdjacencyKey]]:
-    """Return a source per query edge from `vertex` to an earlier level, and the arcs it takes."""
+@dataclass(frozen=True, slots=True)
+class _FoundSource:
+    """A source, and what it reads: rows of the graph, or a query edge's rows of the candidate space."""
+
+    source: Source
+    adjacency: AdjacencyKey
+    edge: tuple[int, bool]
+
+
+def _sources(pattern: BoundPattern, vertex: int, earlier: tuple[int, ...]) -> list[_FoundSource]:
+    """Return a source per query edge from `vertex` to an earlier level."""
     level_of = {other: level for level, other in enumerate(earlier)}
     found = []
     for edge in pattern.incident[vertex]:
         other = edge.other(vertex)
         if other in level_of:
             key = _adjacency(pattern, edge, other, vertex)
-            found.append((Source(level_of[other], key.direction), key))
-    return sorted(found, key=lambda source: source[0].level)
+            source = Source(level_of[other], key.direction)
+            found.append(_FoundSource(source, key, (pattern.position[edge], edge.source == other)))
+    return sorted(found, key=lambda one: one.source.level)
 
 
 def _adjacency(pattern: BoundPattern, edge: BoundEdge, matched: int, vertex: int) -> AdjacencyKey:
@@ -139,7 +151,7 @@ def _arcs(pattern: BoundPattern, first: int, second: int) -> _Arcs:
     )
 
 
-def _degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tuple[int, int]:
+def degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tuple[int, int]:
     """Return the least degrees out and in of a candidate, where the sources do not imply them already.
 
     A directed graph's either-way query edges bound neither degree alone and are left out.

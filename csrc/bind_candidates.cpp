@@ -1,0 +1,142 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "candidates/space.hpp"
+#include "common/arrays.hpp"
+#include "common/watched.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Mask = std::optional<InputArray<std::uint8_t>>;
+using PyArcRows = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
+                             std::optional<InputArray<std::uint32_t>>>;
+using PyLabelGroups = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
+using PyQueryVertex = std::tuple<std::vector<std::uint32_t>, Mask, std::uint64_t, std::uint64_t>;
+using PyQueryEdge = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+using PyKind = std::tuple<bool, bool, Mask, Mask, Mask>;
+
+// Below this much work a watching thread costs more than the work.
+constexpr std::size_t kInlineArcs = 1 << 18;
+
+void require(bool holds, const char* what) {
+  if (!holds) throw nb::value_error(what);
+}
+
+graph::ArcRows as_rows(const PyArcRows& rows) {
+  const auto& [offsets, neighbors, labels] = rows;
+  require(offsets.size() >= 1, "offsets must not be empty");
+  require(offsets.data()[offsets.size() - 1] == neighbors.size(), "offsets do not end at the last neighbour");
+  require(!labels || labels->size() == neighbors.size(), "one label per arc expected");
+  return {as_span(offsets), as_span(neighbors), as_span(labels)};
+}
+
+void require_mask(const Mask& mask, std::size_t size) {
+  require(!mask || mask->size() == size, "a mask has the wrong length");
+}
+
+candidates::Query as_query(const candidates::DataGraph& graph, const std::vector<PyQueryVertex>& vertices,
+                           const std::vector<PyQueryEdge>& edges, const std::vector<PyKind>& kinds,
+                           bool injective) {
+  require(vertices.size() >= 2 && vertices.size() <= candidates::kMaxQueryVertices,
+          "a pattern has 2 to 32 vertices");
+  require(!kinds.empty() && kinds.size() <= candidates::kMaxKinds, "1 to 64 kinds of arcs expected");
+  candidates::Query query;
+  query.injective = injective;
+  for (const auto& [labels, allowed, min_out, min_in] : vertices) {
+    require_mask(allowed, graph.vertices());
+    query.vertices.push_back({labels, as_span(allowed), min_out, min_in});
+  }
+  std::uint32_t touched = 0;
+  for (const auto& [source, target, forward, backward] : edges) {
+    require(source < vertices.size() && target < vertices.size() && source != target, "no such query vertex");
+    require(forward < kinds.size() && backward < kinds.size(), "no such kind");
+    query.edges.push_back({source, target, forward, backward});
+    touched |= (std::uint32_t{1} << source) | (std::uint32_t{1} << target);
+  }
+  require(touched == (vertices.size() == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << vertices.size()) - 1),
+          "a query vertex without edges");
+  for (const auto& [out, in, labels, out_arcs, in_arcs] : kinds) {
+    require_mask(labels, graph.edge_labels);
+    require_mask(out_arcs, graph.out.neighbors.size());
+    require_mask(in_arcs, graph.in.neighbors.size());
+    query.kinds.push_back({out, in, as_span(labels), as_span(out_arcs), as_span(in_arcs)});
+  }
+  return query;
+}
+
+void make_space(candidates::Space* self, const PyArcRows& out, const PyArcRows& in,
+                const PyLabelGroups& groups, std::uint32_t edge_labels,
+                const std::vector<PyQueryVertex>& vertices, const std::vector<PyQueryEdge>& edges,
+                const std::vector<PyKind>& kinds, bool injective, int rounds, std::uint64_t max_bytes,
+                int threads) {
+  const auto& [label_offsets, by_label] = groups;
+  const candidates::DataGraph graph{as_rows(out), as_rows(in), as_span(label_offsets), as_span(by_label),
+                                    edge_labels};
+  require(graph.in.offsets.size() == graph.out.offsets.size(), "rows out and in differ in number");
+  require(label_offsets.size() >= 1 && label_offsets.data()[label_offsets.size() - 1] == by_label.size(),
+          "label groups do not end at the last vertex");
+  const candidates::Query query = as_query(graph, vertices, edges, kinds, injective);
+  const candidates::Options options{rounds, max_bytes};
+  std::optional<candidates::Space> made;
+  if (graph.out.neighbors.size() < kInlineArcs) {
+    made.emplace(graph, query, options, Workers{1, nullptr});
+  } else {
+    std::atomic<bool> stop{false};
+    run_watched([&] { made.emplace(graph, query, options, Workers{threads, &stop}); }, [] { return true; },
+                [&] { stop.store(true, std::memory_order_relaxed); });
+  }
+  new (self) candidates::Space(std::move(*made));
+}
+
+std::vector<std::uint64_t> sizes(const candidates::Space& space) {
+  std::vector<std::uint64_t> result;
+  for (std::size_t u = 0; u < space.size(); ++u) result.push_back(space.set(u).size());
+  return result;
+}
+
+std::vector<std::uint64_t> arcs(const candidates::Space& space) {
+  std::vector<std::uint64_t> result;
+  for (std::size_t e = 0; e < space.edges(); ++e) result.push_back(space.arcs(e));
+  return result;
+}
+
+// A number per query vertex, equal where the sets are.
+std::vector<std::uint32_t> classes(const candidates::Space& space) {
+  std::vector<std::uint32_t> result;
+  for (std::size_t u = 0; u < space.size(); ++u) {
+    std::size_t same = 0;
+    while (space.set(same) != space.set(u)) ++same;
+    result.push_back(static_cast<std::uint32_t>(same));
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_candidates(nb::module_& module) {
+  nb::class_<candidates::Space>(module, "Space")
+      .def("__init__", &make_space, nb::kw_only(), "out"_a, "in_"_a, "label_groups"_a, "edge_labels"_a,
+           "vertices"_a, "edges"_a, "kinds"_a, "injective"_a, "rounds"_a, "max_bytes"_a, "threads"_a)
+      .def_prop_ro("state", [](const candidates::Space& space) { return static_cast<int>(space.state()); })
+      .def_prop_ro("rounds", &candidates::Space::rounds)
+      .def_prop_ro("nbytes", &candidates::Space::bytes)
+      .def_prop_ro("sizes", &sizes)
+      .def_prop_ro("arcs", &arcs)
+      .def_prop_ro("classes", &classes)
+      .def("members", [](const candidates::Space& space, std::size_t query_vertex) {
+        require(query_vertex < space.size(), "no such query vertex");
+        return to_numpy(std::vector<std::uint32_t>(space.set(query_vertex)));
+      });
+}
+
+}  // namespace motiflux

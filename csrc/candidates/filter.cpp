@@ -1,0 +1,253 @@
+#include "candidates/filter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <new>
+
+namespace motiflux::candidates {
+namespace {
+
+constexpr std::size_t kGrain = 1 << 10;
+constexpr std::uint64_t kLook = 16;  // arcs between looks whether all that is needed was seen
+
+// A round that removes less than this share of the candidates is the last one.
+constexpr std::uint64_t kLeastShare = 64;
+
+constexpr std::uint32_t bit(std::uint32_t query_vertex) {
+  return std::uint32_t{1} << query_vertex;
+}
+
+template <class Visit>
+void each_bit(std::uint32_t mask, Visit&& visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<std::uint32_t>(std::countr_zero(mask)));
+}
+
+// Words are narrowed by several threads at once: each reads what it finds, old or new; both are sound.
+std::uint32_t load(const Words& words, std::uint32_t vertex) {
+  return std::atomic_ref(const_cast<Words&>(words)[vertex]).load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Words::Words(std::size_t count)
+    : words_(
+          static_cast<std::uint32_t*>(std::calloc(std::max<std::size_t>(count, 1), sizeof(std::uint32_t)))) {
+  if (!words_) throw std::bad_alloc();
+}
+
+Filter::Filter(const DataGraph& graph, const Query& query, const Workers& workers)
+    : graph_(graph), query_(query), workers_(workers), serves_(graph.vertices()) {
+  describe();
+}
+
+// What the pattern asks around each query vertex.
+void Filter::describe() {
+  const std::size_t size = query_.vertices.size();
+  needs_.resize(size);
+  groups_.resize(size);
+  const auto need = [&](std::uint32_t at, std::uint32_t kind, std::uint32_t other) {
+    auto& needs = needs_[at];
+    auto known = std::find_if(needs.begin(), needs.end(), [&](const Need& n) { return n.kind == kind; });
+    if (known == needs.end()) known = needs.insert(needs.end(), {kind, 0});
+    known->mask |= bit(other);
+  };
+  for (const QueryEdge& edge : query_.edges) {
+    need(edge.source, edge.forward, edge.target);
+    need(edge.target, edge.backward, edge.source);
+  }
+  for (std::size_t u = 0; query_.injective && u < size; ++u) {
+    for (const Need& all : needs_[u]) {
+      for (std::uint32_t rest = all.mask; rest != 0;) {
+        // Query vertices that ask for the same labels compete for the same neighbours.
+        const auto& labels = query_.vertices[static_cast<std::size_t>(std::countr_zero(rest))].labels;
+        std::uint32_t alike = 0;
+        each_bit(rest, [&](std::uint32_t w) {
+          if (query_.vertices[w].labels == labels) alike |= bit(w);
+        });
+        rest &= ~alike;
+        if (std::popcount(alike) > 1) groups_[u].push_back({all.kind, alike, std::popcount(alike)});
+        if (alike == all.mask) break;
+      }
+    }
+  }
+  out_kinds_.assign(graph_.edge_labels, 0);
+  in_kinds_.assign(graph_.edge_labels, 0);
+  for (std::size_t k = 0; k < query_.kinds.size(); ++k) {
+    const ArcKind& kind = query_.kinds[k];
+    for (std::uint32_t label = 0; label < graph_.edge_labels; ++label) {
+      if (!passes(kind.edge_labels, label)) continue;
+      if (kind.out) out_kinds_[label] |= std::uint64_t{1} << k;
+      if (kind.in) in_kinds_[label] |= std::uint64_t{1} << k;
+    }
+  }
+  plain_ = query_.kinds.size() == 1 && query_.kinds[0].out && !query_.kinds[0].in &&
+           query_.kinds[0].edge_labels.empty() && query_.kinds[0].out_arcs.empty();
+}
+
+Outcome Filter::run(const FilterOptions& options) {
+  if (start(options.max_bytes) == Outcome::kTooLarge) return Outcome::kTooLarge;
+  while (rounds_ < options.rounds && !any_empty()) {
+    ++rounds_;
+    if (!sweep()) break;
+  }
+  for (std::size_t u = 0; u < sets_.size(); ++u) {
+    workers_.check();
+    std::erase_if(sets_[u],
+                  [&](std::uint32_t v) { return !(serves_[v] & bit(static_cast<std::uint32_t>(u))); });
+  }
+  return Outcome::kMade;
+}
+
+// Fills the sets by label, degree and condition.
+Outcome Filter::start(std::uint64_t max_bytes) {
+  const std::size_t size = query_.vertices.size();
+  sets_.resize(size);
+  left_.assign(size, 0);
+  std::uint64_t bytes = 0;
+  const auto groups = static_cast<std::uint32_t>(graph_.label_offsets.size() - 1);
+  for (std::size_t u = 0; u < size; ++u) {
+    const QueryVertex& vertex = query_.vertices[u];
+    auto& set = sets_[u];
+    const auto take = [&](std::uint32_t v) {
+      if (degree(graph_.out, v) < vertex.min_out_degree || degree(graph_.in, v) < vertex.min_in_degree)
+        return;
+      if (passes(vertex.allowed, v)) set.push_back(v);
+    };
+    const bool any = vertex.labels.empty();
+    if (any) {
+      for (std::uint32_t v = 0; v < graph_.vertices(); ++v) take(v);
+    } else {
+      for (std::uint32_t label : vertex.labels) {
+        if (label >= groups) continue;
+        const auto first = graph_.label_offsets[label], last = graph_.label_offsets[label + 1];
+        for (std::uint64_t at = first; at < last; ++at) take(graph_.by_label[at]);
+      }
+      if (vertex.labels.size() > 1) std::sort(set.begin(), set.end());
+    }
+    workers_.check();
+    bytes += set.size() * sizeof(std::uint32_t);
+    if (bytes > max_bytes) return Outcome::kTooLarge;
+    left_[u] = set.size();
+    for (std::uint32_t v : set) {
+      if (serves_[v] == 0) active_.push_back(v);
+      serves_[v] |= bit(static_cast<std::uint32_t>(u));
+    }
+  }
+  return Outcome::kMade;
+}
+
+// One round over all vertices that serve any query vertex; false once another one would not pay.
+bool Filter::sweep() {
+  std::array<std::atomic<std::uint64_t>, kMaxQueryVertices> removed{};
+  parallel_for(workers_, active_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    std::array<std::uint64_t, kMaxQueryVertices> gone{};
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::uint32_t vertex = active_[at];
+      const std::uint32_t before = serves_[vertex], after = checked(vertex);
+      if (before == after) continue;
+      std::atomic_ref(serves_[vertex]).store(after, std::memory_order_relaxed);
+      each_bit(before & ~after, [&](std::uint32_t u) { ++gone[u]; });
+    }
+    for (std::size_t u = 0; u < left_.size(); ++u) removed[u].fetch_add(gone[u], std::memory_order_relaxed);
+  });
+  std::uint64_t total_removed = 0, total_left = 0;
+  for (std::size_t u = 0; u < left_.size(); ++u) {
+    const std::uint64_t gone = removed[u].load(std::memory_order_relaxed);
+    left_[u] -= gone;
+    total_removed += gone;
+    total_left += left_[u];
+  }
+  if (total_removed == 0) return false;
+  std::erase_if(active_, [&](std::uint32_t v) { return serves_[v] == 0; });
+  return total_removed * kLeastShare >= total_left;
+}
+
+// The query vertices that `vertex` may still serve, judged by its neighbours.
+std::uint32_t Filter::checked(std::uint32_t vertex) const {
+  const std::uint32_t before = serves_[vertex];
+  std::uint32_t served = plain_ ? checked_plain(vertex, before) : checked_kinds(vertex, before);
+  each_bit(served, [&](std::uint32_t u) {
+    for (const Group& group : groups_[u])
+      if (!enough(vertex, group)) {
+        served &= ~bit(u);
+        break;
+      }
+  });
+  return served;
+}
+
+std::uint32_t Filter::checked_plain(std::uint32_t vertex, std::uint32_t served) const {
+  std::uint32_t wanted = 0, reached = 0;
+  each_bit(served, [&](std::uint32_t u) { wanted |= needs_[u][0].mask; });
+  const std::uint64_t last = graph_.out.offsets[vertex + 1];
+  for (std::uint64_t at = graph_.out.offsets[vertex]; at < last && (reached & wanted) != wanted;) {
+    const std::uint64_t stop = std::min(last, at + kLook);
+    for (; at < stop; ++at) reached |= load(serves_, graph_.out.neighbors[at]);
+  }
+  each_bit(served, [&](std::uint32_t u) {
+    if (needs_[u][0].mask & ~reached) served &= ~bit(u);
+  });
+  return served;
+}
+
+std::uint32_t Filter::checked_kinds(std::uint32_t vertex, std::uint32_t served) const {
+  std::array<std::uint32_t, kMaxKinds> reached{};
+  reach(vertex, reached.data());
+  each_bit(served, [&](std::uint32_t u) {
+    for (const Need& need : needs_[u])
+      if (need.mask & ~reached[need.kind]) {
+        served &= ~bit(u);
+        break;
+      }
+  });
+  return served;
+}
+
+// For each kind, the query vertices that some neighbour along it serves.
+void Filter::reach(std::uint32_t vertex, std::uint32_t* reached) const {
+  const auto along = [&](const graph::ArcRows& rows, const std::vector<std::uint64_t>& kinds_of, bool out) {
+    for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1]; ++at) {
+      const std::uint32_t serves = load(serves_, rows.neighbors[at]);
+      if (serves == 0) continue;
+      for (std::uint64_t kinds = kinds_of[rows.labels.empty() ? 0 : rows.labels[at]]; kinds != 0;
+           kinds &= kinds - 1) {
+        const auto k = static_cast<std::size_t>(std::countr_zero(kinds));
+        if (passes(out ? query_.kinds[k].out_arcs : query_.kinds[k].in_arcs, at)) reached[k] |= serves;
+      }
+    }
+  };
+  const auto any = [](const std::vector<std::uint64_t>& kinds_of) {
+    return std::any_of(kinds_of.begin(), kinds_of.end(), [](std::uint64_t kinds) { return kinds != 0; });
+  };
+  if (any(out_kinds_)) along(graph_.out, out_kinds_, true);
+  if (any(in_kinds_)) along(graph_.in, in_kinds_, false);
+}
+
+// Neighbours that lie both ways are counted twice: too many, which is sound.
+bool Filter::enough(std::uint32_t vertex, const Group& group) const {
+  const ArcKind& kind = query_.kinds[group.kind];
+  int found = 0;
+  const auto along = [&](const graph::ArcRows& rows, std::span<const std::uint8_t> arcs) {
+    std::uint64_t counted = UINT64_MAX;  // the last neighbour counted: parallel arcs stand side by side
+    for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1] && found < group.least;
+         ++at) {
+      const std::uint32_t neighbor = rows.neighbors[at];
+      if (neighbor == counted || !(load(serves_, neighbor) & group.mask)) continue;
+      if (!passes(kind.edge_labels, rows.labels.empty() ? 0 : rows.labels[at]) || !passes(arcs, at)) continue;
+      counted = neighbor;
+      ++found;
+    }
+  };
+  if (kind.out) along(graph_.out, kind.out_arcs);
+  if (kind.in) along(graph_.in, kind.in_arcs);
+  return found >= group.least;
+}
+
+bool Filter::any_empty() const {
+  return std::find(left_.begin(), left_.end(), 0) != left_.end();
+}
+
+}  // namespace motiflux::candidates

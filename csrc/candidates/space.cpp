@@ -1,0 +1,145 @@
+#include "candidates/space.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "candidates/filter.hpp"
+
+namespace motiflux::candidates {
+namespace {
+
+constexpr std::size_t kCheckedRows = 1 << 8;
+
+std::uint64_t kind_degree(const DataGraph& graph, const ArcKind& kind, std::uint32_t vertex) {
+  return (kind.out ? degree(graph.out, vertex) : 0) + (kind.in ? degree(graph.in, vertex) : 0);
+}
+
+std::uint64_t total_degree(const DataGraph& graph, const ArcKind& kind,
+                           const std::vector<std::uint32_t>& vertices) {
+  std::uint64_t total = 0;
+  for (std::uint32_t v : vertices) total += kind_degree(graph, kind, v);
+  return total;
+}
+
+// Appends the positions of the neighbours of `vertex` along `kind` that serve `query_vertex`, ascending,
+// each once.
+void append_row(const DataGraph& graph, const ArcKind& kind, std::uint32_t vertex, const Words& serves,
+                const Words& position, std::uint32_t query_vertex, std::vector<std::uint32_t>& row) {
+  const std::size_t begin = row.size();
+  const auto along = [&](const graph::ArcRows& rows, std::span<const std::uint8_t> arcs) {
+    const std::size_t start = row.size();
+    for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1]; ++at) {
+      const std::uint32_t neighbor = rows.neighbors[at];
+      if (!(serves[neighbor] >> query_vertex & 1)) continue;
+      if (!passes(kind.edge_labels, rows.labels.empty() ? 0 : rows.labels[at]) || !passes(arcs, at)) continue;
+      const std::uint32_t place = position[neighbor];
+      if (row.size() == start || row.back() != place) row.push_back(place);
+    }
+  };
+  if (kind.out) along(graph.out, kind.out_arcs);
+  if (!kind.in) return;
+  const std::size_t middle = row.size();
+  along(graph.in, kind.in_arcs);
+  const auto at = [&](std::size_t index) { return row.begin() + static_cast<std::ptrdiff_t>(index); };
+  if (middle == begin || middle == row.size()) return;
+  std::inplace_merge(at(begin), at(middle), row.end());
+  row.erase(std::unique(at(begin), row.end()), row.end());
+}
+
+}  // namespace
+
+Space::Space(const DataGraph& graph, const Query& query, const Options& options, const Workers& workers) {
+  for (const QueryEdge& edge : query.edges) edges_.push_back({edge.source, edge.target, 0, {}, {}});
+  Filter filter(graph, query, workers);
+  if (filter.run({options.rounds, options.max_bytes}) == Outcome::kTooLarge) {
+    state_ = State::kTooLarge;
+    return;
+  }
+  rounds_ = filter.rounds();
+  sets_ = std::move(filter.sets());
+  for (const auto& set : sets_)
+    if (set.empty()) state_ = State::kEmpty;
+  if (state_ == State::kEmpty) return;
+
+  // Query edges by the end their rows lead to, so that each set's positions are written down once.
+  const Words& serves = filter.serves();
+  Words position(graph.vertices());
+  std::vector<std::vector<std::pair<std::size_t, bool>>> into(sets_.size());
+  for (std::size_t e = 0; e < edges_.size(); ++e) {
+    const QueryEdge& edge = query.edges[e];
+    const bool from_source = total_degree(graph, query.kinds[edge.forward], sets_[edge.source]) <=
+                             total_degree(graph, query.kinds[edge.backward], sets_[edge.target]);
+    into[from_source ? edge.target : edge.source].emplace_back(e, from_source);
+  }
+  std::uint64_t bytes = this->bytes();
+  for (std::size_t u = 0; u < sets_.size(); ++u) {
+    if (into[u].empty()) continue;
+    for (std::size_t i = 0; i < sets_[u].size(); ++i) position[sets_[u][i]] = static_cast<std::uint32_t>(i);
+    for (const auto& [e, from_source] : into[u]) {
+      const QueryEdge& edge = query.edges[e];
+      const ArcKind& kind = query.kinds[from_source ? edge.forward : edge.backward];
+      const auto& starts = sets_[from_source ? edge.source : edge.target];
+      Rows& rows = from_source ? edges_[e].forward : edges_[e].backward;
+      rows.offsets.reserve(starts.size() + 1);
+      rows.offsets.push_back(0);
+      for (std::size_t i = 0; i < starts.size(); ++i) {
+        if (i % kCheckedRows == 0) workers.check();
+        append_row(graph, kind, starts[i], serves, position, static_cast<std::uint32_t>(u), rows.neighbors);
+        rows.offsets.push_back(rows.neighbors.size());
+        if (bytes + rows.neighbors.size() * sizeof(std::uint32_t) > options.max_bytes) {
+          state_ = State::kTooLarge;
+          for (Edge& made : edges_) made.forward = made.backward = {};
+          return;
+        }
+      }
+      edges_[e].arcs = rows.neighbors.size();
+      bytes += rows.offsets.size() * sizeof(std::uint64_t) + rows.neighbors.size() * sizeof(std::uint32_t);
+    }
+  }
+}
+
+std::uint64_t Space::bytes() const {
+  std::uint64_t total = 0;
+  for (const auto& set : sets_) total += set.size() * sizeof(std::uint32_t);
+  for (const Edge& edge : edges_)
+    for (const Rows* rows : {&edge.forward, &edge.backward})
+      total += rows->offsets.size() * sizeof(std::uint64_t) + rows->neighbors.size() * sizeof(std::uint32_t);
+  return total;
+}
+
+view::Adjacency Space::rows(std::size_t edge, bool from_source) const {
+  const Rows& rows = from_source ? edges_[edge].forward : edges_[edge].backward;
+  return {rows.offsets.data(), rows.neighbors.data()};
+}
+
+void Space::orient(std::size_t edge, bool from_source) {
+  Edge& turned = edges_[edge];
+  Rows& wanted = from_source ? turned.forward : turned.backward;
+  const Rows& made = from_source ? turned.backward : turned.forward;
+  if (!wanted.offsets.empty() || made.offsets.empty()) return;
+  const std::size_t starts = sets_[from_source ? turned.source : turned.target].size();
+  std::vector<std::uint64_t> offsets(starts + 1, 0);
+  for (std::uint32_t place : made.neighbors) ++offsets[place + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  std::vector<std::uint64_t> next(offsets.begin(), offsets.end() - 1);
+  wanted.neighbors.resize(made.neighbors.size());
+  for (std::size_t i = 0; i + 1 < made.offsets.size(); ++i)
+    for (std::uint64_t at = made.offsets[i]; at < made.offsets[i + 1]; ++at)
+      wanted.neighbors[next[made.neighbors[at]]++] = static_cast<std::uint32_t>(i);
+  wanted.offsets = std::move(offsets);
+}
+
+std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& from,
+                                  const std::vector<std::uint32_t>& to) {
+  std::vector<std::uint32_t> result(from.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    while (at < to.size() && to[at] < from[i]) ++at;
+    const bool same = at < to.size() && to[at] == from[i];
+    result[i] = static_cast<std::uint32_t>(2 * at + (same ? 1 : 0));
+  }
+  return result;
+}
+
+}  // namespace motiflux::candidates

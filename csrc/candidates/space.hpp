@@ -1,0 +1,73 @@
+// The candidate space: a set of candidates per query vertex, and for each query edge the arcs between two of
+// them, after gSWORD (section 3.1). Three levels of rows:
+//
+//   query edge      ->  its rows, from either end
+//   candidate       ->  its row, by position in the set of one end
+//   row             ->  positions in the set of the other end, ascending
+//
+// Sets hold data vertices in ascending order, so comparing positions in one set compares vertices. A search
+// over the space deals in positions alone; `places` carries a position from one set into another.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "candidates/query.hpp"
+#include "common/parallel.hpp"
+#include "motiflux/view/adjacency.hpp"
+
+namespace motiflux::candidates {
+
+struct Options {
+  int rounds = 4;
+  std::uint64_t max_bytes = 0;
+};
+
+class Space {
+ public:
+  enum class State {
+    kReady,
+    kEmpty,     // some query vertex has no candidate: nothing matches
+    kTooLarge,  // does not fit; there are no rows
+  };
+
+  Space(const DataGraph& graph, const Query& query, const Options& options, const Workers& workers);
+
+  State state() const { return state_; }
+  int rounds() const { return rounds_; }
+  std::size_t size() const { return sets_.size(); }
+  std::size_t edges() const { return edges_.size(); }
+  const std::vector<std::uint32_t>& set(std::size_t query_vertex) const { return sets_[query_vertex]; }
+  std::uint64_t arcs(std::size_t edge) const { return edges_[edge].arcs; }
+  std::uint64_t bytes() const;
+
+  // The rows of a query edge from its source to its target, or turned round. Call `orient` first.
+  view::Adjacency rows(std::size_t edge, bool from_source) const;
+  // Makes the rows in that direction where they are not there yet. Not for several threads at once.
+  void orient(std::size_t edge, bool from_source);
+
+ private:
+  struct Rows {
+    std::vector<std::uint64_t> offsets;  // empty: not made
+    std::vector<std::uint32_t> neighbors;
+  };
+  struct Edge {
+    std::uint32_t source;
+    std::uint32_t target;
+    std::uint64_t arcs = 0;
+    Rows forward;
+    Rows backward;
+  };
+
+  std::vector<std::vector<std::uint32_t>> sets_;
+  std::vector<Edge> edges_;
+  State state_ = State::kReady;
+  int rounds_ = 0;
+};
+
+// For each position in `from`: twice the position of the first vertex in `to` that is not less, plus one if
+// it is the same vertex. Both ascending.
+std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& from,
+                                  const std::vector<std::uint32_t>& to);
+
+}  // namespace motiflux::candidates

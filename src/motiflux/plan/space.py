@@ -1,0 +1,130 @@
+"""The candidate space: which data vertices each query vertex may go to, and the arcs between them.
+
+After gSWORD, section 3.1. Candidates must have the right label, enough neighbours, and, round after round,
+along every query edge a neighbour that is a candidate too. Search, cost model and sampling read the same
+structure; where it would not fit into memory, or filter nothing, they read narrowed rows of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from motiflux import _native
+from motiflux.graph import Graph
+from motiflux.graph.labels import mask
+from motiflux.graph.memo import SizedMemo
+from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.ir import SpaceKey
+from motiflux.plan.steps import degree_bounds
+
+_MOST_KINDS = 64
+
+# A space takes at most this many times the memory of the graph, and is always allowed the floor.
+_ROOM_RATIO = 2
+_ROOM_FLOOR = 256 << 20
+
+_READY, _EMPTY = 0, 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CandidateSpace:
+    """Candidates of a pattern in a graph.
+
+    Parameters
+    ----------
+    native
+        The sets and rows.
+    sizes
+        Number of candidates of each query vertex.
+    arcs
+        Number of arcs between candidates for each query edge.
+    classes
+        A number per query vertex, equal where the candidates are the same.
+    """
+
+    native: _native.Space
+    sizes: tuple[int, ...]
+    arcs: tuple[int, ...]
+    classes: tuple[int, ...]
+    empty: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.native.nbytes
+
+
+def space_key(pattern: BoundPattern, *, injective: bool, switches: Mapping[str, str]) -> SpaceKey | None:
+    """Return which candidate space to search; None where there is to be none.
+
+    Without labels or conditions nothing but degrees would filter, which the search does in passing.
+    """
+    if switches["candidates"] == "off" or pattern.missing is not None:
+        return None
+    if switches["candidates"] == "auto" and not _filters(pattern):
+        return None
+    degrees = injective and switches["degrees"] == "on"
+    return SpaceKey(pattern, injective, degrees, int(switches["rounds"]))
+
+
+def candidate_space(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
+    """Return the candidate space, kept with the graph for later calls; None where it would not fit."""
+    kept: SizedMemo = graph.memo.keep("candidate spaces", lambda: SizedMemo(_room(graph)))
+    return kept.get(key, lambda: _build(graph, key, threads), lambda space: space.nbytes if space else 0)
+
+
+def _room(graph: Graph) -> int:
+    return max(_ROOM_FLOOR, _ROOM_RATIO * graph.nbytes)
+
+
+def _filters(pattern: BoundPattern) -> bool:
+    return any(labels is not None for labels in pattern.labels)
+
+
+def _build(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
+    pattern = key.pattern
+    kinds: dict[tuple[bool, bool, tuple[int, ...] | None], int] = {}
+    edges = [
+        (
+            edge.source,
+            edge.target,
+            kinds.setdefault(_kind(edge, edge.source, graph.directed), len(kinds)),
+            kinds.setdefault(_kind(edge, edge.target, graph.directed), len(kinds)),
+        )
+        for edge in pattern.edges
+    ]
+    if len(kinds) > _MOST_KINDS:
+        return None
+    forward, reverse = graph.forward, graph.reverse
+    num_edge_labels = len(graph.edge_label_table)
+    native = _native.Space(
+        out=(forward.offsets, forward.neighbors, forward.labels),
+        in_=(reverse.offsets, reverse.neighbors, reverse.labels),
+        label_groups=graph.label_groups(),
+        edge_labels=num_edge_labels,
+        vertices=[
+            (labels or (), None, *(degree_bounds(pattern, vertex, set()) if key.degrees else (0, 0)))
+            for vertex, labels in enumerate(pattern.labels)
+        ],
+        edges=edges,
+        kinds=[(out, into, mask(labels, num_edge_labels), None, None) for out, into, labels in kinds],
+        injective=key.injective,
+        rounds=key.rounds,
+        max_bytes=_room(graph),
+        threads=threads,
+    )
+    if native.state not in (_READY, _EMPTY):
+        return None
+    return CandidateSpace(
+        native, tuple(native.sizes), tuple(native.arcs), tuple(native.classes), native.state == _EMPTY
+    )
+
+
+def _kind(edge: BoundEdge, end: int, directed: bool) -> tuple[bool, bool, tuple[int, ...] | None]:
+    """Return whether `edge` is followed from `end` along arcs, whether against them, and its labels."""
+    if not directed:
+        return True, False, edge.labels
+    if edge.either:
+        return True, True, edge.labels
+    return end == edge.source, end == edge.target, edge.labels
