@@ -18,6 +18,7 @@
 #include "common/watched.hpp"
 #include "search/count.hpp"
 #include "search/enumerate.hpp"
+#include "search/sample.hpp"
 
 namespace motiflux {
 namespace {
@@ -207,9 +208,22 @@ nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uin
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   search::Control control(problem.get().root_arcs(), threads, timeout);
   search::Total total = 0;
-  run_watched([&] { total = search::count(problem.get(), control, threads, limit); },
+  std::vector<std::uint64_t> sizes;
+  run_watched([&] { total = search::count(problem.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
-  return nb::make_tuple(to_python(total), static_cast<int>(control.reason()));
+  return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
+}
+
+// Estimates per level, as far as sampling got: (size, scanned, alive).
+std::vector<std::tuple<double, double, std::uint32_t>> sample_sizes(const OwnedProblem& problem,
+                                                                    std::uint32_t members,
+                                                                    std::uint64_t max_work,
+                                                                    std::uint64_t seed) {
+  require(members >= 1 && members <= (1u << 20), "members must be 1 to 2^20");
+  std::vector<std::tuple<double, double, std::uint32_t>> result;
+  for (const search::LevelEstimate& level : search::sample_sizes(problem.get(), {members, max_work, seed}))
+    result.emplace_back(level.size, level.scanned, level.alive);
+  return result;
 }
 
 // Rows of an enumeration for Python; keeps the problem alive.
@@ -310,6 +324,7 @@ void bind_search(nb::module_& module) {
            "method"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
+  module.def("sample_sizes", &sample_sizes, "problem"_a, "members"_a, "max_work"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")
       .def(nb::init<nb::object, std::vector<std::uint32_t>, int, std::size_t, std::optional<std::uint64_t>,
                     std::optional<double>>(),

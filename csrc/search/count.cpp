@@ -12,7 +12,7 @@ class Counter final : public Visitor {
  public:
   Counter(Control& control, std::optional<std::uint64_t> limit) : control_(control), limit_(limit) {}
 
-  void rows(const std::uint32_t*, sets::Span, const std::uint32_t*) override {}
+  void rows(const std::uint32_t*, sets::Span) override {}
 
   void count(std::uint64_t embeddings) override {
     add_checked(total_, embeddings);
@@ -47,8 +47,10 @@ class Counter final : public Visitor {
 
 }  // namespace
 
-Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit) {
+Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
+            std::vector<std::uint64_t>* sizes) {
   Total total = 0;
+  if (sizes) sizes->assign(problem.plan.shape.levels - 1, 0);
   std::mutex total_mutex;
   on_threads(threads, [&](int) {
     Counter counter(control, limit);
@@ -65,6 +67,8 @@ Total count(const Problem& problem, Control& control, int threads, std::optional
     counter.publish();
     std::lock_guard lock(total_mutex);
     add_checked(total, counter.total());
+    for (std::size_t level = 0; sizes && level < sizes->size(); ++level)
+      (*sizes)[level] += walker.sizes()[level];
   });
   return total;
 }

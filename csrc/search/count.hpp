@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/total.hpp"
 #include "search/control.hpp"
@@ -14,6 +15,8 @@ using motiflux::Total;
 
 // Embeddings found before the end or before control.reason(). With a limit, the search stops once more
 // than `limit` are known. Throws std::overflow_error beyond 2^128 - 1.
-Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit);
+// `sizes`, if given, gets the number of partial embeddings up to each level but the last.
+Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
+            std::vector<std::uint64_t>* sizes = nullptr);
 
 }  // namespace motiflux::search

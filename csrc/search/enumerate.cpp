@@ -29,15 +29,16 @@ class Enumeration::Producer final : public Visitor {
     block_.reserve(std::min(capacity_, kReserved));
   }
 
-  void rows(const std::uint32_t* prefix, sets::Span last, const std::uint32_t* members) override {
+  void rows(const std::uint32_t* prefix, sets::Span last) override {
     const std::size_t columns = owner_.columns();
     const std::uint32_t last_column = owner_.position_[columns - 1];
     for (std::uint32_t value : last) {
       if (!open_) return;
       const std::size_t row = block_.size();
       block_.resize(row + columns);
-      for (std::size_t l = 0; l + 1 < columns; ++l) block_[row + owner_.position_[l]] = prefix[l];
-      block_[row + last_column] = members ? members[value] : value;
+      for (std::size_t l = 0; l + 1 < columns; ++l)
+        block_[row + owner_.position_[l]] = compare_.vertex(l, prefix[l]);
+      block_[row + last_column] = compare_.vertex(columns - 1, value);
       if (block_.size() == capacity_) flush();
     }
   }
@@ -59,6 +60,7 @@ class Enumeration::Producer final : public Visitor {
 
  private:
   Enumeration& owner_;
+  const Compare compare_{owner_.problem_};
   std::size_t capacity_;
   Block block_;
   bool open_ = true;

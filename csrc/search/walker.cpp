@@ -30,6 +30,7 @@ bool shorter(sets::Span a, sets::Span b) {
 
 Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
     : problem_(problem),
+      compare_(problem),
       visitor_(visitor),
       counting_(counting),
       last_level_(static_cast<int>(problem.plan.shape.levels) - 1),
@@ -85,19 +86,15 @@ bool Walker::visit(int level, Span candidates) {
 bool Walker::visit_last(int level, Span candidates) {
   if (counting_) return count_last(level, candidates);
   if (keeps_all(level)) {
-    if (candidates.size() > 0) deliver(candidates);
+    if (candidates.size() > 0) visitor_.rows(value_.data(), candidates);
     return spend(candidates.size() + 1);
   }
   return in_strips(candidates, [&](Span strip) {
     kept_.clear();
     for (Vertex candidate : strip)
       if (accepts(level, candidate)) kept_.push_back(candidate);
-    if (!kept_.empty()) deliver({kept_.data(), kept_.data() + kept_.size()});
+    if (!kept_.empty()) visitor_.rows(value_.data(), {kept_.data(), kept_.data() + kept_.size()});
   });
-}
-
-void Walker::deliver(Span last) {
-  visitor_.rows(vertex_.data(), last, problem_.members.empty() ? nullptr : problem_.members.back());
 }
 
 bool Walker::count_last(int level, Span candidates) {
@@ -141,7 +138,7 @@ void Walker::count_fresh(int level) {
   if (const sets::Marks* held = marks(level, changing)) {
     found = held->count(changing);
     for_each_level(step.distinct, [&](std::size_t l) {
-      const Place at = place(level, l);
+      const Place at = compare_.place(level, l, value_.data());
       const auto value = static_cast<Vertex>(at.first_not_less);
       found -= at.there && held->has(value) && sets::contains(changing, value);
     });
@@ -246,28 +243,11 @@ Walker::Span Walker::row(std::uint32_t source) const {
 std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) const {
   std::uint64_t found = 0;
   for_each_level(levels, [&](std::size_t l) {
-    const Place at = place(level, l);
+    const Place at = compare_.place(level, l, value_.data());
     const auto value = static_cast<Vertex>(at.first_not_less);
     found += at.there && sets::contains(a, value) && (a.first == b.first || sets::contains(b, value));
   });
   return found;
-}
-
-rules::Bounds Walker::bounds(int level, std::uint32_t after, std::uint32_t before) const {
-  rules::Bounds result;
-  for_each_level(after, [&](std::size_t l) {
-    const Place at = place(level, l);
-    result.first = std::max(result.first, at.first_not_less + (at.there ? 1 : 0));
-  });
-  for_each_level(before,
-                 [&](std::size_t l) { result.end = std::min(result.end, place(level, l).first_not_less); });
-  return result;
-}
-
-bool Walker::accepts(int level, Vertex candidate) const {
-  return rules::accepts(problem_.plan.shape.steps[level], problem_.plan.args.steps[level], problem_.out,
-                        problem_.in, vertex(level, candidate),
-                        [this](std::uint32_t l) { return vertex_[l]; });
 }
 
 bool Walker::spend(std::size_t work) {

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "motiflux/rules/candidate.hpp"
-#include "motiflux/rules/order.hpp"
+#include "search/compare.hpp"
 #include "search/control.hpp"
 #include "search/problem.hpp"
 #include "sets/marks.hpp"
@@ -21,9 +20,8 @@ namespace motiflux::search {
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  // Levels 0..k-2 are `prefix`; each of `last`, filtered already, completes an embedding. Those are data
-  // vertices, or positions in `members` if that is not null.
-  virtual void rows(const std::uint32_t* prefix, sets::Span last, const std::uint32_t* members) = 0;
+  // Levels 0..k-2 are `prefix`; each of `last`, filtered already, completes an embedding. All are values.
+  virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
   virtual void count(std::uint64_t embeddings) = 0;
   // Called every few thousand steps; false to stop.
   virtual bool keep_going() = 0;
@@ -36,6 +34,10 @@ class Walker {
 
   // Searches the embeddings whose first two vertices are an arc of `range`; false when told to stop.
   bool search(ArcRange range);
+
+  // Partial embeddings up to each level but the last so far. A root whose row is cut into pieces counts once
+  // for each.
+  const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
 
  private:
   using Vertex = std::uint32_t;
@@ -53,7 +55,6 @@ class Walker {
   bool visit_last(int level, Span candidates);
   bool count_last(int level, Span candidates);
   bool keeps_all(int level) const;
-  void deliver(Span last);
   template <class Use>
   bool in_strips(Span candidates, Use&& use);
   void count_fresh(int level);
@@ -66,39 +67,27 @@ class Walker {
   Span fold(std::size_t count, std::vector<Vertex>& buffer);
   Span row(std::uint32_t source) const;
 
-  rules::Bounds bounds(int level, std::uint32_t after, std::uint32_t before) const;
-  bool accepts(int level, Vertex candidate) const;
+  rules::Bounds bounds(int level, std::uint32_t after, std::uint32_t before) const {
+    return compare_.bounds(level, after, before, value_.data());
+  }
+  bool accepts(int level, Vertex value) const { return compare_.accepts(level, value, value_.data()); }
   void assign(int level, Vertex value) {
     value_[static_cast<std::size_t>(level)] = value;
-    vertex_[static_cast<std::size_t>(level)] = vertex(level, value);
     stamp_[static_cast<std::size_t>(level)] = ++clock_;
-  }
-  // The data vertex that a value of `level` stands for.
-  Vertex vertex(int level, Vertex value) const {
-    return problem_.members.empty() ? value : problem_.members[static_cast<std::size_t>(level)][value];
-  }
-  // Where the vertex of an earlier level lies among the values of `level`.
-  struct Place {
-    std::uint64_t first_not_less;
-    bool there;
-  };
-  Place place(int level, std::size_t earlier) const {
-    if (problem_.places.empty()) return {value_[earlier], true};
-    const std::size_t pair = static_cast<std::size_t>(level) * problem_.plan.shape.levels + earlier;
-    const std::uint32_t packed = problem_.places[pair][value_[earlier]];
-    return {packed / 2, packed % 2 == 1};
+    ++sizes_[static_cast<std::size_t>(level)];
   }
   std::uint64_t taken(int level, std::uint32_t levels, Span a, Span b) const;
   bool spend(std::size_t work);
   void charge(Span a, Span b);
 
   const Problem& problem_;
+  const Compare compare_;
   Visitor& visitor_;
   const bool counting_;
   const int last_level_;
   std::array<Vertex, view::kMaxLevels> value_{};
-  std::array<Vertex, view::kMaxLevels> vertex_{};  // the data vertex of each value
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
+  std::array<std::uint64_t, view::kMaxLevels> sizes_{};
   std::array<Level, view::kMaxLevels> levels_;
   std::vector<Span> spans_;      // the sets being intersected
   std::vector<Vertex> kept_;     // last level after filtering

@@ -106,7 +106,10 @@ class Problem:
 
 def count(
     problem: Problem, threads: int, limit: int | None, timeout: float | None, progress: _Progress | None
-) -> tuple[int, int]: ...
+) -> tuple[int, int, list[int]]: ...
+def sample_sizes(
+    problem: Problem, members: int, max_work: int, seed: int
+) -> list[tuple[float, float, int]]: ...
 
 class Rows:
     def __init__(

@@ -21,9 +21,10 @@ class TuningOption:
 _OPTIONS = (
     TuningOption(
         "order",
-        ("cost", "given"),
-        "cost",
-        "matching order: by estimated cost, or as the pattern lists its vertices where that stays connected",
+        ("sampled", "cost", "given"),
+        "sampled",
+        "matching order: the cheapest by sampling, by frequencies alone, or as the pattern lists its vertices "
+        "where that stays connected",
     ),
     TuningOption(
         "multiply",

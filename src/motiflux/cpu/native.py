@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
 from motiflux import _native
 from motiflux.errors import InternalError
-from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.plan.ir import StepShape
+from motiflux.plan.problem import native_problem
 from motiflux.types import VertexArray
 
 Progress = Callable[[int, int, int], None]
 """Called with (root arcs done, root arcs in all, embeddings found) from the calling thread."""
 
-_NO_REUSE = -1
-_METHODS = {"auto": 0, "merge": 1, "gallop": 2}
-_DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _LARGEST_LIMIT = 2**64 - 1
 
 
@@ -39,74 +36,26 @@ class Search:
     plan: Plan
 
 
-def prepare(
-    graph: Graph, plan: Plan, *, intersect: str, threads: int, space: _native.Space | None = None
-) -> Search:
-    """Narrow the graph's adjacency to what `plan` uses and check the two against each other.
-
-    Parameters
-    ----------
-    space
-        The candidate space, where `plan` searches one.
-    """
-    out = (graph.forward.offsets, graph.forward.neighbors)
-    into = (graph.reverse.offsets, graph.reverse.neighbors)
-    if space is not None:
-        problem = _native.Problem(
-            steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
-            bounds=[(0, 0)] * len(plan.order),
-            space=space,
-            order=plan.order,
-            source_edges=[edge for args in plan.args.steps for edge in args.edges],
-            out=out,
-            in_=into,
-            method=_METHODS[intersect],
-        )
-        return Search(problem, plan)
-    slots: dict[AdjacencyKey, int] = {}
-    problem = _native.Problem(
-        steps=[_step(shape) for shape in plan.shape.steps],
-        bounds=[(args.min_out_degree, args.min_in_degree) for args in plan.args.steps],
-        source_slots=[
-            slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies
-        ],
-        slots=[graph.adjacency(key, threads) for key in slots],
-        out=out,
-        in_=into,
-        method=_METHODS[intersect],
-    )
-    return Search(problem, plan)
-
-
-def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:
-    return _native.Step(
-        source_levels=[source.level for source in shape.sources],
-        source_directions=[_DIRECTIONS[source.direction] for source in shape.sources],
-        reuse=_NO_REUSE if shape.reuse is None else shape.reuse,
-        anchor=shape.anchor,
-        after=_mask(shape.after),
-        before=_mask(shape.before),
-        distinct=_mask(shape.distinct),
-        not_out=_mask(shape.not_out),
-        not_in=_mask(shape.not_in),
-        bounds_out=bounds and shape.bounds_out,
-        bounds_in=bounds and shape.bounds_in,
-    )
+def prepare(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> Search:
+    """Bring together `plan` and the rows or the candidate space that it searches."""
+    return Search(native_problem(graph, plan, intersect=intersect, threads=threads), plan)
 
 
 def count(
     search: Search, *, threads: int, limit: int | None, timeout: float | None, progress: Progress | None
-) -> tuple[int, Stop]:
-    """Return the number of embeddings the search found, multiplier not applied, and why it ended.
+) -> tuple[int, Stop, list[int]]:
+    """Return the number of embeddings the search found, multiplier not applied, why it ended, and its sizes.
+
+    The sizes are the partial embeddings up to each level but the last.
 
     With a `limit` the search ends once more than that many are known.
     """
     native_limit = None if limit is None or limit > _LARGEST_LIMIT else limit
     try:
-        total, reason = _native.count(search.problem, threads, native_limit, timeout, progress)
+        total, reason, sizes = _native.count(search.problem, threads, native_limit, timeout, progress)
     except OverflowError as error:
         raise InternalError(f"{error}; count with a limit") from error
-    return total, Stop(reason)
+    return total, Stop(reason), sizes
 
 
 class Rows:
@@ -132,7 +81,3 @@ class Rows:
     def stop(self) -> Stop:
         """Why the search ended."""
         return Stop(self._rows.reason)
-
-
-def _mask(levels: Iterable[int]) -> int:
-    return sum(1 << level for level in levels)

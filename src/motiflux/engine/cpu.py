@@ -9,7 +9,6 @@ from motiflux.engine.base import ProgressCallback, Request
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.plan.space import candidate_space
 from motiflux.types import VertexArray
 
 
@@ -25,7 +24,7 @@ class CpuEngine:
         search = _prepare(graph, plan, request)
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
-        total, stop = native.count(
+        total, stop, _ = native.count(
             search,
             threads=request.threads,
             limit=limit,
@@ -51,14 +50,7 @@ class CpuEngine:
 
 
 def _prepare(graph: Graph, plan: Plan, request: Request) -> native.Search:
-    space = None
-    if plan.space is not None:
-        found = candidate_space(graph, plan.space, request.threads)
-        assert found is not None  # the planner saw it fit
-        space = found.native
-    return native.prepare(
-        graph, plan, intersect=request.tuning["intersect"], threads=request.threads, space=space
-    )
+    return native.prepare(graph, plan, intersect=request.tuning["intersect"], threads=request.threads)
 
 
 class _CpuRows:

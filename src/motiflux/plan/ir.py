@@ -141,6 +141,8 @@ class Plan:
         Pairs of query vertices (u, v) whose images must satisfy u < v.
     estimates
         Expected number of partial embeddings up to each level.
+    scanned
+        Expected number of set elements read to find the candidates of each level; empty where not sampled.
     space
         The candidate space to search; None to search the rows of the graph.
     impossible
@@ -156,5 +158,6 @@ class Plan:
     automorphisms: int
     restrictions: tuple[tuple[int, int], ...]
     estimates: tuple[float, ...]
+    scanned: tuple[float, ...] = ()
     space: SpaceKey | None = None
     impossible: str | None = None

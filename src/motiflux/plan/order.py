@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from motiflux.graph.stats import LabelFrequencies
-from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.cost import CostModel
 
 # Starting vertices tried; more changed no order that was looked at.
 _STARTS = 4
-
-
-class CostModel:
-    """Expected numbers of candidates, taking query edges as independent.
-
-    Parameters
-    ----------
-    candidates
-        Number of candidates of each query vertex.
-    arcs
-        Number of arcs between candidates for each query edge.
-    """
-
-    def __init__(self, pattern: BoundPattern, candidates: Sequence[int], arcs: Sequence[int]) -> None:
-        self.candidates = [max(number, 1) for number in candidates]
-        # chances[v]: each neighbour of v and how likely it is joined to v as the query edges ask.
-        self.chances: list[list[tuple[int, float]]] = [[] for _ in range(pattern.size)]
-        for edge, number in zip(pattern.edges, arcs, strict=True):
-            chance = min(1.0, number / (self.candidates[edge.source] * self.candidates[edge.target]))
-            self.chances[edge.source].append((edge.target, chance))
-            self.chances[edge.target].append((edge.source, chance))
-
-
-def frequencies(pattern: BoundPattern, labels: LabelFrequencies) -> tuple[list[int], list[int]]:
-    """Return the numbers of candidates and arcs that label frequencies alone give."""
-    return [labels.vertices(codes) for codes in pattern.labels], [
-        _arcs(pattern, labels, edge) for edge in pattern.edges
-    ]
-
-
-def _arcs(pattern: BoundPattern, labels: LabelFrequencies, edge: BoundEdge) -> int:
-    ends = pattern.labels[edge.source], pattern.labels[edge.target]
-    arcs = labels.arcs(ends[0], edge.labels, ends[1])
-    if edge.either and pattern.directed:
-        arcs += labels.arcs(ends[1], edge.labels, ends[0])
-    return arcs
+_CORE_STARTS = 2
 
 
 class _PartialOrder:
@@ -70,11 +35,14 @@ class _PartialOrder:
         self._reachable |= self._pattern.neighbors[vertex]
         self._reachable.difference_update(self.order)
 
-    def place_cheapest(self) -> None:
-        """Append the reachable vertex that multiplies the partial embeddings least."""
+    def place_cheapest(self, first: frozenset[int] = frozenset()) -> None:
+        """Append the reachable vertex that multiplies the partial embeddings least, one of `first` if any is."""
         neighbors = self._pattern.neighbors
         self.place(
-            min(self._reachable, key=lambda v: (self._growth[v], -self._backward[v], -len(neighbors[v]), v))
+            min(
+                self._reachable & first or self._reachable,
+                key=lambda v: (self._growth[v], -self._backward[v], -len(neighbors[v]), v),
+            )
         )
 
     def place_first(self) -> None:
@@ -90,10 +58,12 @@ class Order:
     estimates: tuple[float, ...]
 
 
-def cheapest_order(pattern: BoundPattern, model: CostModel) -> Order:
-    """Return a connected order with few expected partial embeddings.
+def promising_orders(pattern: BoundPattern, model: CostModel) -> list[Order]:
+    """Return connected orders that may be cheap, the one that `model` likes best first.
 
-    From each of the most selective starts, the vertex that multiplies them least is taken next.
+    From each of the most selective starts, the vertex that multiplies the partial embeddings least is taken
+    next; once among all vertices, once the core (what is left when vertices of one neighbour are taken away
+    again and again) before the trees that hang from it.
     """
     by_promise = sorted(
         range(pattern.size), key=lambda v: (model.candidates[v] / len(pattern.neighbors[v]), v)
@@ -101,7 +71,24 @@ def cheapest_order(pattern: BoundPattern, model: CostModel) -> Order:
     orders = [
         _complete(pattern, model, start, _PartialOrder.place_cheapest) for start in by_promise[:_STARTS]
     ]
-    return min(orders, key=lambda order: sum(order.estimates))
+    core = _core(pattern)
+    if 0 < len(core) < pattern.size:
+        starts = [vertex for vertex in by_promise if vertex in core][:_CORE_STARTS]
+        orders += [
+            _complete(pattern, model, start, lambda partial: partial.place_cheapest(core)) for start in starts
+        ]
+    distinct = {order.vertices: order for order in orders}
+    return sorted(distinct.values(), key=lambda order: sum(order.estimates))
+
+
+def _core(pattern: BoundPattern) -> frozenset[int]:
+    """Return the vertices that lie on cycles or between them."""
+    left = set(range(pattern.size))
+    while True:
+        ends = {vertex for vertex in left if len(pattern.neighbors[vertex] & left) <= 1}
+        if not ends:
+            return frozenset(left)
+        left -= ends
 
 
 def given_order(pattern: BoundPattern, model: CostModel) -> Order:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from motiflux.config import resolve_tuning
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.pattern.automorphism import automorphisms
-from motiflux.plan.bind import bind
-from motiflux.plan.ir import Plan
-from motiflux.plan.order import CostModel, cheapest_order, frequencies, given_order
+from motiflux.pattern.automorphism import Automorphisms, automorphisms
+from motiflux.plan.bind import BoundPattern, bind
+from motiflux.plan.cost import CostModel, frequencies, sample
+from motiflux.plan.ir import Plan, SpaceKey
+from motiflux.plan.order import Order, given_order, promising_orders
 from motiflux.plan.reuse import share_intersections
-from motiflux.plan.space import candidate_space, space_key
+from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
-from motiflux.plan.symmetry import restrictions
+from motiflux.plan.symmetry import Restriction, restrictions
 from motiflux.types import Semantics, Symmetry
+
+# Members of the population that compares orders, and of the one behind the estimates of the chosen plan.
+_FEW_MEMBERS = 64
+_MANY_MEMBERS = 256
 
 _NO_CANDIDATES = "some query vertex has no candidate"
 
@@ -73,41 +78,90 @@ class _Options:
 
 
 def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
-    semantics, switches = options.semantics, options.switches
+    switches = options.switches
     bound = bind(pattern, graph)
-    key, space = None, None
+    key = space = None
     if options.space:
-        key = space_key(bound, injective=semantics is not Semantics.HOMOMORPHISM, switches=switches)
+        injective = options.semantics is not Semantics.HOMOMORPHISM
+        key = space_key(bound, injective=injective, switches=switches)
         space = None if key is None else candidate_space(graph, key, options.threads)
+    drafter = _Drafter(bound, options, key if space is not None else None, space)
     if space is not None:
         model = CostModel(bound, space.sizes, space.arcs)
     else:
         model = CostModel(bound, *frequencies(bound, graph.label_frequencies()))
-    choose_order = given_order if switches["order"] == "given" else cheapest_order
-    order = choose_order(bound, model)
+    if switches["order"] == "given":
+        orders = [given_order(bound, model)]
+    else:
+        orders = promising_orders(bound, model)
+    sampled = switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None
+    order = orders[0]
+    if sampled and len(orders) > 1:
+        drafts = [drafter.draft(order) for order in orders]
+        costs = [sample(graph, draft, _FEW_MEMBERS, options.threads).cost for draft in drafts]
+        order = orders[min(range(len(orders)), key=costs.__getitem__)]
     group = automorphisms(pattern, directed=graph.directed, base=order.vertices)
-    once_each = options.symmetry is Symmetry.SUBGRAPHS
-    multiply = (
-        options.counting
-        and not once_each
-        and semantics is not Semantics.HOMOMORPHISM
-        and switches["multiply"] == "on"
-    )
-    breaking = restrictions(group) if once_each or multiply else ()
-    shape, args = build_steps(bound, order.vertices, breaking, semantics, degrees=switches["degrees"] == "on")
-    if switches["reuse"] == "on":
-        classes = None if space is None else [space.classes[vertex] for vertex in order.vertices]
-        shape, args = share_intersections(shape, args, classes)
-    return Plan(
-        order=order.vertices,
-        shape=shape,
-        args=args,
-        semantics=semantics,
-        symmetry=options.symmetry,
-        multiplier=group.order if multiply else 1,
-        automorphisms=group.order,
-        restrictions=breaking,
-        estimates=order.estimates,
-        space=None if space is None else key,
-        impossible=bound.missing or (_NO_CANDIDATES if space is not None and space.empty else None),
-    )
+    plan = drafter.plan(order, group)
+    if sampled:
+        estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
+        plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+    return plan
+
+
+class _Drafter:
+    """Makes plans of one pattern that differ in their order."""
+
+    def __init__(
+        self, bound: BoundPattern, options: _Options, key: SpaceKey | None, space: CandidateSpace | None
+    ) -> None:
+        self._bound = bound
+        self._options = options
+        self._key = key
+        self._space = space
+        self.impossible = bound.missing or (_NO_CANDIDATES if space is not None and space.empty else None)
+        self._multiply = (
+            options.counting
+            and options.symmetry is Symmetry.EMBEDDINGS
+            and options.semantics is not Semantics.HOMOMORPHISM
+            and options.switches["multiply"] == "on"
+        )
+
+    @property
+    def cheap_to_sample(self) -> bool:
+        """Whether the rows to sample from are there already, whatever the order."""
+        return self._space is not None or all(
+            labels is None for labels in (*self._bound.labels, *(edge.labels for edge in self._bound.edges))
+        )
+
+    def plan(self, order: Order, group: Automorphisms) -> Plan:
+        """Return the plan in that order; the group's base is the order."""
+        once_each = self._options.symmetry is Symmetry.SUBGRAPHS
+        breaking = restrictions(group) if once_each or self._multiply else ()
+        return self.draft(order, breaking, group.order)
+
+    def draft(self, order: Order, breaking: tuple[Restriction, ...] = (), automorphisms: int = 1) -> Plan:
+        """Return the plan in that order, without symmetry breaking unless it is given."""
+        options, space = self._options, self._space
+        shape, args = build_steps(
+            self._bound,
+            order.vertices,
+            breaking,
+            options.semantics,
+            degrees=options.switches["degrees"] == "on",
+        )
+        if options.switches["reuse"] == "on":
+            classes = None if space is None else [space.classes[vertex] for vertex in order.vertices]
+            shape, args = share_intersections(shape, args, classes)
+        return Plan(
+            order=order.vertices,
+            shape=shape,
+            args=args,
+            semantics=options.semantics,
+            symmetry=options.symmetry,
+            multiplier=automorphisms if self._multiply else 1,
+            automorphisms=automorphisms,
+            restrictions=breaking,
+            estimates=order.estimates,
+            space=self._key,
+            impossible=self.impossible,
+        )

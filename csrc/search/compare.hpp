@@ -1,0 +1,65 @@
+// Comparing the values of different levels: data vertices, or positions in different candidate sets.
+//
+// `values` below are the values of the levels before the one asked about.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "motiflux/bits.hpp"
+#include "motiflux/rules/candidate.hpp"
+#include "motiflux/rules/order.hpp"
+#include "search/problem.hpp"
+
+namespace motiflux::search {
+
+// Where a vertex lies among the values of a level.
+struct Place {
+  std::uint64_t first_not_less;
+  bool there;
+};
+
+class Compare {
+ public:
+  explicit Compare(const Problem& problem) : problem_(problem) {}
+
+  // The data vertex that a value of `level` stands for.
+  std::uint32_t vertex(std::size_t level, std::uint32_t value) const {
+    return problem_.members.empty() ? value : problem_.members[level][value];
+  }
+
+  // Where the vertex of an earlier level lies among the values of `level`.
+  Place place(int level, std::size_t earlier, const std::uint32_t* values) const {
+    if (problem_.places.empty()) return {values[earlier], true};
+    const std::size_t pair = static_cast<std::size_t>(level) * problem_.plan.shape.levels + earlier;
+    const std::uint32_t packed = problem_.places[pair][values[earlier]];
+    return {packed / 2, packed % 2 == 1};
+  }
+
+  // The values of `level` that are greater than the vertices of the levels `after`, less than those `before`.
+  rules::Bounds bounds(int level, std::uint32_t after, std::uint32_t before,
+                       const std::uint32_t* values) const {
+    rules::Bounds result;
+    for_each_bit(after, [&](std::uint32_t l) {
+      const Place at = place(level, l, values);
+      result.first = std::max(result.first, at.first_not_less + (at.there ? 1 : 0));
+    });
+    for_each_bit(before, [&](std::uint32_t l) {
+      result.end = std::min(result.end, place(level, l, values).first_not_less);
+    });
+    return result;
+  }
+
+  bool accepts(int level, std::uint32_t value, const std::uint32_t* values) const {
+    const view::StepShape& step = problem_.plan.shape.steps[level];
+    if (!rules::has_rules(step)) return true;
+    return rules::accepts(step, problem_.plan.args.steps[level], problem_.out, problem_.in,
+                          vertex(static_cast<std::size_t>(level), value),
+                          [&](std::uint32_t l) { return vertex(l, values[l]); });
+  }
+
+ private:
+  const Problem& problem_;
+};
+
+}  // namespace motiflux::search

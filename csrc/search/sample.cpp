@@ -1,0 +1,145 @@
+#include "search/sample.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "search/compare.hpp"
+#include "sets/intersect.hpp"
+
+namespace motiflux::search {
+namespace {
+
+// SplitMix64: the sequence is the same on every machine, unlike that of the standard distributions.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t below(std::uint64_t end) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * end >> 64);
+  }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+using Embedding = std::array<std::uint32_t, view::kMaxLevels>;
+
+class Sampler {
+ public:
+  Sampler(const Problem& problem, const SampleOptions& options)
+      : problem_(problem), options_(options), random_(options.seed), compare_(problem) {
+    for (std::uint32_t level = 0; level < problem.plan.shape.levels; ++level) {
+      const view::StepShape& step = problem.plan.shape.steps[level];
+      if (step.reuse != view::kNoReuse)
+        sources_.push_back(sources_[static_cast<std::size_t>(step.reuse)]);
+      else
+        sources_.emplace_back();
+      for (std::uint32_t s = 0; s < step.source_count; ++s) sources_.back().push_back(step.first_source + s);
+    }
+  }
+
+  std::vector<LevelEstimate> run() {
+    std::vector<LevelEstimate> estimates;
+    double size = 1;
+    population_.assign(options_.members, {});
+    weights_.resize(options_.members);
+    for (int level = 0; level < static_cast<int>(problem_.plan.shape.levels); ++level) {
+      LevelEstimate estimate;
+      double total = 0, scanned = 0;
+      for (std::size_t m = 0; m < population_.size(); ++m) {
+        const std::uint64_t before = work_;
+        weights_[m] = draw(level, population_[m]);
+        scanned += static_cast<double>(work_ - before);
+        total += weights_[m];
+        estimate.alive += weights_[m] > 0;
+      }
+      const double members = options_.members;
+      estimate.scanned = size * scanned / members;
+      size *= total / members;
+      estimate.size = size;
+      estimates.push_back(estimate);
+      if (estimate.alive == 0 || work_ > options_.max_work) break;
+      resample(total);
+    }
+    return estimates;
+  }
+
+ private:
+  // Draws a candidate of `level` into `values`; returns their number, or 0 if the draw is turned down.
+  double draw(int level, Embedding& values) {
+    if (level == 0) {
+      values[0] = static_cast<std::uint32_t>(random_.below(problem_.roots));
+      ++work_;
+      return compare_.accepts(0, values[0], values.data()) ? problem_.roots : 0;
+    }
+    const sets::Span candidates = this->candidates(level, values);
+    if (candidates.size() == 0) return 0;
+    const std::uint32_t value = candidates.first[random_.below(candidates.size())];
+    values[static_cast<std::size_t>(level)] = value;
+    return compare_.accepts(level, value, values.data()) ? static_cast<double>(candidates.size()) : 0;
+  }
+
+  sets::Span candidates(int level, const Embedding& values) {
+    const view::StepShape& step = problem_.plan.shape.steps[level];
+    const rules::Bounds allowed = compare_.bounds(level, step.after, step.before, values.data());
+    spans_.clear();
+    for (std::uint32_t source : sources_[static_cast<std::size_t>(level)]) {
+      const view::Adjacency& rows = problem_.slots[problem_.plan.args.slots[source]];
+      const std::uint32_t value = values[problem_.plan.shape.sources[source].level];
+      spans_.push_back(sets::clip({rows.begin(value), rows.end(value)}, allowed.first, allowed.end));
+    }
+    std::sort(spans_.begin(), spans_.end(), [](sets::Span a, sets::Span b) { return a.size() < b.size(); });
+    sets::Span result = spans_[0];
+    work_ += 1;
+    if (buffer_.size() < result.size()) buffer_.resize(result.size());
+    for (std::size_t s = 1; s < spans_.size() && result.size() > 0; ++s) {
+      work_ += std::min(result.size() + spans_[s].size(), result.size() * sets::kGallopRatio);
+      const std::size_t size = sets::intersect(result, spans_[s], buffer_.data(), problem_.method);
+      result = {buffer_.data(), buffer_.data() + size};
+    }
+    return result;
+  }
+
+  // Systematic resampling: member m of the next population is the one that holds point (m + u) of the
+  // weights.
+  void resample(double total) {
+    next_.clear();
+    const double step = total / static_cast<double>(population_.size());
+    double point = random_.unit() * step, reached = 0;
+    for (std::size_t m = 0; m < population_.size(); ++m) {
+      reached += weights_[m];
+      for (; point < reached && next_.size() < population_.size(); point += step)
+        next_.push_back(population_[m]);
+    }
+    // Rounding may leave the last place empty.
+    while (next_.size() < population_.size()) next_.push_back(next_.back());
+    population_.swap(next_);
+  }
+
+  const Problem& problem_;
+  const SampleOptions options_;
+  Random random_;
+  Compare compare_;
+  std::vector<std::vector<std::uint32_t>> sources_;  // of each level, those of a reused set included
+  std::vector<Embedding> population_, next_;
+  std::vector<double> weights_;
+  std::vector<sets::Span> spans_;
+  std::vector<std::uint32_t> buffer_;
+  std::uint64_t work_ = 0;
+};
+
+}  // namespace
+
+std::vector<LevelEstimate> sample_sizes(const Problem& problem, const SampleOptions& options) {
+  if (options.members == 0 || problem.roots == 0) return {};
+  return Sampler(problem, options).run();
+}
+
+}  // namespace motiflux::search

@@ -1,0 +1,95 @@
+"""What a search will cost: sizes of its steps, from frequencies or from random partial embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from motiflux import _native
+from motiflux.graph import Graph
+from motiflux.graph.stats import LabelFrequencies
+from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.ir import Plan
+from motiflux.plan.problem import native_problem
+
+# Set elements read for one estimate: about half a millisecond.
+_MOST_WORK = 500_000
+_SEED = 0x6D6F7469
+
+
+class CostModel:
+    """Expected numbers of candidates, taking query edges as independent.
+
+    Parameters
+    ----------
+    candidates
+        Number of candidates of each query vertex.
+    arcs
+        Number of arcs between candidates for each query edge.
+    """
+
+    def __init__(self, pattern: BoundPattern, candidates: Sequence[int], arcs: Sequence[int]) -> None:
+        self.candidates = [max(number, 1) for number in candidates]
+        # chances[v]: each neighbour of v and how likely it is joined to v as the query edges ask.
+        self.chances: list[list[tuple[int, float]]] = [[] for _ in range(pattern.size)]
+        for edge, number in zip(pattern.edges, arcs, strict=True):
+            chance = min(1.0, number / (self.candidates[edge.source] * self.candidates[edge.target]))
+            self.chances[edge.source].append((edge.target, chance))
+            self.chances[edge.target].append((edge.source, chance))
+
+
+def frequencies(pattern: BoundPattern, labels: LabelFrequencies) -> tuple[list[int], list[int]]:
+    """Return the numbers of candidates and arcs that label frequencies alone give."""
+    return [labels.vertices(codes) for codes in pattern.labels], [
+        _arcs(pattern, labels, edge) for edge in pattern.edges
+    ]
+
+
+def _arcs(pattern: BoundPattern, labels: LabelFrequencies, edge: BoundEdge) -> int:
+    ends = pattern.labels[edge.source], pattern.labels[edge.target]
+    arcs = labels.arcs(ends[0], edge.labels, ends[1])
+    if edge.either and pattern.directed:
+        arcs += labels.arcs(ends[1], edge.labels, ends[0])
+    return arcs
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a search is expected to do.
+
+    Parameters
+    ----------
+    sizes
+        Partial embeddings up to each level.
+    scanned
+        Elements of sets read to find the candidates of each level.
+    """
+
+    sizes: tuple[float, ...]
+    scanned: tuple[float, ...]
+
+    @property
+    def cost(self) -> float:
+        """A number that grows with the time of the search."""
+        return sum(self.sizes) + sum(self.scanned)
+
+
+def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
+    """Return an estimate from `members` random partial embeddings (`csrc/search/sample.hpp`).
+
+    The same plan and graph give the same estimate. Levels that sampling did not reach are extrapolated by the
+    growth that ``plan.estimates`` expects.
+    """
+    problem = native_problem(graph, plan, intersect="auto", threads=threads)
+    drawn = _native.sample_sizes(problem, members, _MOST_WORK, _SEED)
+    sizes, scanned = [size for size, _, _ in drawn], [read for _, read, _ in drawn]
+    if not drawn:
+        return Estimate((0.0,) * len(plan.order), (0.0,) * len(plan.order))
+    if sizes[-1] == 0:
+        # No member had a candidate: likely there are fewer than one for each two members.
+        sizes[-1] = (sizes[-2] if len(sizes) > 1 else 1.0) / (2 * members)
+    for level in range(len(sizes), len(plan.order)):
+        growth = plan.estimates[level] / max(plan.estimates[level - 1], 1e-300)
+        sizes.append(sizes[-1] * growth)
+        scanned.append(sizes[-1])
+    return Estimate(tuple(sizes), tuple(scanned))

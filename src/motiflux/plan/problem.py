@@ -1,0 +1,68 @@
+"""A plan together with what it searches, as the native code takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from motiflux import _native
+from motiflux.errors import InternalError
+from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.plan.ir import Plan, StepShape
+from motiflux.plan.space import candidate_space
+
+_NO_REUSE = -1
+_METHODS = {"auto": 0, "merge": 1, "gallop": 2}
+_DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
+
+
+def native_problem(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> _native.Problem:
+    """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses."""
+    out = (graph.forward.offsets, graph.forward.neighbors)
+    into = (graph.reverse.offsets, graph.reverse.neighbors)
+    if plan.space is not None:
+        space = candidate_space(graph, plan.space, threads)
+        if space is None:
+            raise InternalError("the candidate space of a plan does not fit into memory any more")
+        return _native.Problem(
+            steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
+            bounds=[(0, 0)] * len(plan.order),
+            space=space.native,
+            order=plan.order,
+            source_edges=[edge for args in plan.args.steps for edge in args.edges],
+            out=out,
+            in_=into,
+            method=_METHODS[intersect],
+        )
+    slots: dict[AdjacencyKey, int] = {}
+    return _native.Problem(
+        steps=[_step(shape) for shape in plan.shape.steps],
+        bounds=[(args.min_out_degree, args.min_in_degree) for args in plan.args.steps],
+        source_slots=[
+            slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies
+        ],
+        slots=[graph.adjacency(key, threads) for key in slots],
+        out=out,
+        in_=into,
+        method=_METHODS[intersect],
+    )
+
+
+def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:
+    """Return one step; the candidates of a space have the degrees they need already."""
+    return _native.Step(
+        source_levels=[source.level for source in shape.sources],
+        source_directions=[_DIRECTIONS[source.direction] for source in shape.sources],
+        reuse=_NO_REUSE if shape.reuse is None else shape.reuse,
+        anchor=shape.anchor,
+        after=_mask(shape.after),
+        before=_mask(shape.before),
+        distinct=_mask(shape.distinct),
+        not_out=_mask(shape.not_out),
+        not_in=_mask(shape.not_in),
+        bounds_out=bounds and shape.bounds_out,
+        bounds_in=bounds and shape.bounds_in,
+    )
+
+
+def _mask(levels: Iterable[int]) -> int:
+    return sum(1 << level for level in levels)
