@@ -28,6 +28,8 @@ using namespace nb::literals;
 
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
+using PyComponent = std::tuple<std::vector<int>, std::vector<int>, std::uint64_t>;  // levels, sets, divisor
+using PyTail = std::tuple<int, std::vector<PyComponent>>;                           // first level, components
 using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
 
 constexpr int kMaxThreads = 1024;
@@ -49,22 +51,24 @@ class OwnedProblem {
  public:
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
                std::vector<std::uint16_t> source_slots, std::vector<PyAdjacency> slots, PyAdjacency out,
-               PyAdjacency in, int method)
+               PyAdjacency in, int method, const PyTail& tail)
       : OwnedProblem(steps, bounds, std::move(source_slots), std::move(out), std::move(in), method) {
     arrays_ = std::move(slots);
     for (const PyAdjacency& slot : arrays_) problem_.slots.push_back(checked(slot));
     problem_.roots = problem_.vertices;
     check_plan();
+    set_tail(tail);
   }
 
   // Over a candidate space: `order` is the query vertex at each level, and a source follows a query edge.
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
                const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
-               PyAdjacency out, PyAdjacency in, int method)
+               PyAdjacency out, PyAdjacency in, int method, const PyTail& tail)
       : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), method) {
     space_ = std::move(space);
     use_space(nb::cast<candidates::Space&>(space_), order, source_edges);
     check_plan();
+    set_tail(tail);
   }
   OwnedProblem(const OwnedProblem&) = delete;
   OwnedProblem& operator=(const OwnedProblem&) = delete;
@@ -128,6 +132,35 @@ class OwnedProblem {
       sources_.push_back({step.source_levels[s], static_cast<view::Direction>(step.source_directions[s])});
     }
     steps_.push_back(shape);
+  }
+
+  void set_tail(const PyTail& tail) {
+    const auto& [start, components] = tail;
+    const auto levels = static_cast<int>(steps_.size());
+    require(start >= 2 && start <= levels, "a tail starts at level 2 or later");
+    int covered = 0;
+    std::uint32_t seen = 0;
+    for (const auto& [members, set_of, divisor] : components) {
+      require(!members.empty() && members.size() == set_of.size() && divisor >= 1,
+              "a malformed tail component");
+      search::TailComponent component{members, set_of, divisor};
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        require(members[m] >= start && members[m] < levels, "a tail component names a level before the tail");
+        const view::StepShape& step = steps_[static_cast<std::size_t>(members[m])];
+        require(step.anchor < start && (step.not_out | step.not_in) == 0,
+                "a level of the tail depends on it");
+        require(((step.after | step.before) >> start) == 0, "a level of the tail is compared with another");
+        require(set_of[m] >= 0 && set_of[m] < search::kMostTailSets, "too many sets in a tail component");
+        seen |= std::uint32_t{1} << members[m];
+        ++covered;
+      }
+      require(component.sets() == 1 || members.size() <= search::kMostMixedLevels,
+              "too many levels in a component");
+      problem_.tail.components.push_back(std::move(component));
+    }
+    require(covered == levels - start && std::popcount(seen) == covered,
+            "a tail covers each of its levels once");
+    problem_.tail.start = start;
   }
 
   view::Adjacency checked(const PyAdjacency& arrays) const {
@@ -315,13 +348,14 @@ void bind_search(nb::module_& module) {
           "before"_a, "distinct"_a, "not_out"_a, "not_in"_a, "bounds_out"_a, "bounds_in"_a);
   nb::class_<OwnedProblem>(module, "Problem")
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, std::vector<std::uint16_t>,
-                    std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, int>(),
-           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "method"_a)
+                    std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, int, const PyTail&>(),
+           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "method"_a,
+           "tail"_a)
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, nb::object,
                     const std::vector<std::size_t>&, const std::vector<PySourceEdge>&, PyAdjacency,
-                    PyAdjacency, int>(),
+                    PyAdjacency, int, const PyTail&>(),
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
-           "method"_a);
+           "method"_a, "tail"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
   module.def("sample_sizes", &sample_sizes, "problem"_a, "members"_a, "max_work"_a, "seed"_a);

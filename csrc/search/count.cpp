@@ -14,7 +14,7 @@ class Counter final : public Visitor {
 
   void rows(const std::uint32_t*, sets::Span) override {}
 
-  void count(std::uint64_t embeddings) override {
+  void count(Total embeddings) override {
     add_checked(total_, embeddings);
     if (limit_ && total_ > *limit_) control_.stop(Stop::kLimit);
   }

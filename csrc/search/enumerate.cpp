@@ -43,7 +43,7 @@ class Enumeration::Producer final : public Visitor {
     }
   }
 
-  void count(std::uint64_t) override {}
+  void count(Total) override {}
 
   bool keep_going() override {
     if (!block_.empty() && Clock::now() - last_flush_ > kFlushPeriod) flush();

@@ -9,6 +9,7 @@
 
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
+#include "search/tail.hpp"
 #include "sets/intersect.hpp"
 
 namespace motiflux::search {
@@ -24,6 +25,7 @@ struct Problem {
   // the set of an earlier level lies in it (candidates::places), if `level` compares itself with that one.
   std::vector<const std::uint32_t*> members;
   std::vector<const std::uint32_t*> places;
+  Tail tail;  // counting only
   sets::Method method = sets::Method::kAuto;
 
   // Rows of the first source of level 1: its arcs are the units of work.

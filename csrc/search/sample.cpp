@@ -47,7 +47,7 @@ class Sampler {
 
   std::vector<LevelEstimate> run() {
     std::vector<LevelEstimate> estimates;
-    double size = 1;
+    double size = 1, found = 1;  // up to the level, and up to the last level that is enumerated
     population_.assign(options_.members, {});
     weights_.resize(options_.members);
     for (int level = 0; level < static_cast<int>(problem_.plan.shape.levels); ++level) {
@@ -61,7 +61,8 @@ class Sampler {
         estimate.alive += weights_[m] > 0;
       }
       const double members = options_.members;
-      estimate.scanned = size * scanned / members;
+      if (level <= problem_.tail.start) found = size;
+      estimate.scanned = found * scanned / members;
       size *= total / members;
       estimate.size = size;
       estimates.push_back(estimate);

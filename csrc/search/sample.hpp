@@ -21,8 +21,10 @@ struct SampleOptions {
 };
 
 struct LevelEstimate {
-  double size = 0;          // partial embeddings up to the level
-  double scanned = 0;       // set elements read to find the candidates of that level
+  double size = 0;  // partial embeddings up to the level
+  // Set elements read to find the candidates of the level; those of a tail are found once per embedding of
+  // the levels before it.
+  double scanned = 0;
   std::uint32_t alive = 0;  // members of the population with a candidate at this level
 };
 

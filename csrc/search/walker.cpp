@@ -34,6 +34,7 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
       visitor_(visitor),
       counting_(counting),
       last_level_(static_cast<int>(problem.plan.shape.levels) - 1),
+      tail_(counting ? problem.tail.start : last_level_ + 1),
       budget_(kBudget) {}
 
 bool Walker::search(ArcRange range) {
@@ -62,15 +63,27 @@ bool Walker::search_root(Vertex root, Span slice) {
 }
 
 bool Walker::extend(int level) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
-  if (counting_ && level == last_level_ && step.anchor == level - 1 && (step.not_out | step.not_in) == 0 &&
-      step.source_count + (step.reuse != view::kNoReuse) > 1) {
-    count_fresh(level);
+  if (level == tail_) return count_tail();
+  if (level == last_level_ && is_fresh(level)) {
+    if (const std::uint64_t found = count_fresh(level)) visitor_.count(found);
     return spend(1);
   }
+  return visit(level, clipped(level));
+}
+
+// The candidates of `level`.
+Walker::Span Walker::clipped(int level) {
+  const view::StepShape& step = problem_.plan.shape.steps[level];
   const std::uint32_t later = ~levels_up_to(step.anchor);
   const rules::Bounds allowed = bounds(level, step.after & later, step.before & later);
-  return visit(level, sets::clip(base(level), allowed.first, allowed.end));
+  return sets::clip(base(level), allowed.first, allowed.end);
+}
+
+// Whether the set of `level`, which is only counted, would serve no second time.
+bool Walker::is_fresh(int level) const {
+  const view::StepShape& step = problem_.plan.shape.steps[level];
+  return counting_ && step.anchor == std::min(level, tail_) - 1 && (step.not_out | step.not_in) == 0 &&
+         step.source_count + (step.reuse != view::kNoReuse) > 1;
 }
 
 bool Walker::visit(int level, Span candidates) {
@@ -128,16 +141,17 @@ bool Walker::in_strips(Span candidates, Use&& use) {
   return true;
 }
 
-// Counts the last level where its set would serve no second time: the intersection is not written.
-void Walker::count_fresh(int level) {
+// Counts a level without writing its intersection.
+std::uint64_t Walker::count_fresh(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   const rules::Bounds allowed = bounds(level, step.after, step.before);
   const Span changing = last_row(step, allowed);
-  if (changing.size() == 0) return;
+  if (changing.size() == 0) return 0;
+  const std::uint32_t matched = step.distinct & levels_up_to(tail_ - 1);
   std::uint64_t found = 0;
   if (const sets::Marks* held = marks(level, changing)) {
     found = held->count(changing);
-    for_each_level(step.distinct, [&](std::size_t l) {
+    for_each_level(matched, [&](std::size_t l) {
       const Place at = compare_.place(level, l, value_.data());
       const auto value = static_cast<Vertex>(at.first_not_less);
       found -= at.there && held->has(value) && sets::contains(changing, value);
@@ -148,9 +162,65 @@ void Walker::count_fresh(int level) {
     const Span large = spans_.back();
     const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
     charge(small, large);
-    found = sets::count_common(small, large, problem_.method) - taken(level, step.distinct, small, large);
+    found = sets::count_common(small, large, problem_.method) - taken(level, matched, small, large);
   }
-  if (found > 0) visitor_.count(found);
+  return found;
+}
+
+std::uint64_t Walker::count_level(int level) {
+  if (is_fresh(level)) return count_fresh(level);
+  const Span candidates = clipped(level);
+  return candidates.size() - taken(level, problem_.plan.shape.steps[level].distinct & levels_up_to(tail_ - 1),
+                                   candidates, candidates);
+}
+
+bool Walker::count_tail() {
+  Total embeddings = 1;
+  for (const TailComponent& component : problem_.tail.components) {
+    const Total ways = count_component(component);
+    if (ways == 0) return spend(1);
+    embeddings = multiply_checked(embeddings, ways);
+  }
+  visitor_.count(embeddings);
+  return spend(problem_.tail.components.size());
+}
+
+Total Walker::count_component(const TailComponent& component) {
+  if (component.levels.size() == 1) return count_level(component.levels[0]);
+  if (component.sets() == 1)
+    return falling_factorial(count_level(component.levels[0]), component.levels.size()) / component.divisor;
+  fill_common(component);
+  return distinct_choices(component, common_) / component.divisor;
+}
+
+// Fills common_ for each subset of the sets of `component`, vertices matched before the tail left out.
+void Walker::fill_common(const TailComponent& component) {
+  const int sets = component.sets();
+  std::uint32_t matched = 0;
+  for (int set = 0; set < sets; ++set) {
+    const auto first = std::find(component.set_of.begin(), component.set_of.end(), set);
+    const int level = component.levels[static_cast<std::size_t>(first - component.set_of.begin())];
+    std::vector<Vertex>& vertices = shared_[std::size_t{1} << set];
+    vertices.clear();
+    for (Vertex value : clipped(level))
+      vertices.push_back(compare_.vertex(static_cast<std::size_t>(level), value));
+    matched |= problem_.plan.shape.steps[level].distinct & levels_up_to(tail_ - 1);
+  }
+  for (std::uint32_t mask = 1; mask < std::uint32_t{1} << sets; ++mask) {
+    std::vector<Vertex>& vertices = shared_[mask];
+    const std::uint32_t lowest = mask & -mask;
+    if (mask != lowest) {
+      const std::vector<Vertex>&a = shared_[lowest], &b = shared_[mask ^ lowest];
+      vertices.resize(std::min(a.size(), b.size()));
+      const Span left{a.data(), a.data() + a.size()}, right{b.data(), b.data() + b.size()};
+      charge(left, right);
+      vertices.resize(sets::intersect(left, right, vertices.data(), problem_.method));
+    }
+    common_[mask] = vertices.size();
+    for_each_level(matched, [&](std::size_t l) {
+      common_[mask] -= std::binary_search(vertices.begin(), vertices.end(), compare_.vertex(l, value_[l]));
+    });
+  }
 }
 
 Walker::Span Walker::base(int level) {

@@ -22,7 +22,7 @@ class Visitor {
   virtual ~Visitor() = default;
   // Levels 0..k-2 are `prefix`; each of `last`, filtered already, completes an embedding. All are values.
   virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
-  virtual void count(std::uint64_t embeddings) = 0;
+  virtual void count(Total embeddings) = 0;
   // Called every few thousand steps; false to stop.
   virtual bool keep_going() = 0;
 };
@@ -57,7 +57,13 @@ class Walker {
   bool keeps_all(int level) const;
   template <class Use>
   bool in_strips(Span candidates, Use&& use);
-  void count_fresh(int level);
+  std::uint64_t count_fresh(int level);
+  std::uint64_t count_level(int level);
+  bool is_fresh(int level) const;
+  Span clipped(int level);
+  bool count_tail();
+  Total count_component(const TailComponent& component);
+  void fill_common(const TailComponent& component);
 
   Span base(int level);
   Span compute_base(int level);
@@ -85,6 +91,7 @@ class Walker {
   Visitor& visitor_;
   const bool counting_;
   const int last_level_;
+  const int tail_;  // first level counted in closed form
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
   std::array<std::uint64_t, view::kMaxLevels> sizes_{};
@@ -92,6 +99,9 @@ class Walker {
   std::vector<Span> spans_;      // the sets being intersected
   std::vector<Vertex> kept_;     // last level after filtering
   std::vector<Vertex> scratch_;  // last level intersections while counting
+  // Of a component of the tail: the common vertices of each subset of its sets, and their number.
+  std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
+  std::array<std::uint64_t, 1 << kMostTailSets> common_{};
   std::uint64_t clock_ = 0;
   std::int64_t budget_;
 };

@@ -89,6 +89,7 @@ class Problem:
         out: _Adjacency,
         in_: _Adjacency,
         method: int,
+        tail: tuple[int, Sequence[tuple[Sequence[int], Sequence[int], int]]],
     ) -> None: ...
     @overload
     def __init__(
@@ -102,6 +103,7 @@ class Problem:
         out: _Adjacency,
         in_: _Adjacency,
         method: int,
+        tail: tuple[int, Sequence[tuple[Sequence[int], Sequence[int], int]]],
     ) -> None: ...
 
 def count(

@@ -23,8 +23,8 @@ _OPTIONS = (
         "order",
         ("sampled", "cost", "given"),
         "sampled",
-        "matching order: the cheapest by sampling, by frequencies alone, or as the pattern lists its vertices "
-        "where that stays connected",
+        "matching order: the cheapest by sampling, by frequencies alone, or as the pattern lists its "
+        "vertices where that stays connected",
     ),
     TuningOption(
         "multiply",
@@ -54,6 +54,7 @@ _OPTIONS = (
         "4",
         "most rounds of consistency along query edges while candidates are filtered",
     ),
+    TuningOption("tail", ("on", "off"), "on", "count trailing levels in closed form where they allow it"),
     TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),

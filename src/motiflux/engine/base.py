@@ -43,6 +43,8 @@ class Engine(Protocol):
     device: str
     searches_space: bool
     """Whether it searches candidate spaces, or rows of the graph only."""
+    counts_tails: bool
+    """Whether it counts tails in closed form."""
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
         """Return the count, at most ``request.limit``, and whether it is complete."""

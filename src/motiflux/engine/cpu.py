@@ -18,6 +18,7 @@ class CpuEngine:
     name = "cpu"
     device = "cpu"
     searches_space = True
+    counts_tails = True
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
         """Return the count, at most ``request.limit``, and whether it is complete."""

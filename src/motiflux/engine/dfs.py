@@ -29,6 +29,7 @@ class DfsEngine:
 
     name = "dfs"
     searches_space = False
+    counts_tails = False
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator

@@ -114,6 +114,7 @@ def count(
             semantics=request.semantics,
             symmetry=request.symmetry,
             space=chosen.searches_space,
+            tail=chosen.counts_tails,
             threads=request.threads,
             tuning=request.tuning,
         )
@@ -196,6 +197,7 @@ def match(
             symmetry=request.symmetry,
             counting=False,
             space=chosen.searches_space,
+            tail=chosen.counts_tails,
             threads=request.threads,
             tuning=request.tuning,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from motiflux import _native
 from motiflux.graph import Graph
@@ -63,15 +64,18 @@ class Estimate:
         Partial embeddings up to each level.
     scanned
         Elements of sets read to find the candidates of each level.
+    enumerated
+        Number of levels that are not counted in closed form.
     """
 
     sizes: tuple[float, ...]
     scanned: tuple[float, ...]
+    enumerated: int
 
     @property
     def cost(self) -> float:
         """A number that grows with the time of the search."""
-        return sum(self.sizes) + sum(self.scanned)
+        return sum(self.sizes[: self.enumerated]) + sum(self.scanned)
 
 
 def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
@@ -83,8 +87,9 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
     problem = native_problem(graph, plan, intersect="auto", threads=threads)
     drawn = _native.sample_sizes(problem, members, _MOST_WORK, _SEED)
     sizes, scanned = [size for size, _, _ in drawn], [read for _, read, _ in drawn]
+    enumerated = len(plan.order) if plan.tail is None else plan.tail.start
     if not drawn:
-        return Estimate((0.0,) * len(plan.order), (0.0,) * len(plan.order))
+        return Estimate((0.0,) * len(plan.order), (0.0,) * len(plan.order), enumerated)
     if sizes[-1] == 0:
         # No member had a candidate: likely there are fewer than one for each two members.
         sizes[-1] = (sizes[-2] if len(sizes) > 1 else 1.0) / (2 * members)
@@ -92,4 +97,7 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
         growth = plan.estimates[level] / max(plan.estimates[level - 1], 1e-300)
         sizes.append(sizes[-1] * growth)
         scanned.append(sizes[-1])
-    return Estimate(tuple(sizes), tuple(scanned))
+    if plan.tail is not None:
+        # Sampling follows no order among levels of the tail.
+        sizes[-1] /= prod(component.divisor for component in plan.tail.components)
+    return Estimate(tuple(sizes), tuple(scanned), enumerated)

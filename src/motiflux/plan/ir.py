@@ -100,6 +100,33 @@ class PlanArgs:
 
 
 @dataclass(frozen=True, slots=True)
+class TailComponent:
+    """Levels of a tail whose vertices might coincide.
+
+    Parameters
+    ----------
+    levels
+        Ascending.
+    sets
+        A number for each of `levels`, the same for levels with the same set: 0, 1, ... by appearance.
+    divisor
+        How many orders the levels that are ordered among themselves have: each choice was counted so often.
+    """
+
+    levels: tuple[int, ...]
+    sets: tuple[int, ...]
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The levels from `start` on are counted in closed form: the product over the components."""
+
+    start: int
+    components: tuple[TailComponent, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceKey:
     """Names a candidate space of a graph (`motiflux.plan.space`).
 
@@ -143,6 +170,8 @@ class Plan:
         Expected number of partial embeddings up to each level.
     scanned
         Expected number of set elements read to find the candidates of each level; empty where not sampled.
+    tail
+        The levels counted in closed form (counting only); None if there are none.
     space
         The candidate space to search; None to search the rows of the graph.
     impossible
@@ -159,5 +188,6 @@ class Plan:
     restrictions: tuple[tuple[int, int], ...]
     estimates: tuple[float, ...]
     scanned: tuple[float, ...] = ()
+    tail: Tail | None = None
     space: SpaceKey | None = None
     impossible: str | None = None

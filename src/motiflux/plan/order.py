@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel
 
 # Starting vertices tried; more changed no order that was looked at.
 _STARTS = 4
-_CORE_STARTS = 2
+_PREFERRED_STARTS = 2
 
 
 class _PartialOrder:
@@ -36,7 +37,7 @@ class _PartialOrder:
         self._reachable.difference_update(self.order)
 
     def place_cheapest(self, first: frozenset[int] = frozenset()) -> None:
-        """Append the reachable vertex that multiplies the partial embeddings least, one of `first` if any is."""
+        """Append the reachable vertex that multiplies partial embeddings least; of `first`, if any is."""
         neighbors = self._pattern.neighbors
         self.place(
             min(
@@ -58,12 +59,13 @@ class Order:
     estimates: tuple[float, ...]
 
 
-def promising_orders(pattern: BoundPattern, model: CostModel) -> list[Order]:
+def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) -> list[Order]:
     """Return connected orders that may be cheap, the one that `model` likes best first.
 
     From each of the most selective starts, the vertex that multiplies the partial embeddings least is taken
-    next; once among all vertices, once the core (what is left when vertices of one neighbour are taken away
-    again and again) before the trees that hang from it.
+    next: among all vertices; the core (what is left when vertices of one neighbour are taken away again and
+    again) before the trees that hang from it; and, with `tails`, those that the others hold together before
+    pairwise non-adjacent ones, which may then be counted in closed form.
     """
     by_promise = sorted(
         range(pattern.size), key=lambda v: (model.candidates[v] / len(pattern.neighbors[v]), v)
@@ -71,12 +73,14 @@ def promising_orders(pattern: BoundPattern, model: CostModel) -> list[Order]:
     orders = [
         _complete(pattern, model, start, _PartialOrder.place_cheapest) for start in by_promise[:_STARTS]
     ]
-    core = _core(pattern)
-    if 0 < len(core) < pattern.size:
-        starts = [vertex for vertex in by_promise if vertex in core][:_CORE_STARTS]
-        orders += [
-            _complete(pattern, model, start, lambda partial: partial.place_cheapest(core)) for start in starts
-        ]
+    preferred = [_core(pattern)]
+    if tails:
+        preferred += [_without_leaves(pattern), _connected_cover(pattern)]
+    for first in preferred:
+        if 0 < len(first) < pattern.size:
+            starts = [vertex for vertex in by_promise if vertex in first][:_PREFERRED_STARTS]
+            place_next = partial(_PartialOrder.place_cheapest, first=first)
+            orders += [_complete(pattern, model, start, place_next) for start in starts]
     distinct = {order.vertices: order for order in orders}
     return sorted(distinct.values(), key=lambda order: sum(order.estimates))
 
@@ -91,6 +95,31 @@ def _core(pattern: BoundPattern) -> frozenset[int]:
         left -= ends
 
 
+def _without_leaves(pattern: BoundPattern) -> frozenset[int]:
+    return frozenset(v for v in range(pattern.size) if len(pattern.neighbors[v]) > 1)
+
+
+def _connected_cover(pattern: BoundPattern) -> frozenset[int]:
+    """Return connected vertices with no two others adjacent, leaving out those of few neighbours first."""
+    kept = set(range(pattern.size))
+    for vertex in sorted(kept, key=lambda v: (len(pattern.neighbors[v]), v)):
+        if pattern.neighbors[vertex] <= kept and _is_connected(pattern, kept - {vertex}):
+            kept.remove(vertex)
+    return frozenset(kept)
+
+
+def _is_connected(pattern: BoundPattern, vertices: set[int]) -> bool:
+    if not vertices:
+        return False
+    reached = {next(iter(vertices))}
+    frontier = list(reached)
+    while frontier:
+        fresh = (pattern.neighbors[frontier.pop()] & vertices) - reached
+        reached |= fresh
+        frontier += fresh
+    return reached == vertices
+
+
 def given_order(pattern: BoundPattern, model: CostModel) -> Order:
     """Return the pattern's own order, vertices that are not yet connected put off."""
     return _complete(pattern, model, 0, _PartialOrder.place_first)
@@ -99,8 +128,8 @@ def given_order(pattern: BoundPattern, model: CostModel) -> Order:
 def _complete(
     pattern: BoundPattern, model: CostModel, start: int, place_next: Callable[[_PartialOrder], None]
 ) -> Order:
-    partial = _PartialOrder(pattern, model)
-    partial.place(start)
-    while len(partial.order) < pattern.size:
-        place_next(partial)
-    return Order(tuple(partial.order), tuple(partial.sizes))
+    growing = _PartialOrder(pattern, model)
+    growing.place(start)
+    while len(growing.order) < pattern.size:
+        place_next(growing)
+    return Order(tuple(growing.order), tuple(growing.sizes))

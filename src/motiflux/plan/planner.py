@@ -18,6 +18,7 @@ from motiflux.plan.reuse import share_intersections
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
 from motiflux.plan.symmetry import Restriction, restrictions
+from motiflux.plan.tail import close_tail
 from motiflux.types import Semantics, Symmetry
 
 # Members of the population that compares orders, and of the one behind the estimates of the chosen plan.
@@ -35,6 +36,7 @@ def make_plan(
     symmetry: Symmetry = Symmetry.EMBEDDINGS,
     counting: bool = True,
     space: bool = False,
+    tail: bool = False,
     threads: int = 1,
     tuning: Mapping[str, str] | None = None,
 ) -> Plan:
@@ -47,6 +49,8 @@ def make_plan(
         automorphism group (not under homomorphism, where an automorphism may leave a map as it is).
     space
         Whether the engine can search a candidate space.
+    tail
+        Whether the engine can count a tail in closed form.
     threads
         Threads that filter candidates.
     tuning
@@ -62,8 +66,8 @@ def make_plan(
     if semantics is Semantics.HOMOMORPHISM and symmetry is Symmetry.SUBGRAPHS:
         raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
     switches = resolve_tuning(tuning)
-    options = _Options(semantics, symmetry, counting, space, threads, switches)
-    key = ("plan", pattern, semantics, symmetry, counting, space, tuple(switches.values()))
+    options = _Options(semantics, symmetry, counting, space, tail, threads, switches)
+    key = ("plan", pattern, semantics, symmetry, counting, space, tail, tuple(switches.values()))
     return graph.memo.get(key, lambda: _make_plan(graph, pattern, options))
 
 
@@ -73,6 +77,7 @@ class _Options:
     symmetry: Symmetry
     counting: bool
     space: bool
+    tail: bool
     threads: int
     switches: Mapping[str, str]
 
@@ -93,7 +98,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     if switches["order"] == "given":
         orders = [given_order(bound, model)]
     else:
-        orders = promising_orders(bound, model)
+        orders = promising_orders(bound, model, tails=drafter.tails)
     sampled = switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None
     order = orders[0]
     if sampled and len(orders) > 1:
@@ -126,6 +131,8 @@ class _Drafter:
             and options.switches["multiply"] == "on"
         )
 
+        self.tails = options.counting and options.tail and options.switches["tail"] == "on"
+
     @property
     def cheap_to_sample(self) -> bool:
         """Whether the rows to sample from are there already, whatever the order."""
@@ -149,9 +156,12 @@ class _Drafter:
             options.semantics,
             degrees=options.switches["degrees"] == "on",
         )
+        classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
+        tail = None
+        if self.tails:
+            shape, tail = close_tail(shape, args, classes)
         if options.switches["reuse"] == "on":
-            classes = None if space is None else [space.classes[vertex] for vertex in order.vertices]
-            shape, args = share_intersections(shape, args, classes)
+            shape, args = share_intersections(shape, args, classes, tail)
         return Plan(
             order=order.vertices,
             shape=shape,
@@ -162,6 +172,7 @@ class _Drafter:
             automorphisms=automorphisms,
             restrictions=breaking,
             estimates=order.estimates,
+            tail=tail,
             space=self._key,
             impossible=self.impossible,
         )

@@ -32,6 +32,7 @@ def native_problem(graph: Graph, plan: Plan, *, intersect: str, threads: int) ->
             out=out,
             in_=into,
             method=_METHODS[intersect],
+            tail=_tail(plan),
         )
     slots: dict[AdjacencyKey, int] = {}
     return _native.Problem(
@@ -44,7 +45,14 @@ def native_problem(graph: Graph, plan: Plan, *, intersect: str, threads: int) ->
         out=out,
         in_=into,
         method=_METHODS[intersect],
+        tail=_tail(plan),
     )
+
+
+def _tail(plan: Plan) -> tuple[int, list[tuple[list[int], list[int], int]]]:
+    if plan.tail is None:
+        return len(plan.order), []
+    return plan.tail.start, [(list(c.levels), list(c.sets), c.divisor) for c in plan.tail.components]
 
 
 def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:

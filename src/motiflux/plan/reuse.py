@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, StepShape
+from motiflux.plan.ir import PlanArgs, PlanShape, StepShape, Tail
 
 # An intersection of fewer sets is a pointer into the graph: nothing to save. Level 1 is cut into pieces
 # of work, so its set is not whole.
@@ -14,7 +14,7 @@ _FIRST_LEVEL = 2
 
 
 def share_intersections(
-    shape: PlanShape, args: PlanArgs, classes: Sequence[int] | None = None
+    shape: PlanShape, args: PlanArgs, classes: Sequence[int] | None = None, tail: Tail | None = None
 ) -> tuple[PlanShape, PlanArgs]:
     """Return the plan with `reuse` set wherever an earlier level's set contains this level's.
 
@@ -23,6 +23,8 @@ def share_intersections(
     classes
         Over a candidate space: a number per level, equal where the candidates are the same. Only such levels
         share a set.
+    tail
+        Levels counted in closed form: their sets are not there to be reused.
     """
     steps, step_args = list(shape.steps), list(args.steps)
     wanted = [
@@ -34,7 +36,7 @@ def share_intersections(
         clip = _own_clip(steps[level])
         contained = [
             earlier
-            for earlier in range(_FIRST_LEVEL, level)
+            for earlier in range(_FIRST_LEVEL, level if tail is None else min(level, tail.start))
             if len(wanted[earlier]) >= _LEAST_SOURCES
             and (classes is None or classes[earlier] == classes[level])
             and set(wanted[earlier]) <= set(sources)
