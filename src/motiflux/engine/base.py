@@ -36,6 +36,25 @@ class Request:
     progress: ProgressCallback | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a count came to.
+
+    Parameters
+    ----------
+    value
+        The count, at most the limit.
+    complete
+        Whether nothing was cut.
+    sizes
+        Partial embeddings up to each level that was enumerated; empty where the engine does not tell.
+    """
+
+    value: int
+    complete: bool
+    sizes: tuple[int, ...] = ()
+
+
 class Engine(Protocol):
     """Executes plans over its own storage."""
 
@@ -46,8 +65,8 @@ class Engine(Protocol):
     counts_tails: bool
     """Whether it counts tails in closed form."""
 
-    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
-        """Return the count, at most ``request.limit``, and whether it is complete."""
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return the count, at most ``request.limit``."""
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from motiflux.cpu import native
-from motiflux.engine.base import ProgressCallback, Request
+from motiflux.engine.base import Outcome, ProgressCallback, Request
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -20,12 +20,12 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
 
-    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
-        """Return the count, at most ``request.limit``, and whether it is complete."""
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return the count, at most ``request.limit``."""
         search = _prepare(graph, plan, request)
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
-        total, stop, _ = native.count(
+        total, stop, sizes = native.count(
             search,
             threads=request.threads,
             limit=limit,
@@ -34,8 +34,9 @@ class CpuEngine:
         )
         total *= plan.multiplier
         if request.limit is not None and total > request.limit:
-            return request.limit, False
-        return total, stop is native.Stop.NONE
+            return Outcome(request.limit, False)
+        enumerated = sizes if plan.tail is None else sizes[: plan.tail.start]
+        return Outcome(total, stop is native.Stop.NONE, tuple(enumerated))
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from motiflux.codegen.kernels import Goal
 from motiflux.engine.accelerator import Accelerator
-from motiflux.engine.base import Request
+from motiflux.engine.base import Outcome, Request
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
@@ -35,23 +35,23 @@ class DfsEngine:
         self._accelerator = accelerator
         self.device = accelerator.device.name
 
-    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> tuple[int, bool]:
-        """Return the count, at most ``request.limit``, and whether it is complete."""
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return the count, at most ``request.limit``."""
         deadline = _deadline(request, started)
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
         try:
             search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
         except OutOfTimeError:
-            return 0, False
+            return Outcome(0, False)
         with search:
             search.launch()
             in_time = self._watch(search, plan, request, started, deadline)
             total = search.found() * plan.multiplier
             complete = in_time and not search.was_limited()
         if request.limit is not None and total > request.limit:
-            return request.limit, False
-        return total, complete
+            return Outcome(request.limit, False)
+        return Outcome(total, complete)
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 
 from motiflux.arguments import check_integer
-from motiflux.engine.base import make_request
+from motiflux.engine.base import Outcome, make_request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.results import Count, Matches, RowSource
@@ -119,10 +119,11 @@ def count(
             tuning=request.tuning,
         )
         planned = time.perf_counter()
-        value, complete = (0, True) if plan.impossible else chosen.count(graph, plan, request, started)
+        nothing = Outcome(0, True)
+        outcome = nothing if plan.impossible else chosen.count(graph, plan, request, started)
         return Count(
-            value,
-            complete=complete,
+            outcome.value,
+            complete=outcome.complete,
             seconds=time.perf_counter() - planned,
             plan_seconds=planned - started,
             engine=chosen.name,
