@@ -1,5 +1,7 @@
 """Query graphs."""
 
-from motiflux.pattern.pattern import LabelChoice, Pattern, PatternBuilder, QueryEdge, QueryVertex
+from motiflux.pattern.builder import PatternBuilder
+from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex
+from motiflux.pattern.pattern import Pattern
 
-__all__ = ["LabelChoice", "Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"]
+__all__ = ["IdChoice", "LabelChoice", "Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"]

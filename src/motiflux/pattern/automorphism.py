@@ -14,7 +14,7 @@ from motiflux.pattern.pattern import Pattern
 
 Permutation = tuple[int, ...]
 
-_NO_EDGE = 0
+_NO_RELATION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ class Automorphisms:
 def automorphisms(
     pattern: Pattern, *, directed: bool = False, base: Sequence[int] | None = None
 ) -> Automorphisms:
-    """Return the permutations of the query vertices that keep labels, edges, edge labels and directions.
+    """Return the permutations of the query vertices that leave the pattern the same.
+
+    They keep what every vertex accepts (labels, ids, conditions), the set of query edges with what they
+    accept and their directions, and the pairs of vertices that may coincide.
 
     Parameters
     ----------
@@ -132,14 +135,14 @@ class _Structure:
         self.domains = self._refined_domains(pattern)
 
     def _refined_domains(self, pattern: Pattern) -> list[int]:
-        """Return where each vertex may go judged by colour refinement: its label, and the colours around it.
+        """Return where each vertex may go judged by colour refinement: what it accepts, the colours around.
 
         Most labelled patterns end with a colour of its own for each vertex, and nothing is left to search.
         """
         around = [
-            [(number, w) for w, number in enumerate(row) if number != _NO_EDGE] for row in self._relation
+            [(number, w) for w, number in enumerate(row) if number != _NO_RELATION] for row in self._relation
         ]
-        colors = _numbered([vertex.labels for vertex in pattern.vertices])
+        colors = _numbered([(vertex.labels, vertex.ids, vertex.where) for vertex in pattern.vertices])
         while True:
             finer = _numbered(
                 [
@@ -204,15 +207,21 @@ def _numbered(kinds: Sequence[Hashable]) -> list[int]:
 
 
 def _relations(pattern: Pattern, directed: bool) -> list[list[int]]:
-    """Return a number per ordered pair of vertices; equal where the same kinds of edges join them."""
-    between: dict[tuple[int, int], set[tuple[str, object]]] = {}
+    """Return a number per ordered pair of vertices; equal where the same kinds of edges join them.
+
+    That two vertices may coincide counts as one more kind.
+    """
+    between: dict[tuple[int, int], set[Hashable]] = {}
     for edge in pattern.edges:
         arc = directed if edge.directed is None else edge.directed
-        ends = edge.source, edge.target
-        between.setdefault(ends, set()).add(("out" if arc else "either", edge.labels))
-        between.setdefault(ends[::-1], set()).add(("in" if arc else "either", edge.labels))
-    numbers: dict[frozenset[tuple[str, object]], int] = {}
-    relation = [[_NO_EDGE] * pattern.num_vertices for _ in pattern.vertices]
+        ends, accepted = (edge.source, edge.target), (edge.labels, edge.where)
+        between.setdefault(ends, set()).add(("out" if arc else "either", accepted))
+        between.setdefault(ends[::-1], set()).add(("in" if arc else "either", accepted))
+    for pair in pattern.may_coincide:
+        for ends in (pair, pair[::-1]):
+            between.setdefault(ends, set()).add("may coincide")
+    numbers: dict[frozenset[Hashable], int] = {}
+    relation = [[_NO_RELATION] * pattern.num_vertices for _ in pattern.vertices]
     for (source, target), kinds in between.items():
-        relation[source][target] = numbers.setdefault(frozenset(kinds), _NO_EDGE + 1 + len(numbers))
+        relation[source][target] = numbers.setdefault(frozenset(kinds), _NO_RELATION + 1 + len(numbers))
     return relation

@@ -1,0 +1,148 @@
+"""Patterns as text that `Pattern.parse` takes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Value
+from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.pattern import Pattern
+from motiflux.types import Label, VertexId
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")  # the grammar's NAME
+_INTEGER = re.compile(r"-?[0-9]+")  # the grammar's INTEGER
+_KEYWORDS = frozenset(
+    "MATCH WHERE AND OR NOT IN STARTS ENDS WITH CONTAINS IS NULL TRUE FALSE".split()  # noqa: SIM905
+)
+_ESCAPES = {"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_OVERFLOW = "1e999"
+"""A number that reads as infinity, which has no name of its own."""
+
+_LOOSEST, _ALL_OF, _TIGHTEST = range(3)
+"""How tightly the place of a condition binds: OR needs no parentheses in the first only."""
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """Return `pattern` as text; all but its name comes back from `Pattern.parse`.
+
+    Examples
+    --------
+    >>> from motiflux import Pattern
+    >>> print(Pattern.from_edges([(0, 1), (1, 2)], vertex_labels=["bank", None, 7], directed=True))
+    (0:bank)-->(1), (1)-->(2:7)
+    """
+    first = pattern.vertices
+    parts = []
+    mentioned: list[int] = []
+    for edge in pattern.edges:
+        mentioned += (end for end in (edge.source, edge.target) if end not in mentioned)
+    listed = mentioned != sorted(mentioned)
+    if listed:
+        parts = [_vertex(vertex, labelled=True) for vertex in first]
+    seen: set[int] = set(range(len(first))) if listed else set()
+    for edge in pattern.edges:
+        ends = []
+        for end in (edge.source, edge.target):
+            ends.append(_vertex(first[end], labelled=end not in seen))
+            seen.add(end)
+        parts.append(ends[0] + _edge(edge) + ends[1])
+    conditions = list(_conditions(pattern))
+    return ", ".join(parts) + (" WHERE " + " AND ".join(conditions) if conditions else "")
+
+
+def quoted(name: str) -> str:
+    """Return a name or a string label as it stands in text: in backticks unless it is a plain word."""
+    if _IDENTIFIER.fullmatch(name) and name.upper() not in _KEYWORDS:
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _vertex(vertex: QueryVertex, *, labelled: bool) -> str:
+    name = vertex.name if _INTEGER.fullmatch(vertex.name) else quoted(vertex.name)
+    return f"({name}{_labels(vertex.labels) if labelled else ''})"
+
+
+def _edge(edge: QueryEdge) -> str:
+    inside = (quoted(edge.name) if edge.name else "") + _labels(edge.labels)
+    if edge.where is not None and not edge.name:
+        inside += f"{' ' if inside else ''}WHERE {_condition(edge.where, '', _LOOSEST)}"
+    if edge.directed is None:
+        return f"~[{inside}]~>" if inside else "~>"
+    head = ">" if edge.directed else ""
+    return f"-[{inside}]-{head}" if inside else f"--{head}"
+
+
+def _labels(labels: frozenset[Label] | None) -> str:
+    if labels is None:
+        return ""
+    return ":" + "|".join(
+        quoted(label) if isinstance(label, str) else str(label) for label in _sorted(labels)
+    )
+
+
+def _sorted(values: frozenset[int | str]) -> list[int | str]:
+    """Return numbers, then strings, each in order."""
+    return sorted(values, key=lambda value: (isinstance(value, str), value))
+
+
+def _conditions(pattern: Pattern) -> Iterable[str]:
+    """Yield what stands after WHERE, joined by AND."""
+    for vertex in pattern.vertices:
+        name = quoted(vertex.name)
+        if vertex.ids is not None:
+            yield f"id({name}) {_among(vertex.ids)}"
+        if vertex.where is not None:
+            yield _condition(vertex.where, f"{name}.", _ALL_OF)
+    for edge in pattern.edges:
+        if edge.name and edge.where is not None:
+            yield _condition(edge.where, f"{quoted(edge.name)}.", _ALL_OF)
+    for pair in pattern.may_coincide:
+        first, second = (quoted(pattern.vertices[end].name) for end in pair)
+        yield f"may_equal({first}, {second})"
+
+
+def _among(ids: frozenset[VertexId]) -> str:
+    values = [_value(one) for one in _sorted(ids)]
+    return f"= {values[0]}" if len(values) == 1 else f"IN [{', '.join(values)}]"
+
+
+def _condition(condition: Condition, variable: str, place: int) -> str:
+    """Return a condition on what `variable` names: empty, or a name and a dot."""
+    match condition:
+        case Comparison(attribute, operator, value):
+            return f"{variable}{quoted(attribute)} {operator} {_value(value)}"
+        case OneOf(attribute, values):
+            return f"{variable}{quoted(attribute)} IN [{', '.join(map(_value, values))}]"
+        case IsMissing(attribute):
+            return f"{variable}{quoted(attribute)} IS NULL"
+        case Not(IsMissing(attribute)):
+            return f"{variable}{quoted(attribute)} IS NOT NULL"
+        case Not(inner):
+            return f"NOT {_condition(inner, variable, _TIGHTEST)}"
+        case AllOf(parts):
+            text = " AND ".join(_condition(part, variable, _ALL_OF) for part in parts)
+            return f"({text})" if place == _TIGHTEST else text
+        case AnyOf(parts):
+            text = " OR ".join(_condition(part, variable, _LOOSEST) for part in parts)
+            return text if place == _LOOSEST else f"({text})"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + "".join(map(_escaped, value)) + "'"
+    if isinstance(value, float) and math.isinf(value):
+        return _OVERFLOW if value > 0 else f"-{_OVERFLOW}"
+    return repr(value)
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"

@@ -1,0 +1,102 @@
+"""The one form in which patterns keep conditions, so that equal conditions are equal patterns.
+
+Nested ``AllOf`` and ``AnyOf`` are made flat, single ones are unwrapped, and values are plain Python values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from operator import index
+from typing import SupportsIndex
+
+import numpy as np
+
+from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
+from motiflux.errors import PatternError
+
+MAX_CONDITION_DEPTH = 50
+"""How deep conditions may be nested."""
+
+TEXT_OPERATORS = frozenset({Operator.STARTS_WITH, Operator.ENDS_WITH, Operator.CONTAINS})
+"""Operators that compare with strings only."""
+
+
+def normal_form(condition: Condition | None) -> Condition | None:
+    """Return `condition` in the form that patterns keep.
+
+    Raises
+    ------
+    PatternError
+        It is no condition, compares with something that is no value (NaN among them), joins no conditions at
+        all, or is nested too deep.
+    """
+    return None if condition is None else _normal(condition, MAX_CONDITION_DEPTH)
+
+
+def joined(conditions: Iterable[Condition]) -> Condition | None:
+    """Return the condition that all of `conditions` hold; None if there are none."""
+    parts = tuple(conditions)
+    return normal_form(AllOf(parts) if len(parts) > 1 else parts[0]) if parts else None
+
+
+def _normal(condition: Condition, levels_left: int) -> Condition:
+    if levels_left == 0:
+        raise PatternError(f"where: expected conditions nested at most {MAX_CONDITION_DEPTH} deep")
+    match condition:
+        case Comparison():
+            return _comparison(condition)
+        case OneOf():
+            values = tuple(_value(value) for value in condition.values)
+            return OneOf(_attribute(condition.attribute), values)
+        case IsMissing():
+            return IsMissing(_attribute(condition.attribute))
+        case Not():
+            return Not(_normal(condition.condition, levels_left - 1))
+        case AllOf() | AnyOf():
+            return _flat(condition, levels_left)
+    raise PatternError(f"where: expected a condition of motiflux.conditions, found {condition!r}")
+
+
+def _flat(condition: AllOf | AnyOf, levels_left: int) -> Condition:
+    kind = type(condition)
+    parts: list[Condition] = []
+    for part in condition.conditions:
+        normal = _normal(part, levels_left - 1)
+        parts.extend(
+            normal.conditions if isinstance(normal, (AllOf, AnyOf)) and type(normal) is kind else [normal]
+        )
+    if not parts:
+        raise PatternError(f"where: expected at least one condition in {kind.__name__}, found none")
+    return parts[0] if len(parts) == 1 else replace(condition, conditions=tuple(parts))
+
+
+def _comparison(condition: Comparison) -> Comparison:
+    try:
+        operator = Operator(condition.operator)
+    except ValueError:
+        known = ", ".join(Operator)
+        raise PatternError(f"where: expected an operator ({known}), found {condition.operator!r}") from None
+    value = _value(condition.value)
+    if operator in TEXT_OPERATORS and not isinstance(value, str):
+        raise PatternError(f"where: expected a string after {operator}, found {value!r}")
+    return Comparison(_attribute(condition.attribute), operator, value)
+
+
+def _attribute(attribute: object) -> str:
+    if not isinstance(attribute, str):
+        raise PatternError(f"where: expected the name of an attribute, found {attribute!r}")
+    return str(attribute)
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (float, np.floating)) and not math.isnan(value):
+        return float(value)
+    if isinstance(value, SupportsIndex) and not isinstance(value, np.ndarray):
+        return index(value)
+    raise PatternError(f"where: expected an integer, a number, a string or a boolean, found {value!r}")
