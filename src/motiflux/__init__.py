@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         MotifluxWarning,
         OutputError,
         PatternError,
+        PatternSyntaxError,
     )
     from motiflux.graph import Graph, GraphStats
     from motiflux.io import read_graph, read_pattern
@@ -48,6 +49,7 @@ __all__ = [
     "Pattern",
     "PatternBuilder",
     "PatternError",
+    "PatternSyntaxError",
     "ProgressReport",
     "QueryEdge",
     "QueryVertex",

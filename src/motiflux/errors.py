@@ -5,6 +5,7 @@ Every error names the file, line or argument it is about, what was found and wha
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 
@@ -26,6 +27,77 @@ class GraphError(MotifluxError, ValueError):
 
 class PatternError(MotifluxError, ValueError):
     """The query graph is malformed, or cannot be asked of this data graph."""
+
+
+class PatternSyntaxError(PatternError):
+    """Pattern text is malformed, or asks for what the language does not have.
+
+    The message shows the line of the text with a caret under the place.
+
+    Parameters
+    ----------
+    message
+        What was found and what was expected.
+    text
+        The whole text.
+    position
+        Where in `text`, from 0 to its length.
+    path
+        The file that the text is from, if any.
+
+    Attributes
+    ----------
+    line, column
+        The place, counted from 1; columns are characters.
+    """
+
+    def __init__(self, message: str, text: str, position: int, path: str | Path | None = None) -> None:
+        self.message = message
+        self.text = text
+        self.position = position
+        self.path = None if path is None else str(path)
+        start = text.rfind("\n", 0, position) + 1
+        end = text.find("\n", start)
+        self.line = text.count("\n", 0, start) + 1
+        self.column = position - start + 1
+        where = f"line {self.line}, column {self.column}"
+        if self.path is not None:
+            where = f"{self.path}, {where}"
+        line = text[start:] if end < 0 else text[start:end]
+        super().__init__(f"{where}: {message}\n{_pointed_at(line, position - start)}")
+
+    def __reduce__(self) -> tuple[type[PatternSyntaxError], tuple[object, ...]]:
+        return type(self), (self.message, self.text, self.position, self.path)
+
+
+_SHOWN_BEFORE, _SHOWN_AFTER = 60, 40
+"""Most characters of a line that are shown before the place and after it."""
+
+
+def _pointed_at(line: str, position: int) -> str:
+    """Return the part of `line` around `position`, and a caret under that place."""
+    first, last = max(0, position - _SHOWN_BEFORE), position + _SHOWN_AFTER
+    before, after = _shown(line[first:position]), _shown(line[position:last].rstrip("\r"))
+    if first > 0:
+        before = "..." + before
+    if last < len(line):
+        after += "..."
+    below = "".join("\t" if character == "\t" else " " * _width(character) for character in before)
+    return f"  {before}{after}\n  {below}^"
+
+
+def _shown(text: str) -> str:
+    """Return `text` with whatever would move the cursor elsewhere replaced."""
+    return "".join(
+        c if c.isprintable() or c == "\t" or _width(c) != 1 else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def _width(character: str) -> int:
+    """Return the columns that a terminal gives to `character`."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
 class FormatError(MotifluxError, ValueError):

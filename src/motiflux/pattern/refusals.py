@@ -1,0 +1,131 @@
+"""What is said of text that the grammar does not take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+
+_CLAUSES = (
+    "CALL CREATE DELETE DETACH EXPLAIN FILTER FINISH FOR FOREACH INSERT LET LIMIT LOAD MERGE OFFSET OPTIONAL"
+    " ORDER PROFILE REMOVE RETURN SET SKIP UNION UNWIND USE USING WITH YIELD"
+)
+_CLAUSE = re.compile(rf"(?i)(?:{'|'.join(_CLAUSES.split())})\b")
+_MATCH = re.compile(r"(?i)MATCH\b")
+_UNCLOSED = (
+    (re.compile(r"/\*"), "this comment is not closed: expected '*/'"),
+    (re.compile(r"'"), 'this quote is not closed: expected another "\'"'),
+    (re.compile(r'"'), "this quote is not closed: expected another '\"'"),
+    (re.compile(r"`"), "this quote is not closed: expected another '`'"),
+    (re.compile(r"\$"), "parameters are not supported: write the value itself"),
+)
+_IN_PATTERN = (
+    (re.compile(r"(?i)(?:ALL|ANY|SHORTEST)\b"), "path selectors are not supported: all matches are found"),
+    (re.compile(r"(?i)(?:all)?shortestPaths?\s*\("), "shortest paths are not supported: write each edge"),
+    (re.compile(r"(?:[^\W\d]\w*|`[^`]*`)\s*="), "path variables are not supported: name vertices and edges"),
+    (re.compile(r"!"), "negated labels are not supported: list the labels that will do, as in ':A|B'"),
+    (
+        re.compile(r"[&:]"),
+        "a vertex or edge has one label: conjunctions are not supported, ':A|B' means A or B",
+    ),
+    (re.compile(r"%"), "expected '*' for any label, or no label at all"),
+)
+_IN_CONDITION = (
+    (re.compile(r"=~"), "regular expressions are not supported: use STARTS WITH, ENDS WITH or CONTAINS"),
+    (re.compile(r"=="), "expected '=', found '=='"),
+    (re.compile(r"(?i)XOR\b"), "XOR is not supported: use AND, OR and NOT"),
+    (re.compile(r"(?i)NOT\b"), "expected NOT before the condition, as in NOT a.kind IN [1, 2]"),
+    (re.compile(r"(?i)WHEN\b"), "CASE is not supported"),
+    (re.compile(r":"), "labels in conditions are not supported: write them at the vertex, as in (a:Person)"),
+    (re.compile(r"\{"), "maps and subqueries in conditions are not supported"),
+    (re.compile(r"[-+*/%^]"), "patterns and arithmetic in conditions are not supported"),
+)
+_VARIABLE_LENGTH = "paths of variable length are not supported: write each edge"
+_QUANTIFIED = "quantified paths are not supported: write each edge"
+
+_NAMES = frozenset({"WORD", "BACKTICKED", "STRING", "INTEGER"})
+_VALUES = frozenset({"STRING", "INTEGER", "FLOAT", "TRUE", "FALSE", "NULL"})
+_COMPARISONS = frozenset({"COMPARISON", "_IN", "TEXT_OPERATOR", "IS_NULL", "IS_NOT_NULL"})
+_GROUPS = (
+    # Where all of the first may stand, the phrase is said for all of the second.
+    ({"_MATCH", "LEFT_PARENTHESIS"}, {"_MATCH", "LEFT_PARENTHESIS"}, "a pattern such as (a)-->(b)"),
+    ({"NOT", "WORD"}, {"NOT", "LEFT_PARENTHESIS"} | _NAMES | _VALUES, "a condition such as a.age > 30"),
+    ({"FLOAT", "WORD"}, _NAMES | _VALUES, "a value or an attribute such as a.age"),
+    ({"FLOAT"}, _VALUES, "a value"),
+    ({"STAR"}, {"STAR"} | _NAMES, "a label"),
+    ({"WORD"}, _NAMES, "a name"),
+    ({"LINE", "LESS"}, {"LINE", "LESS", "WAVE"}, "an edge such as '-->' or '--'"),
+    ({"COMPARISON"}, _COMPARISONS, "a comparison such as '='"),
+)
+_ONE_BY_ONE = {
+    "LEFT_PARENTHESIS": "'('",
+    "LSQB": "'['",
+    "DOT": "'.'",
+    "COLON": "':'",
+    "LBRACE": "'{'",
+    "VBAR": "'|'",
+    "LINE": "'-'",
+    "WAVE": "'~'",
+    "GREATER": "'>'",
+    "_AND": "AND",
+    "_OR": "OR",
+    "COMMA": "','",
+    "RPAR": "')'",
+    "RSQB": "']'",
+    "RBRACE": "'}'",
+    "WHERE": "WHERE",
+    "$END": "the end",
+}
+_RUN = re.compile(r"[-<>=~!*+|&^%/.]{1,12}")
+_WORD = re.compile(r"\w{1,30}")
+
+
+def refusal(text: str, position: int, accepted: AbstractSet[str], *, in_condition: bool) -> str:
+    """Return what is wrong with `text` at `position`, where only the `accepted` terminals may stand."""
+    return _by_name(text, position, accepted, in_condition=in_condition) or (
+        f"expected {_expected(accepted)}, found {_found(text, position)}"
+    )
+
+
+def _by_name(text: str, position: int, accepted: AbstractSet[str], *, in_condition: bool) -> str | None:
+    """Return what is said of something well known that the language does not have; None of anything else."""
+    clause = _CLAUSE.match(text, position)
+    if clause:
+        return f"{clause[0].upper()} is not supported: the text is a pattern and its conditions, no query"
+    if _MATCH.match(text, position):
+        return "expected one MATCH: separate its paths by commas"
+    if accepted == {"LINE", "LSQB"} and text.startswith((">", "("), position):
+        return "expected '-->', found '->'" if text.startswith(">", position) else "expected '--', found '-'"
+    if not in_condition and (message := _repetition(text, position, accepted)):
+        return message
+    for known, message in _UNCLOSED + (_IN_CONDITION if in_condition else _IN_PATTERN):
+        if known.match(text, position):
+            return message
+    return None
+
+
+def _repetition(text: str, position: int, accepted: AbstractSet[str]) -> str | None:
+    """Return what is said of ``*1..3`` in brackets, and of ``*``, ``+``, ``?`` and ``{1,3}`` after them."""
+    if text[:position].rstrip().endswith("*"):
+        return _VARIABLE_LENGTH
+    after_element = accepted == {"LEFT_PARENTHESIS"} or ("LINE" in accepted and "LESS" in accepted)
+    if after_element and text[position : position + 1] in tuple("*+?{"):
+        return _QUANTIFIED
+    return _VARIABLE_LENGTH if text.startswith("*", position) and "RSQB" in accepted else None
+
+
+def _expected(accepted: AbstractSet[str]) -> str:
+    left, phrases = set(accepted), []
+    for needed, covered, phrase in _GROUPS:
+        if needed <= left:
+            phrases.append(phrase)
+            left -= covered
+    phrases += [phrase for terminal, phrase in _ONE_BY_ONE.items() if terminal in left]
+    return " or ".join(part for part in (", ".join(phrases[:-1]), phrases[-1]) if part)
+
+
+def _found(text: str, position: int) -> str:
+    rest = text[position : position + 30]
+    if not rest:
+        return "the end of the text"
+    run = _RUN.match(rest) or _WORD.match(rest)
+    return repr(run[0] if run else rest[0])
