@@ -50,6 +50,11 @@ class Compare {
     return result;
   }
 
+  // Whether the vertex at `level` is at no lower one of `levels`: only vertices that may coincide can be.
+  bool is_first(std::uint32_t levels, std::uint32_t level, const std::uint32_t* values) const {
+    return rules::is_first(levels, level, [&](std::uint32_t l) { return vertex(l, values[l]); });
+  }
+
   bool accepts(int level, std::uint32_t value, const std::uint32_t* values) const {
     const view::StepShape& step = problem_.plan.shape.steps[level];
     if (!rules::has_rules(step)) return true;

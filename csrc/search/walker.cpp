@@ -154,7 +154,7 @@ std::uint64_t Walker::count_fresh(int level) {
     for_each_level(matched, [&](std::size_t l) {
       const Place at = compare_.place(level, l, value_.data());
       const auto value = static_cast<Vertex>(at.first_not_less);
-      found -= at.there && held->has(value) && sets::contains(changing, value);
+      found -= at.there && held->has(value) && sets::contains(changing, value) && is_first(matched, l);
     });
   } else {
     gather(level, allowed);
@@ -193,23 +193,25 @@ Total Walker::count_component(const TailComponent& component) {
   return distinct_choices(component, common_) / component.divisor;
 }
 
-// Fills common_ for each subset of the sets of `component`, vertices matched before the tail left out.
+// Fills common_ for each subset of the sets of `component`, less the vertices that its levels must differ
+// from.
 void Walker::fill_common(const TailComponent& component) {
-  const int sets = component.sets();
-  std::uint32_t matched = 0;
-  for (int set = 0; set < sets; ++set) {
-    const auto first = std::find(component.set_of.begin(), component.set_of.end(), set);
+  const auto sets = static_cast<std::uint32_t>(component.sets());
+  std::array<std::uint32_t, 1 << kMostTailSets> apart{};
+  for (std::uint32_t set = 0; set < sets; ++set) {
+    const auto first = std::find(component.set_of.begin(), component.set_of.end(), static_cast<int>(set));
     const int level = component.levels[static_cast<std::size_t>(first - component.set_of.begin())];
     std::vector<Vertex>& vertices = shared_[std::size_t{1} << set];
     vertices.clear();
     for (Vertex value : clipped(level))
       vertices.push_back(compare_.vertex(static_cast<std::size_t>(level), value));
-    matched |= problem_.plan.shape.steps[level].distinct & levels_up_to(tail_ - 1);
+    apart[std::size_t{1} << set] = problem_.plan.shape.steps[level].distinct & levels_up_to(tail_ - 1);
   }
   for (std::uint32_t mask = 1; mask < std::uint32_t{1} << sets; ++mask) {
     std::vector<Vertex>& vertices = shared_[mask];
     const std::uint32_t lowest = mask & -mask;
     if (mask != lowest) {
+      apart[mask] = apart[lowest] | apart[mask ^ lowest];
       const std::vector<Vertex>&a = shared_[lowest], &b = shared_[mask ^ lowest];
       vertices.resize(std::min(a.size(), b.size()));
       const Span left{a.data(), a.data() + a.size()}, right{b.data(), b.data() + b.size()};
@@ -217,8 +219,9 @@ void Walker::fill_common(const TailComponent& component) {
       vertices.resize(sets::intersect(left, right, vertices.data(), problem_.method));
     }
     common_[mask] = vertices.size();
-    for_each_level(matched, [&](std::size_t l) {
-      common_[mask] -= std::binary_search(vertices.begin(), vertices.end(), compare_.vertex(l, value_[l]));
+    for_each_level(apart[mask], [&](std::size_t l) {
+      common_[mask] -= std::binary_search(vertices.begin(), vertices.end(), compare_.vertex(l, value_[l])) &&
+                       is_first(apart[mask], l);
     });
   }
 }
@@ -315,7 +318,8 @@ std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) con
   for_each_level(levels, [&](std::size_t l) {
     const Place at = compare_.place(level, l, value_.data());
     const auto value = static_cast<Vertex>(at.first_not_less);
-    found += at.there && sets::contains(a, value) && (a.first == b.first || sets::contains(b, value));
+    found += at.there && sets::contains(a, value) && (a.first == b.first || sets::contains(b, value)) &&
+             is_first(levels, l);
   });
   return found;
 }

@@ -76,6 +76,9 @@ class Walker {
   rules::Bounds bounds(int level, std::uint32_t after, std::uint32_t before) const {
     return compare_.bounds(level, after, before, value_.data());
   }
+  bool is_first(std::uint32_t levels, std::size_t level) const {
+    return compare_.is_first(levels, static_cast<std::uint32_t>(level), value_.data());
+  }
   bool accepts(int level, Vertex value) const { return compare_.accepts(level, value, value_.data()); }
   void assign(int level, Vertex value) {
     value_[static_cast<std::size_t>(level)] = value;

@@ -14,10 +14,10 @@ a sequence of `PatternEdge`. A label choice is ``None`` (any label), one label, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from typing import TypeAlias
 
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
@@ -55,6 +55,7 @@ def embeddings(
     vertex_labels: Sequence[Label] | None = None,
     edge_labels: Sequence[Label] | None = None,
     semantics: Semantics | str = Semantics.ISOMORPHISM,
+    may_coincide: Collection[tuple[int, int]] = (),
 ) -> set[Embedding]:
     """All embeddings of the pattern.
 
@@ -70,6 +71,8 @@ def embeddings(
         One per vertex, one per edge; None means that all are `DEFAULT_LABEL`.
     semantics
         What an embedding is.
+    may_coincide
+        Pairs of query vertices that may go to the same data vertex, whatever the semantics.
 
     Raises
     ------
@@ -95,7 +98,8 @@ def embeddings(
         [vertex for vertex in range(num_vertices) if _accepts(choice, labels_of_vertices[vertex])]
         for choice in pattern_vertex_labels
     ]
-    return {image for image in product(*candidates) if _is_embedding(image, query, arcs, semantics)}
+    free = {frozenset(pair) for pair in may_coincide}
+    return {image for image in product(*candidates) if _is_embedding(image, query, arcs, semantics, free)}
 
 
 def occurrences(
@@ -146,12 +150,13 @@ def automorphisms(
     pattern_edges: Sequence[PatternEdge],
     *,
     directed: bool = False,
+    may_coincide: Collection[tuple[int, int]] = (),
 ) -> set[tuple[int, ...]]:
     """All permutations of the query vertices that map the pattern to itself.
 
     A permutation sends vertex ``u`` to the entry at position ``u``. It must keep the label choice of
-    every vertex, and the set of query edges with their label choices and directions. Label choices
-    are compared as written: ``{1}`` and ``1`` are the same, ``{1, 2}`` and ``1`` are not, even on a
+    every vertex, the set of query edges with their label choices and directions, and the set of pairs
+    of vertices that may coincide. Label choices are compared as written: ``{1}`` and ``1`` are the same, ``{1, 2}`` and ``1`` are not, even on a
     graph without label 2. A query edge written twice is one query edge.
 
     Examples
@@ -164,11 +169,13 @@ def automorphisms(
         (u, v, _label_set(choice), _resolved(kind, directed=directed)) for u, v, choice, kind in pattern_edges
     }
     whole = {_canonical(*edge) for edge in query}
+    free = {frozenset(pair) for pair in may_coincide}
     return {
         to
         for to in permutations(range(len(vertices)))
         if all(vertices[to[u]] == vertices[u] for u in range(len(vertices)))
         and {_canonical(to[u], to[v], labels, kind) for u, v, labels, kind in query} == whole
+        and {frozenset((to[u], to[v])) for u, v in may_coincide} == free
     }
 
 
@@ -177,12 +184,18 @@ def _is_embedding(
     query: Sequence[tuple[int, int, LabelChoice, EdgeKind]],
     arcs: Arcs,
     semantics: Semantics,
+    free: AbstractSet[frozenset[int]],
 ) -> bool:
-    if semantics is not Semantics.HOMOMORPHISM and len(set(image)) < len(image):
+    if semantics is not Semantics.HOMOMORPHISM and not _is_injective(image, free):
         return False
     if not all(_has_witness(image[u], image[v], labels, kind, arcs) for u, v, labels, kind in query):
         return False
     return semantics is not Semantics.INDUCED or _is_induced(image, query, arcs)
+
+
+def _is_injective(image: Embedding, free: AbstractSet[frozenset[int]]) -> bool:
+    """Tell whether all pairs of query vertices but the free ones go to different data vertices."""
+    return all(image[u] != image[v] or {u, v} in free for u, v in combinations(range(len(image)), 2))
 
 
 def _has_witness(source: int, target: int, labels: LabelChoice, kind: EdgeKind, arcs: Arcs) -> bool:

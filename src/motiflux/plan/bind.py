@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from motiflux.errors import PatternError
 from motiflux.graph import Graph, LabelTable
@@ -12,6 +13,9 @@ from motiflux.types import Label
 
 Codes = tuple[int, ...] | None
 """Label codes, ascending; None lets all through."""
+
+_MOST_COMPARED = 10_000
+"""Labels of a graph that a misspelt one is compared with at most: each takes some microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,15 @@ class BoundPattern:
         Query edges, each once; those of an undirected graph have ``source < target``.
     missing
         Why nothing can match: a label that the graph does not have. None otherwise.
+    may_coincide
+        Pairs of query vertices that may go to one data vertex, each in both orders.
     """
 
     directed: bool
     labels: tuple[Codes, ...]
     edges: tuple[BoundEdge, ...]
     missing: str | None
+    may_coincide: frozenset[tuple[int, int]] = frozenset()
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
     neighbors: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
@@ -75,8 +82,9 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
     Raises
     ------
     PatternError
-        A directed query edge on an undirected graph.
+        A directed query edge on an undirected graph, or conditions and ids, which are not yet matched.
     """
+    _refuse_conditions(pattern)
     missing: list[str] = []
 
     def codes(labels: frozenset[Label] | None, table: LabelTable, what: str) -> Codes:
@@ -85,7 +93,9 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
         found = table.codes(labels)
         if not found:
             names = ", ".join(sorted(map(repr, labels)))
-            missing.append(f"{what} asks for the label {names}, which does not occur in the graph")
+            missing.append(
+                f"{what} asks for the label {names}, which does not occur in the graph{_hint(labels, table)}"
+            )
         return None if len(found) == len(table) else found
 
     vertex_codes = tuple(
@@ -97,7 +107,37 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
         names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
         edge_codes = codes(edge.labels, graph.edge_label_table, f"query edge {names[0]!r} - {names[1]!r}")
         edges[_bound_edge(edge, edge_codes, names, graph.directed)] = None
-    return BoundPattern(graph.directed, vertex_codes, tuple(edges), missing[0] if missing else None)
+    coinciding = frozenset(pair[::step] for pair in pattern.may_coincide for step in (1, -1))
+    return BoundPattern(
+        graph.directed, vertex_codes, tuple(edges), missing[0] if missing else None, coinciding
+    )
+
+
+def _refuse_conditions(pattern: Pattern) -> None:
+    """Refuse what no search looks at yet, so that it is not silently left out."""
+    for vertex in pattern.vertices:
+        if vertex.ids is not None or vertex.where is not None:
+            what = "ids" if vertex.where is None else "conditions"
+            raise PatternError(f"query vertex {vertex.name!r}: {what} are not matched yet")
+    for edge in pattern.edges:
+        if edge.where is not None:
+            names = " - ".join(repr(pattern.vertices[end].name) for end in (edge.source, edge.target))
+            raise PatternError(f"query edge {names}: conditions are not matched yet")
+
+
+def _hint(labels: frozenset[Label], table: LabelTable) -> str:
+    """Return the label of the graph that may have been meant, as part of a sentence; empty if none is close."""
+    if len(table) > _MOST_COMPARED:
+        return ""
+    written = {str(label).casefold(): label for label in table.values}
+    for label in sorted(labels, key=str):
+        key = str(label).casefold()
+        if key in written:
+            return f"; did you mean {written[key]!r}?"
+        close = get_close_matches(key, written, n=1) if isinstance(label, str) else []
+        if close and isinstance(written[close[0]], str):
+            return f"; did you mean {written[close[0]]!r}?"
+    return ""
 
 
 def _bound_edge(edge: QueryEdge, codes: Codes, names: list[str], directed_graph: bool) -> BoundEdge:

@@ -135,9 +135,9 @@ class SpaceKey:
     pattern
         Whose candidates.
     injective
-        Whether different query vertices have different images, so that they may not share neighbours.
+        Whether any two query vertices have different images, so that they need a neighbour each.
     degrees
-        Whether candidates must have as many neighbours as the query vertex.
+        Whether candidates must have as many neighbours as the query vertex certainly needs.
     rounds
         Most rounds of consistency.
     """

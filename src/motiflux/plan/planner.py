@@ -46,7 +46,8 @@ def make_plan(
     ----------
     counting
         Only the number is wanted: embeddings may then be counted as subgraphs times the order of the
-        automorphism group (not under homomorphism, where an automorphism may leave a map as it is).
+        automorphism group (not where query vertices may share a data vertex: under homomorphism, or if the
+        pattern says so; there an automorphism may leave a map as it is).
     space
         Whether the engine can search a candidate space.
     tail
@@ -59,12 +60,16 @@ def make_plan(
     Raises
     ------
     ArgumentError
-        Subgraphs of a homomorphism, or an unknown switch.
+        Subgraphs where query vertices may share a data vertex, or an unknown switch.
     PatternError
         The pattern asks for directions in an undirected graph.
     """
     if semantics is Semantics.HOMOMORPHISM and symmetry is Symmetry.SUBGRAPHS:
         raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
+    if pattern.may_coincide and symmetry is Symmetry.SUBGRAPHS:
+        raise ArgumentError(
+            "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
+        )
     switches = resolve_tuning(tuning)
     options = _Options(semantics, symmetry, counting, space, tail, threads, switches)
     key = ("plan", pattern, semantics, symmetry, counting, space, tail, tuple(switches.values()))
@@ -87,8 +92,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     bound = bind(pattern, graph)
     key = space = None
     if options.space:
-        injective = options.semantics is not Semantics.HOMOMORPHISM
-        key = space_key(bound, injective=injective, switches=switches)
+        key = space_key(bound, options.semantics, switches)
         space = None if key is None else candidate_space(graph, key, options.threads)
     drafter = _Drafter(bound, options, key if space is not None else None, space)
     if space is not None:
@@ -128,6 +132,7 @@ class _Drafter:
             options.counting
             and options.symmetry is Symmetry.EMBEDDINGS
             and options.semantics is not Semantics.HOMOMORPHISM
+            and not bound.may_coincide
             and options.switches["multiply"] == "on"
         )
 
@@ -159,7 +164,7 @@ class _Drafter:
         classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
         tail = None
         if self.tails:
-            shape, tail = close_tail(shape, args, classes)
+            shape, tail = close_tail(shape, args, self._coinciding_levels(order), classes)
         if options.switches["reuse"] == "on":
             shape, args = share_intersections(shape, args, classes, tail)
         return Plan(
@@ -176,3 +181,7 @@ class _Drafter:
             space=self._key,
             impossible=self.impossible,
         )
+
+    def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:
+        level_of = {vertex: level for level, vertex in enumerate(order.vertices)}
+        return frozenset((level_of[u], level_of[v]) for u, v in self._bound.may_coincide)

@@ -17,6 +17,7 @@ from motiflux.graph.memo import SizedMemo
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import SpaceKey
 from motiflux.plan.steps import degree_bounds
+from motiflux.types import Semantics
 
 _MOST_KINDS = 64
 
@@ -55,7 +56,7 @@ class CandidateSpace:
         return self.native.nbytes
 
 
-def space_key(pattern: BoundPattern, *, injective: bool, switches: Mapping[str, str]) -> SpaceKey | None:
+def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str, str]) -> SpaceKey | None:
     """Return which candidate space to search; None where there is to be none.
 
     Without labels or conditions nothing but degrees would filter, which the search does in passing.
@@ -64,7 +65,8 @@ def space_key(pattern: BoundPattern, *, injective: bool, switches: Mapping[str, 
         return None
     if switches["candidates"] == "auto" and not _filters(pattern):
         return None
-    degrees = injective and switches["degrees"] == "on"
+    degrees = semantics is not Semantics.HOMOMORPHISM and switches["degrees"] == "on"
+    injective = semantics is not Semantics.HOMOMORPHISM and not pattern.may_coincide
     return SpaceKey(pattern, injective, degrees, int(switches["rounds"]))
 
 

@@ -105,7 +105,8 @@ def _distinct(
 ) -> tuple[int, ...]:
     """Return the levels whose vertex could be the candidate if nobody looked.
 
-    Neighbours differ as there are no self-loops; restrictions are strict; disjoint labels differ.
+    Neighbours differ as there are no self-loops; restrictions are strict; disjoint labels differ. Vertices that
+    may coincide need not differ.
     """
     if semantics is Semantics.HOMOMORPHISM:
         return ()
@@ -114,6 +115,7 @@ def _distinct(
         level
         for level, other in enumerate(earlier)
         if other not in adjacent
+        and (other, vertex) not in pattern.may_coincide
         and (other, vertex) not in compared
         and (vertex, other) not in compared
         and _share(pattern.labels[other], pattern.labels[vertex])
@@ -154,7 +156,8 @@ def _arcs(pattern: BoundPattern, first: int, second: int) -> _Arcs:
 def degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tuple[int, int]:
     """Return the least degrees out and in of a candidate, where the sources do not imply them already.
 
-    A directed graph's either-way query edges bound neither degree alone and are left out.
+    A directed graph's either-way query edges bound neither degree alone and are left out. Neighbours that may
+    coincide may take one arc between them.
     """
     out: set[int] = set()
     into: set[int] = set()
@@ -163,4 +166,16 @@ def degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tupl
             (out if edge.source == vertex else into).add(edge.other(vertex))
     if not pattern.directed:
         out.update(pattern.neighbors[vertex])
-    return (0 if out <= matched else len(out), 0 if into <= matched else len(into))
+    return (
+        0 if out <= matched else _least_images(pattern, out),
+        0 if into <= matched else _least_images(pattern, into),
+    )
+
+
+def _least_images(pattern: BoundPattern, vertices: set[int]) -> int:
+    """Return a number of data vertices that `vertices` certainly take: those that differ pair by pair."""
+    different: list[int] = []
+    for vertex in sorted(vertices):
+        if not any((vertex, other) in pattern.may_coincide for other in different):
+            different.append(vertex)
+    return len(different)

@@ -26,12 +26,17 @@ _MOST_FACTORIAL = 20
 
 
 def close_tail(
-    shape: PlanShape, args: PlanArgs, classes: tuple[int, ...] | None = None
+    shape: PlanShape,
+    args: PlanArgs,
+    coinciding: frozenset[tuple[int, int]] = frozenset(),
+    classes: tuple[int, ...] | None = None,
 ) -> tuple[PlanShape, Tail | None]:
     """Return the longest tail, and the shape with the order restrictions that remain on it.
 
     Parameters
     ----------
+    coinciding
+        Pairs of levels that may have one vertex: never in one component, whose formula takes all to differ.
     classes
         Over a candidate space: a number per level, equal where the candidates are the same.
 
@@ -48,9 +53,13 @@ def close_tail(
         if levels - start < _LEAST_LEVELS:
             continue
         found = _tail_from(shape, args, classes, before, start)
-        if found is not None:
+        if found is not None and not _meet(found[1], coinciding):
             best = found
     return best if best is not None else (shape, None)
+
+
+def _meet(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
+    return any({l, m} <= set(component.levels) for component in tail.components for l, m in pairs)
 
 
 @dataclass(frozen=True, slots=True)

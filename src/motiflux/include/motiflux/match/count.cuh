@@ -71,7 +71,8 @@ class Counting {
     std::uint32_t turn = 0;
     for_each_bit(levels, [&](std::uint32_t level) {
       if (turn++ % Lanes::kLanes == search.lanes().lane())
-        found_ -= sets::contains(candidates, search.vertex(level));
+        found_ -= sets::contains(candidates, search.vertex(level)) &&
+                  rules::is_first(levels, level, [&](std::uint32_t l) { return search.vertex(l); });
     });
   }
 

@@ -22,6 +22,12 @@ MOTIFLUX_HOST_DEVICE inline bool is_distinct(std::uint32_t levels, std::uint32_t
   return true;
 }
 
+// Whether no lower one of `levels` has the vertex of `level`: query vertices that may coincide count once.
+template <class VertexOf>
+MOTIFLUX_HOST_DEVICE inline bool is_first(std::uint32_t levels, std::uint32_t level, VertexOf&& vertex) {
+  return is_distinct(levels & ((1u << level) - 1), vertex(level), vertex);
+}
+
 // Induced matching: none of these levels' vertices has the candidate in its row.
 template <class VertexOf>
 MOTIFLUX_HOST_DEVICE inline bool is_apart(std::uint32_t levels, const view::Adjacency& rows,
