@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from motiflux.arguments import check_integer
 from motiflux.conditions import Condition
@@ -164,6 +164,50 @@ class Pattern:
         from motiflux.pattern.parse import parse_pattern
 
         return parse_pattern(text, name)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        vertex_label: str | None = "label",
+        edge_label: str | None = "label",
+        directed: bool | None = None,
+        name: str = "",
+    ) -> Pattern:
+        """Make a pattern from a graph of networkx, of any of its four kinds.
+
+        Parameters
+        ----------
+        graph
+            Its nodes become vertices in their order, named after ``str(node)``.
+        vertex_label, edge_label
+            The attributes that hold labels: a label, a set of labels or None (any). What lacks one takes any
+            label; so does everything with None here.
+        directed
+            For all edges, as in `QueryEdge`; None: arcs if the graph is directed, either way if it is not.
+        name
+            Shown by `motiflux.explain`.
+
+        Raises
+        ------
+        PatternError
+            It is no graph of networkx, or no pattern.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from motiflux import Pattern
+        >>> graph = nx.DiGraph([("payer", "bank"), ("bank", "payee")])
+        >>> graph.nodes["bank"]["label"] = "bank"
+        >>> print(Pattern.from_networkx(graph))
+        (payer)-->(bank:bank), (bank)-->(payee)
+        """
+        from motiflux.pattern.convert import from_networkx
+
+        return from_networkx(
+            graph, vertex_label=vertex_label, edge_label=edge_label, directed=directed, name=name
+        )
 
     @property
     def num_vertices(self) -> int:
