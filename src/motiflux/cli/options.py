@@ -47,6 +47,13 @@ def file_name(text: str) -> Path:
     return Path(text)
 
 
+def pattern_source(text: str) -> str:
+    """Take the name of a file, or the text of a pattern."""
+    if not text:
+        raise typer.BadParameter("expected a file name or a pattern, found an empty text")
+    return text
+
+
 GraphArgument = Annotated[
     Path,
     typer.Argument(
@@ -54,7 +61,12 @@ GraphArgument = Annotated[
     ),
 ]
 PatternArgument = Annotated[
-    Path, typer.Argument(metavar="PATTERN", parser=file_name, help="Pattern: .graph, also .gz.")
+    str,
+    typer.Argument(
+        metavar="PATTERN",
+        parser=pattern_source,
+        help="Pattern: text such as '(a)-->(b)', or a file: .pattern .cypher .graph, each also .gz.",
+    ),
 ]
 SemanticsOption = Annotated[
     Semantics,
@@ -134,6 +146,19 @@ def read_graph(
     return mf.read_graph(path, directed=directed, threads=threads, progress=progress is not False)
 
 
+def read_pattern(source: str) -> "mf.Pattern":
+    """Give the pattern that `source` is, or that lies in the file it names.
+
+    What exists, or ends like a pattern file, is a file; of the rest, text with a parenthesis is a pattern.
+    """
+    import motiflux as mf
+    from motiflux.io.registry import is_pattern_file
+
+    if "(" in source and not is_pattern_file(source):
+        return mf.Pattern.parse(source)
+    return mf.read_pattern(source)
+
+
 def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
     """Give the ``key=value`` texts as a mapping; None when there are none.
 
@@ -170,16 +195,14 @@ class Inputs:
 
 def read_inputs(
     graph: Path,
-    pattern: Path,
+    pattern: str,
     *,
     directed: bool | None,
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Inputs:
-    """Read both files, the pattern first: it is small, and a mistake in it shows before the long read."""
-    import motiflux as mf
-
+    """Read both, the pattern first: it is small, and a mistake in it shows before the long read."""
     start = time.perf_counter()
-    query = mf.read_pattern(pattern)
+    query = read_pattern(pattern)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
     return Inputs(data, query, time.perf_counter() - start)

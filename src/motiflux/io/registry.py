@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from motiflux.errors import FormatError
-from motiflux.io import edge_list, graph_file, npz
+from motiflux.io import edge_list, graph_file, npz, pattern_text
 from motiflux.io.progress import is_shown, reading_meter
 from motiflux.io.source import format_suffix
 
@@ -34,7 +34,11 @@ GRAPH_READERS: dict[str, GraphReader] = {
 }
 """Readers of data graphs; each suffix may be followed by ``.gz``."""
 
-PATTERN_READERS = {".graph": graph_file.read_query}
+PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
+    ".graph": graph_file.read_query,
+    ".pattern": pattern_text.read_query,
+    ".cypher": pattern_text.read_query,
+}
 """Readers of patterns; each suffix may be followed by ``.gz``."""
 
 
@@ -90,15 +94,16 @@ def read_graph(
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:
-    r"""Read a pattern from a ``.graph`` file (also ``.graph.gz``).
+    r"""Read a pattern from a file.
 
-    The label ``-1`` or ``*``, and an edge label left out, is any label. Edges take the direction of the
-    data graph; vertices are named after their ids and keep the order of the file.
+    ``.pattern`` and ``.cypher`` files hold text as `Pattern.parse` takes it. In a ``.graph`` file the label
+    ``-1`` or ``*``, and an edge label left out, is any label; edges take the direction of the data graph, and
+    vertices are named after their ids and keep the order of the file.
 
     Parameters
     ----------
     path
-        The file.
+        ``.pattern``, ``.cypher`` or ``.graph``; each also with ``.gz``.
 
     Returns
     -------
@@ -109,6 +114,8 @@ def read_pattern(path: str | os.PathLike[str]) -> Pattern:
     ------
     FormatError
         If the file cannot be read or does not hold what its format says.
+    PatternSyntaxError
+        If the text is malformed; names the file, the line and the column.
     PatternError
         If the file holds a graph that is no pattern: disconnected, too small or too large.
 
@@ -118,9 +125,12 @@ def read_pattern(path: str | os.PathLike[str]) -> Pattern:
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "wedge.graph")
     >>> _ = path.write_text("t 3 2\nv 0 7\nv 1 *\nv 2 7\ne 0 1\ne 1 2\n")
-    >>> pattern = mf.read_pattern(path)
-    >>> [vertex.name for vertex in pattern.vertices], pattern.num_edges
-    (['0', '1', '2'], 2)
+    >>> print(mf.read_pattern(path))
+    (0:7)~>(1), (1)~>(2:7)
+    >>> path = pathlib.Path(folder.name, "wedge.pattern")
+    >>> _ = path.write_text("// two of a kind\n(a:7)--(b)--(c:7)\n")
+    >>> print(mf.read_pattern(path))
+    (a:7)--(b), (b)--(c:7)
     >>> folder.cleanup()
     """
     source = Path(path)
@@ -128,6 +138,15 @@ def read_pattern(path: str | os.PathLike[str]) -> Pattern:
     if reader is None:
         raise _unknown_suffix(source, "a pattern", PATTERN_READERS)
     return reader(source)
+
+
+def is_pattern_file(name: str) -> bool:
+    """Tell whether `name` is a file that there is, or ends like a file that holds a pattern."""
+    path = Path(name)
+    try:
+        return format_suffix(path) in PATTERN_READERS or path.exists()
+    except (OSError, ValueError):  # too long for a name, or with a null character in it
+        return False
 
 
 def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
