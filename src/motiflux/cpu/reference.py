@@ -156,8 +156,9 @@ def automorphisms(
 
     A permutation sends vertex ``u`` to the entry at position ``u``. It must keep the label choice of
     every vertex, the set of query edges with their label choices and directions, and the set of pairs
-    of vertices that may coincide. Label choices are compared as written: ``{1}`` and ``1`` are the same, ``{1, 2}`` and ``1`` are not, even on a
-    graph without label 2. A query edge written twice is one query edge.
+    of vertices that may coincide. Label choices are compared as written: ``{1}`` and ``1`` are the
+    same, ``{1, 2}`` and ``1`` are not, even on a graph without label 2. A query edge written twice is
+    one query edge.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
         names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
         edge_codes = codes(edge.labels, graph.edge_label_table, f"query edge {names[0]!r} - {names[1]!r}")
         edges[_bound_edge(edge, edge_codes, names, graph.directed)] = None
-    coinciding = frozenset(pair[::step] for pair in pattern.may_coincide for step in (1, -1))
+    coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
     return BoundPattern(
         graph.directed, vertex_codes, tuple(edges), missing[0] if missing else None, coinciding
     )
@@ -126,7 +126,7 @@ def _refuse_conditions(pattern: Pattern) -> None:
 
 
 def _hint(labels: frozenset[Label], table: LabelTable) -> str:
-    """Return the label of the graph that may have been meant, as part of a sentence; empty if none is close."""
+    """Return which label of the graph may have been meant, as part of a sentence; empty if none is close."""
     if len(table) > _MOST_COMPARED:
         return ""
     written = {str(label).casefold(): label for label in table.values}

@@ -105,8 +105,8 @@ def _distinct(
 ) -> tuple[int, ...]:
     """Return the levels whose vertex could be the candidate if nobody looked.
 
-    Neighbours differ as there are no self-loops; restrictions are strict; disjoint labels differ. Vertices that
-    may coincide need not differ.
+    Neighbours differ as there are no self-loops; restrictions are strict; disjoint labels differ. Vertices
+    that may coincide need not differ.
     """
     if semantics is Semantics.HOMOMORPHISM:
         return ()
