@@ -7,6 +7,7 @@ among themselves have one set in common: every choice from it was counted once f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import factorial
 
@@ -46,20 +47,27 @@ def close_tail(
     """
     levels = len(shape.steps)
     before = _comparisons(shape)
+    kinds = [
+        (
+            None if classes is None else classes[level],
+            frozenset(m for other, m in coinciding if other == level),
+        )
+        for level in range(levels)
+    ]
     best = None
     for start in range(levels - 1, _FIRST_START - 1, -1):
         if not _depends_on_earlier(shape, start):
             break
         if levels - start < _LEAST_LEVELS:
             continue
-        found = _tail_from(shape, args, classes, before, start)
+        found = _tail_from(shape, args, kinds, before, start)
         if found is not None and not _meet(found[1], coinciding):
             best = found
     return best if best is not None else (shape, None)
 
 
 def _meet(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
-    return any({l, m} <= set(component.levels) for component in tail.components for l, m in pairs)
+    return any({a, b} <= set(component.levels) for component in tail.components for a, b in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ def _depends_on_earlier(shape: PlanShape, start: int) -> bool:
 def _tail_from(
     shape: PlanShape,
     args: PlanArgs,
-    classes: tuple[int, ...] | None,
+    kinds: Sequence[object],
     before: _Comparisons,
     start: int,
 ) -> tuple[PlanShape, Tail] | None:
@@ -101,7 +109,7 @@ def _tail_from(
     for members in _components(shape, before, start):
         component = _component(
             members,
-            [_Set.of(steps[m], args.steps[m], None if classes is None else classes[m]) for m in members],
+            [_Set.of(steps[m], args.steps[m], kinds[m]) for m in members],
             before,
         )
         if component is None:
@@ -129,10 +137,10 @@ class _Set:
     sources: frozenset[object]
     after: tuple[int, ...]
     before: tuple[int, ...]
-    kind: int | None
+    kind: object
 
     @classmethod
-    def of(cls, step: StepShape, args: StepArgs, kind: int | None) -> _Set:
+    def of(cls, step: StepShape, args: StepArgs, kind: object) -> _Set:
         """Return the set of a step that reuses none."""
         sources = frozenset(zip(step.sources, args.adjacencies, strict=True))
         return cls(sources, step.after, step.before, kind)
