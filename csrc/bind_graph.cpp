@@ -50,21 +50,26 @@ nb::tuple build_rows(const InputArray<std::uint32_t>& sources, const InputArray<
                         built.duplicates);
 }
 
-using PyArcRows = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
-                             std::optional<InputArray<std::uint32_t>>>;
 using Mask = std::optional<InputArray<std::uint8_t>>;
+using PyArcRows = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
+                             std::optional<InputArray<std::uint32_t>>, Mask>;
 
 nb::tuple filter_rows(const std::vector<PyArcRows>& parts, const Mask& edge_labels, const Mask& source_labels,
                       const Mask& target_labels,
-                      const std::optional<InputArray<std::uint32_t>>& vertex_labels, int threads) {
+                      const std::optional<InputArray<std::uint32_t>>& vertex_labels, const Mask& sources,
+                      const Mask& targets, int threads) {
   std::vector<graph::ArcRows> rows;
   std::size_t arcs = 0;
-  for (const auto& [offsets, neighbors, labels] : parts) {
-    rows.push_back({as_span(offsets), as_span(neighbors), as_span(labels)});
+  for (const auto& [offsets, neighbors, labels, mask] : parts) {
+    if (mask && mask->size() != neighbors.size()) throw nb::value_error("one byte per arc expected");
+    for (const Mask& vertices : {sources, targets})
+      if (vertices && vertices->size() + 1 != offsets.size())
+        throw nb::value_error("one byte per vertex expected");
+    rows.push_back({as_span(offsets), as_span(neighbors), as_span(labels), as_span(mask)});
     arcs += neighbors.size() + offsets.size();
   }
-  const graph::ArcFilter allowed{as_span(edge_labels), as_span(source_labels), as_span(target_labels),
-                                 as_span(vertex_labels)};
+  const graph::ArcFilter allowed{as_span(edge_labels),   as_span(source_labels), as_span(target_labels),
+                                 as_span(vertex_labels), as_span(sources),       as_span(targets)};
   graph::NeighborRows result;
   run_graph_work(arcs, threads,
                  [&](const Workers& workers) { result = graph::filter(rows, allowed, workers); });
@@ -78,7 +83,8 @@ void bind_graph(nb::module_& module) {
              nb::arg("vertices"), nb::arg("directed"), nb::arg("threads"));
   module.def("filter_rows", &filter_rows, nb::arg("parts"), nb::arg("edge_labels").none(),
              nb::arg("source_labels").none(), nb::arg("target_labels").none(),
-             nb::arg("vertex_labels").none(), nb::arg("threads"));
+             nb::arg("vertex_labels").none(), nb::arg("sources").none(), nb::arg("targets").none(),
+             nb::arg("threads"));
 }
 
 }  // namespace motiflux

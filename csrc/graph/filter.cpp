@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace motiflux::graph {
 namespace {
@@ -11,48 +12,89 @@ constexpr std::size_t kRowArcs = 1 << 16;
 constexpr std::size_t kCheckedRows = 1 << 10;
 constexpr std::uint32_t kEnd = 0xFFFFFFFF;  // no vertex has this id
 
-bool passes(std::span<const std::uint8_t> mask, std::span<const std::uint32_t> codes, std::uint64_t index) {
-  return mask.empty() || mask[codes.empty() ? 0 : codes[index]] != 0;
-}
+// Which of the things numbered 0, 1, ... are let through: by the codes of their labels and by themselves.
+class Choice {
+ public:
+  Choice(std::span<const std::uint8_t> by_label, std::span<const std::uint32_t> labels,
+         std::span<const std::uint8_t> by_index) {
+    if (!by_label.empty() && labels.empty()) {  // one label for all
+      none_ = by_label[0] == 0;
+      by_label = {};
+    }
+    if (!by_label.empty() && !by_index.empty()) {
+      both_.resize(by_index.size());
+      for (std::size_t i = 0; i < both_.size(); ++i) both_[i] = by_index[i] & by_label[labels[i]];
+      mask_ = both_.data();
+    } else if (!by_label.empty()) {
+      mask_ = by_label.data();
+      codes_ = labels.data();
+    } else if (!by_index.empty()) {
+      mask_ = by_index.data();
+    }
+  }
+  Choice(Choice&&) = default;  // mask_ stays valid: a vector that is moved keeps its memory
+
+  bool none() const { return none_; }
+
+  // Only for a choice that is not none.
+  bool operator()(std::uint64_t index) const {
+    return mask_ == nullptr || mask_[codes_ == nullptr ? index : codes_[index]] != 0;
+  }
+
+ private:
+  const std::uint8_t* mask_ = nullptr;  // null: all
+  const std::uint32_t* codes_ = nullptr;
+  bool none_ = false;
+  std::vector<std::uint8_t> both_;
+};
+
+// One direction: its rows, and which arcs and neighbours of them are let through.
+struct Part {
+  const ArcRows& rows;
+  Choice arcs;
+  const Choice& targets;
+};
 
 // Walks one row, skipping arcs that do not pass and repeats of a neighbour.
 class RowCursor {
  public:
-  RowCursor(const ArcRows& rows, const ArcFilter& allowed, std::uint64_t row)
-      : rows_(rows), allowed_(allowed), at_(rows.offsets[row]), end_(rows.offsets[row + 1]) {
+  RowCursor(const Part& part, std::uint64_t row)
+      : arcs_(part.arcs),
+        targets_(part.targets),
+        neighbors_(part.rows.neighbors.data()),
+        at_(part.rows.offsets[row]),
+        end_(part.rows.offsets[row + 1]) {
     skip();
   }
 
-  std::uint32_t current() const { return at_ < end_ ? rows_.neighbors[at_] : kEnd; }
+  std::uint32_t current() const { return at_ < end_ ? neighbors_[at_] : kEnd; }
 
   void next() {
-    const std::uint32_t passed = rows_.neighbors[at_];
-    while (at_ < end_ && rows_.neighbors[at_] == passed) ++at_;
+    const std::uint32_t passed = neighbors_[at_];
+    while (at_ < end_ && neighbors_[at_] == passed) ++at_;
     skip();
   }
 
  private:
   void skip() {
-    while (at_ < end_ && !(passes(allowed_.edge_labels, rows_.labels, at_) &&
-                           passes(allowed_.target_labels, allowed_.vertex_labels, rows_.neighbors[at_])))
-      ++at_;
+    while (at_ < end_ && !(arcs_(at_) && targets_(neighbors_[at_]))) ++at_;
   }
 
-  const ArcRows& rows_;
-  const ArcFilter& allowed_;
+  const Choice& arcs_;
+  const Choice& targets_;
+  const std::uint32_t* neighbors_;
   std::uint64_t at_;
   std::uint64_t end_;
 };
 
 template <class Visit>
-void visit_row(std::span<const ArcRows> parts, const ArcFilter& allowed, std::uint64_t row, Visit&& visit) {
-  if (!passes(allowed.source_labels, allowed.vertex_labels, row)) return;
+void visit_row(const std::vector<Part>& parts, const Choice& sources, std::uint64_t row, Visit&& visit) {
+  if (!sources(row)) return;
   if (parts.size() == 1) {
-    for (RowCursor cursor(parts[0], allowed, row); cursor.current() != kEnd; cursor.next())
-      visit(cursor.current());
+    for (RowCursor cursor(parts[0], row); cursor.current() != kEnd; cursor.next()) visit(cursor.current());
     return;
   }
-  RowCursor left(parts[0], allowed, row), right(parts[1], allowed, row);
+  RowCursor left(parts[0], row), right(parts[1], row);
   while (left.current() != kEnd || right.current() != kEnd) {
     const std::uint32_t smaller = std::min(left.current(), right.current());
     visit(smaller);
@@ -63,29 +105,38 @@ void visit_row(std::span<const ArcRows> parts, const ArcFilter& allowed, std::ui
 
 }  // namespace
 
-NeighborRows filter(std::span<const ArcRows> parts, const ArcFilter& allowed, const Workers& workers) {
-  if (parts.empty() || parts.size() > 2) throw std::invalid_argument("one or two directions expected");
-  const std::size_t vertices = parts[0].offsets.size() - 1;
+NeighborRows filter(std::span<const ArcRows> given, const ArcFilter& allowed, const Workers& workers) {
+  if (given.empty() || given.size() > 2) throw std::invalid_argument("one or two directions expected");
+  const std::span<const std::uint64_t> offsets = given[0].offsets;
+  const std::size_t vertices = offsets.size() - 1;
+  const Choice sources(allowed.source_labels, allowed.vertex_labels, allowed.sources);
+  const Choice targets(allowed.target_labels, allowed.vertex_labels, allowed.targets);
+  std::vector<Part> parts;
+  for (const ArcRows& rows : given) {
+    Choice arcs(allowed.edge_labels, rows.labels, rows.mask);
+    if (!arcs.none()) parts.push_back({rows, std::move(arcs), targets});
+  }
   NeighborRows result;
   result.offsets.assign(vertices + 1, 0);
+  if (parts.empty() || sources.none() || targets.none()) return result;
   if (workers.threads == 1) {  // one pass instead of two
     for (std::size_t v = 0; v < vertices; ++v) {
       if (v % kCheckedRows == 0) workers.check();
-      visit_row(parts, allowed, v, [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
+      visit_row(parts, sources, v, [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
       result.offsets[v + 1] = result.neighbors.size();
     }
     return result;
   }
-  parallel_rows(workers, parts[0].offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v)
-      visit_row(parts, allowed, v, [&](std::uint32_t) { ++result.offsets[v + 1]; });
+      visit_row(parts, sources, v, [&](std::uint32_t) { ++result.offsets[v + 1]; });
   });
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
   result.neighbors.resize(result.offsets.back());
-  parallel_rows(workers, parts[0].offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       std::uint64_t out = result.offsets[v];
-      visit_row(parts, allowed, v, [&](std::uint32_t neighbor) { result.neighbors[out++] = neighbor; });
+      visit_row(parts, sources, v, [&](std::uint32_t neighbor) { result.neighbors[out++] = neighbor; });
     }
   });
   return result;

@@ -13,14 +13,18 @@ struct ArcRows {
   std::span<const std::uint64_t> offsets;
   std::span<const std::uint32_t> neighbors;
   std::span<const std::uint32_t> labels;  // empty: one label for all
+  std::span<const std::uint8_t> mask;     // 1 for each arc let through; empty: all are
 };
 
-// A mask holds 1 at the code of each label let through; an empty mask lets all through.
+// A mask holds 1 at the code of each label let through, or at the id of each vertex; an empty mask lets all
+// through.
 struct ArcFilter {
   std::span<const std::uint8_t> edge_labels;
   std::span<const std::uint8_t> source_labels;
   std::span<const std::uint8_t> target_labels;
   std::span<const std::uint32_t> vertex_labels;  // code per vertex; empty: one label for all
+  std::span<const std::uint8_t> sources;
+  std::span<const std::uint8_t> targets;
 };
 
 struct NeighborRows {

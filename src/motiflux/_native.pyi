@@ -19,11 +19,15 @@ def build_rows(
     threads: int,
 ) -> tuple[NDArray[np.uint32], _Rows, _Rows | None, int]: ...
 def filter_rows(
-    parts: Sequence[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]],
+    parts: Sequence[
+        tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None, NDArray[np.uint8] | None]
+    ],
     edge_labels: NDArray[np.uint8] | None,
     source_labels: NDArray[np.uint8] | None,
     target_labels: NDArray[np.uint8] | None,
     vertex_labels: NDArray[np.uint32] | None,
+    sources: NDArray[np.uint8] | None,
+    targets: NDArray[np.uint8] | None,
     threads: int,
 ) -> _Adjacency: ...
 

@@ -1,8 +1,22 @@
 """Data graphs and how they are stored."""
 
-from motiflux.graph.adjacency import AdjacencyKey, Direction
+from motiflux.graph.adjacency import AdjacencyKey, Direction, VertexFilter
+from motiflux.graph.attributes import AttributeTable
+from motiflux.graph.columns import Column, Kind
 from motiflux.graph.graph import EdgeList, Graph, resolve_threads
 from motiflux.graph.labels import LabelTable
 from motiflux.graph.stats import GraphStats
 
-__all__ = ["AdjacencyKey", "Direction", "EdgeList", "Graph", "GraphStats", "LabelTable", "resolve_threads"]
+__all__ = [
+    "AdjacencyKey",
+    "AttributeTable",
+    "Column",
+    "Direction",
+    "EdgeList",
+    "Graph",
+    "GraphStats",
+    "Kind",
+    "LabelTable",
+    "VertexFilter",
+    "resolve_threads",
+]

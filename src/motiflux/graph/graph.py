@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
@@ -11,15 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from motiflux import _native
 from motiflux.arguments import check_integer
+from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, GraphError
-from motiflux.graph.adjacency import Adjacency, AdjacencyKey, narrow
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, narrow
+from motiflux.graph.attributes import AttributeTable, make_attributes
 from motiflux.graph.csr import Csr
-from motiflux.graph.labels import LabelTable, as_column, as_names, dense_codes, encode_labels
+from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_any, row_order, row_starts
+from motiflux.graph.labels import LabelTable, as_column, encode_labels
 from motiflux.graph.memo import Memo
+from motiflux.graph.numbering import find_ids, number_vertices, split_edges
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.types import (
     DEFAULT_LABEL,
-    MAX_VERTICES,
     VERTEX_DTYPE,
     IdArray,
     Label,
@@ -31,7 +35,8 @@ from motiflux.types import (
 
 SelfLoops = Literal["error", "drop"]
 
-# Narrowed adjacencies are kept for later queries up to this many bytes, or this many times the graph.
+# Narrowed adjacencies, and likewise masks, are kept for later queries up to this many bytes, or this many
+# times the graph.
 _KEPT_BYTES = 64 << 20
 _KEPT_RATIO = 4
 
@@ -72,6 +77,11 @@ class Graph:
         The labels behind the codes.
     self_loops_dropped, duplicate_edges
         Edges of the input that were left out, and copies beyond the first that were folded into one edge.
+    vertex_attributes
+        Columns by name, in internal order.
+    edge_attributes
+        Columns by name with a value for every copy of an edge: the edges in the order of `to_edges`, the
+        copies of each in the order they were given.
     memo
         What planning and engines have derived from the graph.
     """
@@ -85,12 +95,15 @@ class Graph:
     edge_label_table: LabelTable
     self_loops_dropped: int = 0
     duplicate_edges: int = 0
+    vertex_attributes: AttributeTable = field(default_factory=lambda: AttributeTable("vertex"))
+    edge_attributes: AttributeTable = field(default_factory=lambda: AttributeTable("edge"))
     _adjacency: dict[AdjacencyKey, Adjacency] = field(default_factory=dict, init=False)
     memo: Memo = field(default_factory=Memo, init=False)
 
     def __post_init__(self) -> None:
         labels = () if self.vertex_labels is None else (self.vertex_labels,)
-        for array in (*self.forward.arrays(), *self.reverse.arrays(), self.vertex_ids, *labels):
+        attributes = (*self.vertex_attributes.arrays(), *self.edge_attributes.arrays())
+        for array in (*self.forward.arrays(), *self.reverse.arrays(), self.vertex_ids, *labels, *attributes):
             array.flags.writeable = False
 
     @classmethod
@@ -103,6 +116,8 @@ class Graph:
         vertex_ids: ArrayLike | None = None,
         vertex_labels: ArrayLike | None = None,
         edge_labels: ArrayLike | None = None,
+        vertex_attributes: Mapping[str, object] | None = None,
+        edge_attributes: Mapping[str, object] | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
     ) -> Graph:
@@ -118,12 +133,17 @@ class Graph:
             The ids are ``0..num_vertices-1``, whether they occur in an edge or not.
         vertex_ids
             The ids of all vertices, [n], each once. Without this and `num_vertices`, the vertices are those
-            that occur in an edge (or ``0..len(vertex_labels)-1``).
+            that occur in an edge (or ``0..k-1`` for k vertex labels or values of a vertex attribute).
         vertex_labels
             Label of each vertex, [n], integers or strings, in the order of `vertex_ids` or of the ids
             ``0..n-1``. Without it every vertex has the label 0.
         edge_labels
             Label of each edge, [m]. Without it every edge has the label 0.
+        vertex_attributes, edge_attributes
+            Columns by name: values of each vertex, [n], in the order of `vertex_labels`, and of each edge,
+            [m]. A column holds integers, floats, booleans or strings: a NumPy array, masked where values are
+            missing; a list, with None for them; or an Arrow array with nulls (pyarrow, polars, pandas: this
+            takes the package pyarrow). NaN is a missing value.
         self_loops
             ``"error"`` refuses them, ``"drop"`` leaves them out and counts them.
         threads
@@ -133,7 +153,7 @@ class Graph:
         -------
         Graph
             Equal edges (same source, target and label; reversed too if undirected) are one edge with a
-            multiplicity.
+            multiplicity. Each copy keeps its attributes.
 
         Raises
         ------
@@ -146,18 +166,29 @@ class Graph:
         >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
         >>> g
         Graph(3 vertices, 3 edges, undirected)
+        >>> g = mf.Graph.from_edges(
+        ...     [("ann", "bob"), ("bob", "cy")], directed=True, edge_attributes={"amount": [250.0, None]}
+        ... )
+        >>> g.edge_attributes["amount"]
+        Column(2 floats, 1 missing)
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise ArgumentError("directed", "True or False", directed)
-        sources, targets = _split(edges)
+        sources, targets = split_edges(edges)
         if self_loops not in ("error", "drop"):
             raise ArgumentError("self_loops", "'error' or 'drop'", self_loops)
         edge_label_table, edge_codes = encode_labels(edge_labels, len(sources), "edge_labels")
-        if vertex_labels is not None and num_vertices is None and vertex_ids is None:
-            vertex_labels = as_column(vertex_labels, "vertex_labels")
-            num_vertices = len(vertex_labels)
-        ids, source_index, target_index = _number_vertices(sources, targets, num_vertices, vertex_ids)
+        edge_columns = make_attributes("edge", edge_attributes, len(sources))
+        vertex_columns = make_attributes("vertex", vertex_attributes)
+        if num_vertices is None and vertex_ids is None:
+            if vertex_labels is not None:
+                vertex_labels = as_column(vertex_labels, "vertex_labels")
+                num_vertices = len(vertex_labels)
+            else:
+                num_vertices = vertex_columns.length
+        ids, source_index, target_index = number_vertices(sources, targets, num_vertices, vertex_ids)
         vertex_label_table, vertex_codes = encode_labels(vertex_labels, len(ids), "vertex_labels")
+        vertex_columns.check_length(len(ids))
 
         loops = np.flatnonzero(source_index == target_index)
         if loops.size:
@@ -169,10 +200,14 @@ class Graph:
             kept = source_index != target_index
             source_index, target_index = source_index[kept], target_index[kept]
             edge_codes = None if edge_codes is None else edge_codes[kept]
+            edge_columns = edge_columns.take(kept)
 
         order, forward, reverse, duplicates = _native.build_rows(
             source_index, target_index, edge_codes, len(ids), bool(directed), resolve_threads(threads)
         )
+        if edge_columns:
+            rows = row_order(source_index, target_index, edge_codes, order, directed=bool(directed))
+            edge_columns = edge_columns.take(rows)
         forward_rows = Csr(*forward)
         return cls(
             directed=bool(directed),
@@ -184,6 +219,8 @@ class Graph:
             edge_label_table=edge_label_table,
             self_loops_dropped=int(loops.size),
             duplicate_edges=duplicates,
+            vertex_attributes=vertex_columns.take(order),
+            edge_attributes=edge_columns,
         )
 
     @property
@@ -203,10 +240,11 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the graph's arrays."""
+        """Bytes held by the graph's arrays, attributes included."""
         labels = 0 if self.vertex_labels is None else self.vertex_labels.nbytes
         rows = self.forward.nbytes + (self.reverse.nbytes if self.directed else 0)
-        return rows + labels + self.vertex_ids.nbytes
+        attributes = self.vertex_attributes.nbytes + self.edge_attributes.nbytes
+        return rows + labels + self.vertex_ids.nbytes + attributes
 
     def stats(self) -> GraphStats:
         """Return the sizes of the graph."""
@@ -234,6 +272,66 @@ class Graph:
         values = self.vertex_label_table.values
         codes = [0] * self.num_vertices if self.vertex_labels is None else self.vertex_labels.tolist()
         return {vertex: values[code] for vertex, code in zip(self.vertex_ids.tolist(), codes, strict=True)}
+
+    def vertex_index(self, ids: ArrayLike) -> NDArray[np.int64]:
+        """Return the internal ids of external `ids`: int64 [k], -1 where the graph has no such vertex.
+
+        Raises
+        ------
+        ArgumentError
+            The ids are integers and the graph's are strings, or the other way round.
+        GraphError
+            They are neither.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")])
+        >>> g.vertex_index(["bob", "dan"])
+        array([ 2, -1])
+        """
+        ascending = self.memo.keep("ascending ids", lambda: np.argsort(self.vertex_ids, kind="stable"))
+        return find_ids(ids, self.vertex_ids, ascending)
+
+    def vertex_mask(self, condition: Condition) -> NDArray[np.uint8]:
+        """Return which vertices satisfy a condition: uint8 [n], in internal order, 1 for those that do.
+
+        Raises
+        ------
+        PatternError
+            The vertices have no such attribute, or its values cannot be compared with the condition's.
+        """
+        self.vertex_attributes.check(condition)  # first: the key of True = 1 is that of 1 = 1
+
+        def make() -> NDArray[np.uint8]:
+            return _frozen(self.vertex_attributes.holds(condition, self.num_vertices))
+
+        return self.memo.get_array(("vertex mask", condition), make, self._room())
+
+    def arc_mask(self, condition: Condition, direction: Literal["out", "in"] = "out") -> NDArray[np.uint8]:
+        """Return which arcs have a copy that satisfies a condition: uint8 [arcs], 1 for those that have.
+
+        Arcs are those of `forward` (``"out"``) or of `reverse` (``"in"``), in their order.
+
+        Raises
+        ------
+        PatternError
+            The edges have no such attribute, or its values cannot be compared with the condition's.
+        """
+        self.edge_attributes.check(condition)
+        into = Direction(direction) is Direction.IN and self.directed
+
+        def make() -> NDArray[np.uint8]:
+            rows = self.edge_attributes.holds(condition, self.num_edge_copies)
+            starts = self.memo.keep("row starts", lambda: row_starts(self.forward, directed=self.directed))
+            edges = edges_with_any(rows, starts)
+            if into:
+                edges = edges[self.memo.keep("edges by target", lambda: edges_by_target(self.forward))]
+            elif not self.directed:
+                edges = edges[self.memo.keep("edges of arcs", lambda: edges_of_arcs(self.forward))]
+            return _frozen(edges)
+
+        return self.memo.get_array(("arc mask", condition, into), make, self._room())
 
     def forget(self) -> None:
         """Drop what earlier queries left: plans, label frequencies, narrowed rows, copies on devices."""
@@ -266,8 +364,7 @@ class Graph:
         """Return the rows narrowed to the arcs `key` names; kept for later calls within a bound on memory."""
         found = self._adjacency.get(key)
         if found is None:
-            counts = (len(self.vertex_label_table), len(self.edge_label_table))
-            found = narrow(key, self.forward, self.reverse, self.vertex_labels, counts, threads)
+            found = narrow(key, self, threads)
             self._keep_adjacency(key, found)
         return found
 
@@ -275,12 +372,15 @@ class Graph:
         # Single dict operations only: atomic, so that threads share this without a lock a fork could inherit.
         if rows[1] is self.forward.neighbors or rows[1] is self.reverse.neighbors:
             return
-        room = max(_KEPT_BYTES, _KEPT_RATIO * self.nbytes) - _bytes(rows)
+        room = self._room() - _bytes(rows)
         for old_key, old_rows in reversed(list(self._adjacency.items())):
             room -= _bytes(old_rows)
             if room < 0:
                 self._adjacency.pop(old_key, None)
         self._adjacency[key] = rows
+
+    def _room(self) -> int:
+        return max(_KEPT_BYTES, _KEPT_RATIO * self.nbytes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
@@ -315,85 +415,6 @@ def _bytes(rows: Adjacency) -> int:
     return rows[0].nbytes + rows[1].nbytes
 
 
-def _split(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return sources and targets as arrays of equal length and kind."""
-    if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(part, np.ndarray) for part in edges):
-        sources, targets = as_column(edges[0], "sources"), as_column(edges[1], "targets")
-        if sources.shape != targets.shape:
-            raise GraphError(
-                f"edges: expected as many targets as sources, found {len(sources)} and {len(targets)}"
-            )
-        if sources.dtype.kind != targets.dtype.kind:
-            raise GraphError("edges: expected ids of one kind, found integers and strings")
-        return sources, targets
-    array = as_names(edges, "edges")  # type: ignore[arg-type]
-    if array.size == 0 and array.ndim == 1:
-        array = array.reshape(0, 2)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise GraphError(f"edges: expected an array of shape [m, 2], found {list(array.shape)}")
-    return array[:, 0], array[:, 1]
-
-
-def _number_vertices(
-    sources: NDArray[Any], targets: NDArray[Any], num_vertices: int | None, vertex_ids: ArrayLike | None
-) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the external ids and, for each edge, the positions of its ends among them."""
-    if num_vertices is not None and vertex_ids is not None:
-        raise GraphError("num_vertices and vertex_ids: expected one of them, found both")
-    if num_vertices is not None:
-        return _numbers(sources, targets, num_vertices)
-    if vertex_ids is not None:
-        return _listed(sources, targets, as_column(vertex_ids, "vertex_ids"))
-    ids, codes = dense_codes(np.concatenate([sources, targets]))
-    _check_vertices(len(ids))
-    return ids, codes[: len(sources)], codes[len(sources) :]
-
-
-def _numbers(
-    sources: NDArray[Any], targets: NDArray[Any], num_vertices: int
-) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
-    _check_vertices(check_integer("num_vertices", num_vertices, 0))
-    for column in (sources, targets):
-        if not column.size:
-            continue
-        if column.dtype.kind != "i":
-            raise GraphError(f"edges: expected integer ids with num_vertices, found {column[0].item()!r}")
-        outside = np.flatnonzero((column < 0) | (column >= num_vertices))
-        if outside.size:
-            row = int(outside[0])
-            raise GraphError(
-                f"edges, row {row}: expected ids from 0 to {num_vertices - 1}, found {column[row]}"
-            )
-    ids = np.arange(num_vertices, dtype=np.int64)
-    return ids, sources.astype(VERTEX_DTYPE), targets.astype(VERTEX_DTYPE)
-
-
-def _listed(
-    sources: NDArray[Any], targets: NDArray[Any], ids: NDArray[Any]
-) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
-    _check_vertices(len(ids))
-    if sources.size and sources.dtype.kind != ids.dtype.kind:
-        raise GraphError("vertex_ids and edges: expected ids of one kind, found integers and strings")
-    order = np.argsort(ids, kind="stable")
-    ascending = ids[order]
-    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
-    if repeated.size:
-        raise GraphError(f"vertex_ids: expected each id once, found {ascending[repeated[0]].item()!r} twice")
-
-    def positions(column: NDArray[Any]) -> NDArray[np.uint32]:
-        place = np.searchsorted(ascending, column)
-        known = place < len(ascending)
-        known[known] = ascending[place[known]] == column[known]
-        if not known.all():
-            row = int(np.flatnonzero(~known)[0])
-            raise GraphError(
-                f"edges, row {row}: expected an id listed in vertex_ids, found {column[row].item()!r}"
-            )
-        return order[place].astype(VERTEX_DTYPE)
-
-    return ids, positions(sources), positions(targets)
-
-
-def _check_vertices(count: int) -> None:
-    if count > MAX_VERTICES:
-        raise GraphError(f"expected at most {MAX_VERTICES:,} vertices, found {count:,}")
+def _frozen(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    mask.flags.writeable = False
+    return mask.view(np.uint8)

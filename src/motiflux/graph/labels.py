@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +75,7 @@ def as_names(values: ArrayLike, what: str) -> NDArray[Any]:
     if array.size == 0 and array.dtype.kind == "f":  # an empty Python list
         array = array.astype(np.int64)
     if array.dtype.kind == "U":
+        check_characters(array, what)
         return array
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise GraphError(f"{what}: expected integers below 2**63, found {int(array.max())}")
@@ -81,6 +83,20 @@ def as_names(values: ArrayLike, what: str) -> NDArray[Any]:
         return array.astype(np.int64, copy=False)
     sample = f" such as {array.reshape(-1)[0].item()!r}" if array.size else ""
     raise GraphError(f"{what}: expected integers or strings, found {array.dtype}{sample}")
+
+
+def check_characters(array: NDArray[Any], what: str) -> None:
+    """Refuse strings of numbers that are no characters, which only a damaged file holds.
+
+    Raises
+    ------
+    GraphError
+        Says which number. (NumPy would fail to make a Python string of it.)
+    """
+    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    largest = int(native.view(np.uint32).max()) if native.nbytes else 0
+    if largest > sys.maxunicode:
+        raise GraphError(f"{what}: expected characters up to {sys.maxunicode:#x}, found {largest:#x}")
 
 
 def as_column(values: ArrayLike, what: str) -> NDArray[Any]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 T = TypeVar("T")
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 _MOST_ENTRIES = 512
 _UNKNOWN: Any = object()
@@ -47,6 +51,7 @@ class Memo:
     def __init__(self) -> None:
         self._results: dict[Hashable, Any] = {}
         self._kept: dict[Hashable, Any] = {}
+        self._arrays: dict[Hashable, NDArray[Any]] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what ``make()`` gave for `key`, calling it if that is not known any more."""
@@ -55,6 +60,20 @@ class Memo:
             found = self._results.setdefault(key, make())
             for oldest in list(self._results)[:-_MOST_ENTRIES]:
                 self._results.pop(oldest, None)
+        return found
+
+    def get_array(self, key: Hashable, make: Callable[[], NDArray[Scalar]], room: int) -> NDArray[Scalar]:
+        """Do the same for an array.
+
+        The newest are kept that take at most `room` bytes together, and this one always.
+        """
+        found = self._arrays.get(key)
+        if found is None:
+            found = self._arrays.setdefault(key, make())
+            for old in reversed(list(self._arrays)):
+                room -= 0 if (array := self._arrays.get(old)) is None else array.nbytes
+                if room < 0 and old != key:
+                    self._arrays.pop(old, None)
         return found
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -70,6 +89,7 @@ class Memo:
         """Forget everything."""
         self._results.clear()
         self._kept.clear()
+        self._arrays.clear()
 
     def __len__(self) -> int:
-        return len(self._results) + len(self._kept)
+        return len(self._results) + len(self._kept) + len(self._arrays)

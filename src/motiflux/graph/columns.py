@@ -1,0 +1,308 @@
+"""One attribute of all vertices or of all edges: a value or nothing for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import GraphError
+from motiflux.graph.labels import check_characters
+
+_EXPECTED = "integers, floats, booleans or strings"
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    BOOLEAN = "booleans"
+    INTEGER = "integers"
+    FLOAT = "floats"
+    STRING = "strings"
+    NOTHING = "no values"
+
+
+class StringTable(Sequence[str]):
+    """Distinct strings in ascending order of code points, as UTF-8 one after the other.
+
+    NumPy's strings all take the bytes of the longest, four for each character: one long remark among a
+    million short ones would fill the memory. Here each takes what it needs, and is made a Python string when
+    it is looked at.
+
+    Parameters
+    ----------
+    text
+        uint8 [bytes].
+    offsets
+        int64 [strings + 1]; string i is ``text[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.text = text
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> StringTable:
+        """Return the table of strings that are distinct and ascending."""
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(string) for string in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        first, end = self.offsets[index % len(self) :][:2].tolist()
+        return self.text[first:end].tobytes().decode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The values of one attribute, one for each vertex or each row of edges.
+
+    Strings are kept once each and named by codes: that takes at most four bytes a value more than keeping
+    them one by one and mostly far less, and a condition is judged once for each distinct string.
+
+    Parameters
+    ----------
+    data
+        The values [n] of type bool, int8 to uint64 or float16 to float64; uint32 codes for strings. Where a
+        value is missing, anything.
+    mask
+        bool [n], True where the value is missing; None where none is. NaN is missing too, whatever this says.
+    strings
+        What the codes stand for; None for other types.
+    """
+
+    data: NDArray[Any]
+    mask: NDArray[np.bool_] | None = None
+    strings: StringTable | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What the values are; ``NOTHING`` for a column made of missing values of no type."""
+        if self.strings is not None:
+            return Kind.STRING
+        kinds = {"b": Kind.BOOLEAN, "i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.FLOAT, "V": Kind.NOTHING}
+        return kinds[self.data.dtype.kind]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"Column({len(self):,} {self.kind.value}, {int(np.count_nonzero(self.missing())):,} missing)"
+
+    def missing(self) -> NDArray[np.bool_]:
+        """Return where there is no value: bool [n]."""
+        if self.kind is Kind.NOTHING:
+            return np.ones(len(self), dtype=bool)
+        absent = np.isnan(self.data) if self.kind is Kind.FLOAT else None
+        if self.mask is None:
+            return np.zeros(len(self), dtype=bool) if absent is None else absent
+        return self.mask if absent is None else self.mask | absent
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the values: [n], a masked array where values other than NaN are missing, strings as objects.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([(0, 1)], vertex_attributes={"age": [30, None], "name": ["ann", "bob"]})
+        >>> g.vertex_attributes["age"].to_numpy().tolist()
+        [30, None]
+        >>> g.vertex_attributes["name"].to_numpy()
+        array(['ann', 'bob'], dtype=object)
+        """
+        values = self.data
+        if self.strings is not None:
+            values = np.array(list(self.strings), dtype=object)[self.data]
+        elif self.kind is Kind.NOTHING:
+            return np.full(len(self), None, dtype=object)
+        return values.copy() if self.mask is None else np.ma.MaskedArray(values, self.mask.copy())
+
+    def take(self, rows: NDArray[Any]) -> Column:
+        """Return the column of some rows (positions, or bool [n]), in a copy."""
+        mask = None if self.mask is None else self.mask[rows]
+        return Column(self.data[rows], mask if mask is not None and mask.any() else None, self.strings)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return the arrays that are there."""
+        table = () if self.strings is None else (self.strings.text, self.strings.offsets)
+        return [array for array in (self.data, self.mask, *table) if array is not None]
+
+
+def make_column(values: object, what: str) -> Column:
+    """Return values as a column.
+
+    Parameters
+    ----------
+    values
+        A NumPy array, masked or not; anything with the Arrow array or stream capsule, which pyarrow takes;
+        a sequence, in which None is a missing value; or a column.
+    what
+        What to call them in an error.
+
+    Raises
+    ------
+    GraphError
+        They are no single column, or of a type that attributes cannot have.
+    """
+    if isinstance(values, Column):
+        return values
+    if isinstance(values, np.ndarray):
+        return _from_numpy(values, what)
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        return _from_arrow(values, what)
+    if isinstance(values, (str, bytes)):
+        raise GraphError(f"{what}: expected an array of {_EXPECTED}, found {values!r}")
+    try:
+        if hasattr(values, "__array__"):
+            return _from_numpy(np.asarray(values), what)
+        listed: list[Any] = list(values)  # type: ignore[call-overload]
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what}: expected an array of {_EXPECTED}, found none: {error}") from None
+    return _from_objects(listed, None, what)
+
+
+def _from_numpy(array: NDArray[Any], what: str) -> Column:
+    if array.ndim != 1:
+        raise GraphError(f"{what}: expected an array of shape [n], found {list(array.shape)}")
+    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    data = np.asarray(np.ma.getdata(array))
+    kind = data.dtype.kind
+    if kind in ("O", "T"):
+        return _from_objects(data.tolist(), mask, what)
+    if kind == "U":
+        check_characters(data, what)
+        return _coded(data.tolist(), mask)
+    if kind not in "biuf" or data.dtype.itemsize > 8:
+        raise GraphError(f"{what}: expected {_EXPECTED}, found {data.dtype}{_advice(kind in 'mM')}")
+    return _plain(data, mask)
+
+
+def _plain(data: NDArray[Any], mask: NDArray[np.bool_] | None) -> Column:
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    if mask is None or not mask.any():
+        return Column(data)
+    return Column(np.where(mask, data.dtype.type(0), data), mask)
+
+
+def _coded(strings: list[str], mask: NDArray[np.bool_] | None) -> Column:
+    missing = mask if mask is not None and mask.any() else None
+    if missing is not None:
+        strings = ["" if absent else string for string, absent in zip(strings, missing, strict=True)]
+    distinct = sorted(set(strings))
+    code_of = {string: code for code, string in enumerate(distinct)}
+    codes = np.fromiter(map(code_of.__getitem__, strings), dtype=np.uint32, count=len(strings))
+    return Column(codes, missing, StringTable.of(distinct))
+
+
+_FILLERS: dict[type, Any] = {bool: False, int: 0, float: 0.0, str: ""}
+
+
+def _from_objects(values: list[Any], mask: NDArray[np.bool_] | None, what: str) -> Column:
+    """Return the column of Python objects; None and, beside strings too, NaN are missing."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    absences = (value is None or (isinstance(value, float) and value != value) for value in values)
+    missing = np.fromiter(absences, dtype=bool, count=len(values))
+    if mask is not None:
+        missing |= mask
+    present = [value for value, absent in zip(values, missing, strict=True) if not absent]
+    if not present:
+        return Column(np.zeros(len(values), dtype="V1"))
+    kind = _kind_of(present, what)
+    filled = [_FILLERS[kind] if absent else value for value, absent in zip(values, missing, strict=True)]
+    return _coded(filled, missing) if kind is str else _plain(_numbers(filled, kind, what), missing)
+
+
+def _kind_of(values: list[Any], what: str) -> type:
+    """Return the one type of all values; integers among floats are floats."""
+    kinds = set(map(type, values))
+    if kinds == {int, float}:
+        return float
+    first = type(values[0])
+    if first in _FILLERS and len(kinds) == 1:
+        return first
+    odd = next(value for value in values if type(value) is not first or first not in _FILLERS)
+    raise GraphError(f"{what}: expected {_EXPECTED}, all of one kind, found {odd!r}")
+
+
+def _numbers(values: list[Any], kind: type, what: str) -> NDArray[Any]:
+    if kind is not int:
+        large = next((value for value in values if isinstance(value, int) and abs(value) > 2**53), None)
+        if large is not None:
+            raise GraphError(f"{what}: expected integers of at most 2**53 among floats, found {large}")
+        return np.array(values, dtype=kind)
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= min(values) and max(values) <= np.iinfo(dtype).max:
+            return np.array(values, dtype=dtype)
+    raise GraphError(f"{what}: expected integers of 64 bits, found {max(values, key=abs)}")
+
+
+def _from_arrow(values: Any, what: str) -> Column:
+    try:
+        pa = import_module("pyarrow")
+    except ImportError:
+        raise GraphError(
+            f"{what}: found an Arrow array ({type(values).__name__}), which takes the package pyarrow; "
+            "install it, or give a NumPy array"
+        ) from None
+    try:
+        stream = hasattr(values, "__arrow_c_stream__")
+        array = pa.chunked_array(values) if stream else pa.chunked_array([pa.array(values)])
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise GraphError(f"{what}: expected an Arrow array of {_EXPECTED}, found none: {error}") from None
+    chunks = array.chunks or [pa.nulls(0, array.type)]
+    return _from_arrow_array(pa, pa.concat_arrays([_long_strings(pa, chunk) for chunk in chunks]), what)
+
+
+def _long_strings(pa: Any, array: Any) -> Any:
+    """Return the array with its dictionary undone, and strings in the one type that all strings fit into."""
+    types = pa.types
+    if types.is_dictionary(array.type):
+        return _long_strings(pa, array.dictionary).take(array.indices)
+    view = hasattr(types, "is_string_view") and types.is_string_view(array.type)
+    return array.cast(pa.large_string()) if view or types.is_string(array.type) else array
+
+
+def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
+    types = pa.types
+    mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    if types.is_null(array.type):
+        return Column(np.zeros(len(array), dtype="V1"))
+    if types.is_large_string(array.type):
+        coded = array.fill_null("").dictionary_encode()
+        strings = coded.dictionary.to_pylist()
+        return _recoded(coded.indices.to_numpy(zero_copy_only=False), strings, mask)
+    if types.is_boolean(array.type) or types.is_integer(array.type) or types.is_floating(array.type):
+        filled = array.fill_null(False if types.is_boolean(array.type) else 0)
+        return _plain(filled.to_numpy(zero_copy_only=False), mask)
+    raise GraphError(
+        f"{what}: expected {_EXPECTED}, found {array.type}{_advice(types.is_temporal(array.type))}"
+    )
+
+
+def _recoded(codes: NDArray[Any], strings: list[str], mask: NDArray[np.bool_] | None) -> Column:
+    """Return the column of strings coded in any order."""
+    order = sorted(range(len(strings)), key=strings.__getitem__)
+    new_code = np.empty(len(strings), dtype=np.uint32)
+    new_code[order] = np.arange(len(strings), dtype=np.uint32)
+    return Column(new_code[codes], mask, StringTable.of(strings[position] for position in order))
+
+
+def _advice(temporal: bool) -> str:
+    return "; give times as integers, in a unit of your choice" if temporal else ""

@@ -1,0 +1,122 @@
+"""From the ids that a user writes to internal ones, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motiflux.arguments import check_integer
+from motiflux.errors import ArgumentError, GraphError
+from motiflux.graph.labels import as_column, as_names, dense_codes
+from motiflux.types import MAX_VERTICES, VERTEX_DTYPE, IdArray
+
+
+def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return sources and targets as arrays of equal length and kind."""
+    if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(part, np.ndarray) for part in edges):
+        sources, targets = as_column(edges[0], "sources"), as_column(edges[1], "targets")
+        if sources.shape != targets.shape:
+            raise GraphError(
+                f"edges: expected as many targets as sources, found {len(sources)} and {len(targets)}"
+            )
+        if sources.dtype.kind != targets.dtype.kind:
+            raise GraphError("edges: expected ids of one kind, found integers and strings")
+        return sources, targets
+    array = as_names(edges, "edges")  # type: ignore[arg-type]
+    if array.size == 0 and array.ndim == 1:
+        array = array.reshape(0, 2)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise GraphError(f"edges: expected an array of shape [m, 2], found {list(array.shape)}")
+    return array[:, 0], array[:, 1]
+
+
+def number_vertices(
+    sources: NDArray[Any], targets: NDArray[Any], num_vertices: int | None, vertex_ids: ArrayLike | None
+) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the external ids and, for each edge, the positions of its ends among them."""
+    if num_vertices is not None and vertex_ids is not None:
+        raise GraphError("num_vertices and vertex_ids: expected one of them, found both")
+    if num_vertices is not None:
+        return _numbers(sources, targets, num_vertices)
+    if vertex_ids is not None:
+        return _listed(sources, targets, as_column(vertex_ids, "vertex_ids"))
+    ids, codes = dense_codes(np.concatenate([sources, targets]))
+    _check_vertices(len(ids))
+    return ids, codes[: len(sources)], codes[len(sources) :]
+
+
+def _numbers(
+    sources: NDArray[Any], targets: NDArray[Any], num_vertices: int
+) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
+    _check_vertices(check_integer("num_vertices", num_vertices, 0))
+    for column in (sources, targets):
+        if not column.size:
+            continue
+        if column.dtype.kind != "i":
+            raise GraphError(f"edges: expected integer ids with num_vertices, found {column[0].item()!r}")
+        outside = np.flatnonzero((column < 0) | (column >= num_vertices))
+        if outside.size:
+            row = int(outside[0])
+            raise GraphError(
+                f"edges, row {row}: expected ids from 0 to {num_vertices - 1}, found {column[row]}"
+            )
+    ids = np.arange(num_vertices, dtype=np.int64)
+    return ids, sources.astype(VERTEX_DTYPE), targets.astype(VERTEX_DTYPE)
+
+
+def _listed(
+    sources: NDArray[Any], targets: NDArray[Any], ids: NDArray[Any]
+) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
+    _check_vertices(len(ids))
+    if sources.size and sources.dtype.kind != ids.dtype.kind:
+        raise GraphError("vertex_ids and edges: expected ids of one kind, found integers and strings")
+    order = np.argsort(ids, kind="stable")
+    ascending = ids[order]
+    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
+    if repeated.size:
+        raise GraphError(f"vertex_ids: expected each id once, found {ascending[repeated[0]].item()!r} twice")
+
+    def positions(column: NDArray[Any]) -> NDArray[np.uint32]:
+        place = np.searchsorted(ascending, column)
+        known = place < len(ascending)
+        known[known] = ascending[place[known]] == column[known]
+        if not known.all():
+            row = int(np.flatnonzero(~known)[0])
+            raise GraphError(
+                f"edges, row {row}: expected an id listed in vertex_ids, found {column[row].item()!r}"
+            )
+        return order[place].astype(VERTEX_DTYPE)
+
+    return ids, positions(sources), positions(targets)
+
+
+def _check_vertices(count: int) -> None:
+    if count > MAX_VERTICES:
+        raise GraphError(f"expected at most {MAX_VERTICES:,} vertices, found {count:,}")
+
+
+def find_ids(wanted: ArrayLike, vertex_ids: IdArray, ascending: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the positions of ids among `vertex_ids`, -1 for those that are not there.
+
+    Parameters
+    ----------
+    wanted
+        Ids [k].
+    vertex_ids
+        External ids [n], each once.
+    ascending
+        The positions that sort them.
+    """
+    column = as_column(wanted, "ids")
+    if not (column.size and vertex_ids.size):
+        return np.full(len(column), -1, dtype=np.int64)
+    if column.dtype.kind != vertex_ids.dtype.kind:
+        kind = "integers" if vertex_ids.dtype.kind == "i" else "strings"
+        raise ArgumentError("ids", f"{kind}, as the graph's ids are", column[0].item())
+    # In the type of the ids, so that no copy of them is made as wide as the longest string asked for.
+    narrowed = column.astype(vertex_ids.dtype)
+    place = np.searchsorted(vertex_ids, narrowed, sorter=ascending)
+    positions = ascending[np.minimum(place, len(ascending) - 1)].astype(np.int64)
+    return np.where((vertex_ids[positions] == narrowed) & (narrowed == column), positions, -1)
