@@ -76,6 +76,30 @@ from tests.fault.files import EDGES, archive, complaint, npy, refusal
             "timestamps: found 1 entries, expected 2, the number of edges",
         ),
         ({"edges": EDGES, "timestamps": ["a", "b"]}, "timestamps: found <U1 [2], expected numbers, 1-d"),
+        (
+            {"edges": EDGES, "timestamps": [1, 2], "edge.time": [1, 2]},
+            "timestamps: found edge.time too, expected one of them",
+        ),
+        (
+            {"edges": EDGES, "edge.amount": [1]},
+            "edge.amount: found 1 entries, expected 2, the number of edges",
+        ),
+        (
+            {"edges": EDGES, "num_vertices": 3, "vertex.age": [1]},
+            "vertex.age: found 1 entries, expected 3, the number of vertices",
+        ),
+        (
+            {"edges": EDGES, "edge.when": np.array([1, 2], dtype="M8[s]")},
+            "edge.when: found datetime64[s] [2], expected numbers, bools or strings, 1-d",
+        ),
+        (
+            {"edges": EDGES, "edge.name": np.array([65, 2**30], dtype=np.uint32).view("U1")},
+            "edge_attributes['name']: expected characters up to 0x10ffff, found 0x40000000",
+        ),
+        (
+            {"edges": EDGES, "vertex_labels": np.array([65, 66, 2**30], dtype=np.uint32).view("U1")},
+            "vertex_labels: expected characters up to 0x10ffff, found 0x40000000",
+        ),
         ({"edges": EDGES, "directed": 2}, "directed: found 2, expected one bool"),
         ({"edges": EDGES, "directed": "yes"}, "directed: found <U3 [], expected one bool"),
         ({"edges": EDGES, "directed": [True, False]}, "directed: found bool [2], expected one bool"),

@@ -92,6 +92,7 @@ def arrays(draw: st.DrawFn) -> Any:
 
 
 KEYS = ["edges", "vertex_labels", "edge_labels", "timestamps", "directed", "num_vertices", "other"]
+KEYS += ["vertex.a", "edge.a"]
 
 
 @settings(max_examples=4 * settings.default.max_examples)

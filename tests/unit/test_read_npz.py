@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.conditions import IsMissing
 
 EDGES = np.array([[0, 1], [1, 2], [2, 1]], dtype=np.int32)
 
@@ -85,9 +86,41 @@ def test_the_file_says_whether_it_is_directed_and_the_option_overrides_it(tmp_pa
     assert read(tmp_path, edges=EDGES, directed=False, as_directed=True).num_edges == 3
 
 
-def test_timestamps_and_unknown_keys_change_nothing(tmp_path: Path) -> None:
-    extra = {"timestamps": np.array([3, 1, 2]), "note": np.array("hello"), "graph_ptr": np.arange(3)}
-    assert read(tmp_path, edges=EDGES, **extra).num_edges == read(tmp_path, edges=EDGES).num_edges
+def test_unknown_keys_change_nothing(tmp_path: Path) -> None:
+    extra = {"note": np.array("hello"), "graph_ptr": np.arange(3), "vertex.": np.arange(9), "edges.a": [1]}
+    graph = read(tmp_path, edges=EDGES, **extra)
+    assert graph.num_edges == read(tmp_path, edges=EDGES).num_edges
+    assert len(graph.vertex_attributes) == len(graph.edge_attributes) == 0
+
+
+def test_attributes_are_named_after_whose_they_are(tmp_path: Path) -> None:
+    extra: dict[str, Any] = {
+        "vertex.country": np.array(["de", "fr", "", "de"]),
+        "edge.amount": np.array([1.5, np.nan, 3]),
+        "edge.a.b": np.array([True, False, True]),
+    }
+    graph = read(tmp_path, edges=EDGES, directed=True, **extra)
+    assert graph.num_vertices == 4
+    countries = dict(
+        zip(graph.vertex_ids.tolist(), graph.vertex_attributes["country"].to_numpy(), strict=True)
+    )
+    assert countries == {0: "de", 1: "fr", 2: "", 3: "de"}
+    assert graph.edge_attributes["a.b"].to_numpy().tolist().count(True) == 2
+    assert graph.arc_mask(IsMissing("amount")).sum() == 1
+
+
+def test_timestamps_are_the_edge_attribute_time(tmp_path: Path) -> None:
+    graph = read(tmp_path, edges=EDGES, directed=True, timestamps=np.array([3, 1, 2], dtype=np.int32))
+    sources, targets, _, _ = graph.to_edges()
+    times = graph.edge_attributes["time"].to_numpy().tolist()
+    found = dict(zip(zip(sources.tolist(), targets.tolist(), strict=True), times, strict=True))
+    assert found == {(0, 1): 3, (1, 2): 1, (2, 1): 2}
+
+
+def test_a_self_loop_takes_its_attributes_with_it(tmp_path: Path) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="left out"):
+        graph = read(tmp_path, edges=np.array([[0, 1], [1, 1], [1, 2]]), timestamps=np.array([1, 2, 3]))
+    assert sorted(graph.edge_attributes["time"].to_numpy().tolist()) == [1, 3]
 
 
 @pytest.mark.parametrize("vertices", [None, 0, 4])

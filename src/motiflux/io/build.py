@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ def build_graph(
     vertex_ids: NDArray[np.int64] | None = None,
     vertex_labels: NDArray[Any] | None = None,
     edge_labels: NDArray[Any] | None = None,
+    vertex_attributes: Mapping[str, object] | None = None,
+    edge_attributes: Mapping[str, object] | None = None,
     threads: int | None = None,
 ) -> Graph:
     """Build the graph a file describes; self-loops are left out, with a warning that counts them.
@@ -40,6 +43,8 @@ def build_graph(
             vertex_ids=vertex_ids,
             vertex_labels=vertex_labels,
             edge_labels=edge_labels,
+            vertex_attributes=vertex_attributes,
+            edge_attributes=edge_attributes,
             self_loops="drop",
             threads=threads,
         )

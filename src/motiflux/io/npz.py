@@ -6,9 +6,11 @@ key              shape      holds
 edges            [m, 2]     integers, vertex ids 0..n-1
 vertex_labels    [n]        integers of any sign, or strings (optional)
 edge_labels      [m]        integers of any sign, or strings (optional)
-timestamps       [m]        numbers (optional; checked, not used)
+vertex.NAME      [n]        a vertex attribute: numbers, bools or strings
+edge.NAME        [m]        an edge attribute
+timestamps       [m]        numbers: the edge attribute ``time``
 directed         []         bool (optional, False)
-num_vertices     []         n (optional: the number of vertex labels, else the largest id + 1)
+num_vertices     []         n (optional: the number of values a vertex has, else the largest id + 1)
 ===============  =========  ==================================================================
 
 Other keys are ignored.
@@ -81,12 +83,22 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         num_vertices = archive.num_vertices()
         vertex_labels = archive.labels("vertex_labels")
         edge_labels = archive.labels("edge_labels")
-        archive.check_timestamps(len(edges))
+        vertex_attributes = archive.attributes("vertex.")
+        edge_attributes = archive.attributes("edge.")
+        times = archive.times()
         says_directed = archive.directed()
     if num_vertices is None:
-        num_vertices = _implied_vertices(edges, vertex_labels)
+        implied = [vertex_labels, *vertex_attributes.values()]
+        num_vertices = _implied_vertices(edges, next((one for one in implied if one is not None), None))
     _check_length(path, "vertex_labels", vertex_labels, num_vertices, "vertices")
     _check_length(path, "edge_labels", edge_labels, len(edges), "edges")
+    for name, column in vertex_attributes.items():
+        _check_length(path, f"vertex.{name}", column, num_vertices, "vertices")
+    for name, column in edge_attributes.items():
+        _check_length(path, f"edge.{name}", column, len(edges), "edges")
+    if times is not None:
+        _check_length(path, "timestamps", times, len(edges), "edges")
+        edge_attributes["time"] = times
     _check_ids(path, edges, num_vertices)
     return build_graph(
         path,
@@ -95,6 +107,8 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         num_vertices=num_vertices,
         vertex_labels=vertex_labels,
         edge_labels=edge_labels,
+        vertex_attributes=vertex_attributes,
+        edge_attributes=edge_attributes,
         threads=threads,
     )
 
@@ -132,13 +146,27 @@ class _Archive:
             raise self._fault(f"{key}[{row}]: found {labels[row]}, expected at most {_MAX_INT64}")
         return labels
 
-    def check_timestamps(self, num_edges: int) -> None:
+    def attributes(self, prefix: str) -> dict[str, AnyArray]:
+        """Return the columns whose keys begin so, by the rest of the key."""
+        columns = {}
+        for key in self._keys:
+            name = key.removeprefix(prefix)
+            if name and name != key:
+                columns[name] = self._column(key, "biufU", "numbers, bools or strings, 1-d")
+        return columns
+
+    def times(self) -> AnyArray | None:
         if "timestamps" not in self._keys:
-            return
-        times = self._array("timestamps")
-        if times.dtype.kind not in "iuf" or times.ndim != 1:
-            raise self._mismatch("timestamps", times, "numbers, 1-d")
-        _check_length(self._path, "timestamps", times, num_edges, "edges")
+            return None
+        if "edge.time" in self._keys:
+            raise self._fault("timestamps: found edge.time too, expected one of them")
+        return self._column("timestamps", "iuf", "numbers, 1-d")
+
+    def _column(self, key: str, kinds: str, expected: str) -> AnyArray:
+        array = self._array(key)
+        if array.dtype.kind not in kinds or array.ndim != 1 or array.dtype == np.longdouble:
+            raise self._mismatch(key, array, expected)
+        return array
 
     def directed(self) -> bool:
         if "directed" not in self._keys:
@@ -216,9 +244,9 @@ def _read_up_to(member: IO[bytes], size: int) -> bytearray:
     return data
 
 
-def _implied_vertices(edges: NDArray[np.integer[Any]], vertex_labels: AnyArray | None) -> int:
-    if vertex_labels is not None:
-        return len(vertex_labels)
+def _implied_vertices(edges: NDArray[np.integer[Any]], of_vertices: AnyArray | None) -> int:
+    if of_vertices is not None:
+        return len(of_vertices)
     # An id that no graph can have is left to _check_ids, which names its row.
     return max(0, min(int(edges.max()), _MAX_ID) + 1) if edges.size else 0
 
