@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         PatternError,
         PatternSyntaxError,
     )
-    from motiflux.graph import Graph, GraphStats
+    from motiflux.graph import Graph, GraphStats, ShapeStats
     from motiflux.io import read_graph, read_pattern
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
 
@@ -53,6 +53,7 @@ __all__ = [
     "ProgressReport",
     "QueryEdge",
     "QueryVertex",
+    "ShapeStats",
     "__version__",
     "count",
     "explain",
@@ -66,7 +67,7 @@ __all__ = [
 _HOMES = {
     "motiflux.engine": ("Count", "Explanation", "Matches", "ProgressReport", "count", "explain", "match"),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
-    "motiflux.graph": ("Graph", "GraphStats"),
+    "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
     "motiflux.io": ("read_graph", "read_pattern"),
     "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
 }

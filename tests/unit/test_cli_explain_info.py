@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json
 
 
@@ -21,7 +23,19 @@ def test_info_gives_the_statistics(tmp_path: Path) -> None:
     fields = only_json(motiflux("info", graph, "--json"))
     assert (fields["vertices"], fields["edges"], fields["directed"]) == (50, 1225, False)
     assert (fields["max_degree"], fields["self_loops_dropped"]) == (49, 0)
+    assert (fields["shape"]["wedges"], fields["shape"]["closed_wedges"]) == (58800, 1.0)
     assert "1,225" in motiflux("info", graph).stdout
+
+
+def test_info_names_the_attributes(tmp_path: Path) -> None:
+    path = tmp_path / "graph.npz"
+    np.savez(path, edges=[[0, 1]], timestamps=[5], **{"vertex.name": ["a", "b"]})
+    fields = only_json(motiflux("info", path, "--json"))
+    assert (fields["vertex_attributes"], fields["edge_attributes"]) == (
+        {"name": "strings"},
+        {"time": "integers"},
+    )
+    assert "name (strings)" in motiflux("info", path).stdout
 
 
 def test_info_lists_the_tuning_switches() -> None:

@@ -4,13 +4,16 @@
 import dataclasses
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from motiflux.graph import AttributeTable
 
 HELP = "Show the statistics of GRAPH, or with --tuning the tuning switches."
 
@@ -42,12 +45,22 @@ def _print_statistics(path: Path, directed: bool | None, *, as_json: bool) -> No
     start = time.perf_counter()
     graph = opt.read_graph(path, directed=directed)
     load_seconds = time.perf_counter() - start
-    fields = {**dataclasses.asdict(graph.stats()), "memory_bytes": graph.nbytes}
+    fields = {
+        **dataclasses.asdict(graph.stats()),
+        "memory_bytes": graph.nbytes,
+        "vertex_attributes": _kinds(graph.vertex_attributes),
+        "edge_attributes": _kinds(graph.edge_attributes),
+    }
+    shape = dataclasses.asdict(graph.shape_stats())
     if as_json:
-        print_json({"graph": str(path), **fields, "load_seconds": load_seconds})
+        print_json({"graph": str(path), **fields, "shape": shape, "load_seconds": load_seconds})
     else:
-        rows = [[name.replace("_", " "), _text(value)] for name, value in fields.items()]
+        rows = [[name.replace("_", " "), _text(value)] for name, value in {**fields, **shape}.items()]
         print_table(str(path), ["", "value"], rows, right=("value",))
+
+
+def _kinds(attributes: "AttributeTable") -> dict[str, str]:
+    return {name: column.kind.value for name, column in attributes.items()}
 
 
 def _print_tuning(*, as_json: bool) -> None:
@@ -69,4 +82,8 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} ({kind})" for name, kind in value.items()) or "none"
+    if isinstance(value, tuple):
+        return " ".join(f"{one:,}" for one in value) or "none"
+    return f"{value:,.4g}" if isinstance(value, float) and value < 1 else f"{value:,.2f}"

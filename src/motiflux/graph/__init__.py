@@ -5,6 +5,7 @@ from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.columns import Column, Kind
 from motiflux.graph.graph import EdgeList, Graph, resolve_threads
 from motiflux.graph.labels import LabelTable
+from motiflux.graph.shape import ShapeStats
 from motiflux.graph.stats import GraphStats
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "GraphStats",
     "Kind",
     "LabelTable",
+    "ShapeStats",
     "VertexFilter",
     "resolve_threads",
 ]

@@ -21,6 +21,7 @@ from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_
 from motiflux.graph.labels import LabelTable, as_column, encode_labels
 from motiflux.graph.memo import Memo
 from motiflux.graph.numbering import find_ids, number_vertices, split_edges
+from motiflux.graph.shape import ShapeStats, describe
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.types import (
     DEFAULT_LABEL,
@@ -249,6 +250,10 @@ class Graph:
     def stats(self) -> GraphStats:
         """Return the sizes of the graph."""
         return summarize(self)
+
+    def shape_stats(self) -> ShapeStats:
+        """Return degrees, wedges and how many of them close; computed once."""
+        return self.memo.keep("shape", lambda: describe(self, resolve_threads(None)))
 
     def to_edges(self) -> EdgeList:
         """Return the distinct edges in external ids and labels; an undirected edge once, either way round."""
