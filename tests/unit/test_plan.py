@@ -300,10 +300,10 @@ search    induced, embeddings
 engine    cpu: asked for
 symmetry  1 automorphism
 
-level  vertex  candidates                   conditions                       expected
-0      b       vertices labelled bank|shop  out-degree >= 1, in-degree >= 1  2
-1      a       in[wire](b) labelled person  no arc from b                    2
-2      c       out[cash](b) & either(a)     no arc to b                      0.8"""
+level  vertex  candidates                       conditions                    expected
+0      a       vertices labelled person         out-degree >= 1               1
+1      b       out[wire](a) labelled bank|shop  no arc to a, out-degree >= 1  1
+2      c       either(a) & out[cash](b)         no arc to b                   1"""
 
 
 class TestExplain:
