@@ -55,7 +55,7 @@ def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str, found
 
 
 def test_a_pattern_of_an_unknown_suffix_lists_the_known_ones(tmp_path: Path) -> None:
-    expected = "found suffix '.npz', expected a pattern in .graph (or with .gz after it)"
+    expected = "found suffix '.npz', expected a pattern in .graph, .pattern, .cypher (or with .gz after it)"
     assert refusal(tmp_path / "query.npz", pattern=True) == expected
 
 

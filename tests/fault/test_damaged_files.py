@@ -18,14 +18,15 @@ from tests.fault.files import EDGES, archive, npy, savez
 
 TEXT = b"# three\n10 20 1\n20 30 2\n30 10 1\n10 10 5\n"
 GRAPH = b"t 4 4\nv 0 5 2\nv 1 6 2\nv 2 5 3\nv 7 1\ne 0 1 8\ne 1 2 9\ne 0 2 8\ne 2 7\n"
-
-
+PATTERN = "(a:人)-[x:A|B]->(b),\n(b)--(c) // two\nWHERE x.w > 3 AND id(a) IN [1, 'x']".encode()
 NPZ = savez(edges=EDGES, vertex_labels=np.array([1, 2, 3]), directed=np.array(True), num_vertices=np.array(3))
 SEEDS = {
     "fuzz.txt": TEXT,
     "fuzz.el.gz": gzip.compress(TEXT),
     "fuzz.graph": GRAPH,
     "fuzz.graph.gz": gzip.compress(GRAPH),
+    "fuzz.pattern": PATTERN,
+    "fuzz.cypher.gz": gzip.compress(PATTERN),
     "fuzz.npz": NPZ,
     "fuzz.npz.gz": gzip.compress(NPZ),
 }
@@ -77,7 +78,7 @@ def test_a_damaged_file_is_read_or_refused(
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(data.draw(damaged(SEEDS[name])))
     read_or_refuse(path, mf.read_graph)
-    if ".graph" in name:
+    if name.split(".")[1] in ("graph", "pattern", "cypher"):
         read_or_refuse(path, mf.read_pattern)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations, product
 
 import pytest
 
 from motiflux import Pattern, PatternBuilder
+from motiflux.conditions import Comparison, Operator
 from motiflux.pattern.automorphism import Automorphisms, automorphisms
 
 Pairs = list[tuple[int, int]]
@@ -41,14 +43,17 @@ def assert_keeps(pattern: Pattern, to: Sequence[int], *, directed: bool) -> None
             seen(
                 image[edge.source],
                 image[edge.target],
-                edge.labels,
+                (edge.labels, edge.where),
                 directed if edge.directed is None else edge.directed,
             )
             for edge in pattern.edges
         }
 
     assert written(to) == written(range(pattern.num_vertices))
-    assert all(pattern.vertices[to[v]].labels == vertex.labels for v, vertex in enumerate(pattern.vertices))
+    for v, vertex in enumerate(pattern.vertices):
+        assert replace(pattern.vertices[to[v]], name="") == replace(vertex, name="")
+    pairs = {frozenset(pair) for pair in pattern.may_coincide}
+    assert {frozenset(to[v] for v in pair) for pair in pairs} == pairs
 
 
 def clique(size: int) -> Pairs:
@@ -299,6 +304,28 @@ class TestLabels:
         group = checked(Pattern.from_edges(clique(32), vertex_labels=list(range(32))))
         assert group.order == 1
         assert group.generators == ()
+
+
+class TestWhatElementsAsk:
+    def test_ids_split_orbits(self) -> None:
+        ids = [1, 1, 2, None]
+        assert checked(Pattern.from_edges(clique(4), vertex_ids=ids)).order == 2
+
+    def test_conditions_split_orbits(self) -> None:
+        young, old = Comparison("age", Operator.LESS, 30), Comparison("age", Operator.GREATER, 60)
+        assert checked(Pattern.from_edges(clique(4), vertex_where=[young, old, young, None])).order == 2
+        assert checked(Pattern.from_edges(star(4), edge_where=[young, young, old, old])).order == 4
+        assert checked(Pattern.from_edges(star(3), edge_where=[young, None, old])).order == 1
+
+    def test_names_split_nothing(self) -> None:
+        builder = PatternBuilder().vertex("a").vertex("b").vertex("c")
+        assert checked(builder.edge("a", "b", name="x").edge("a", "c", name="y").build()).order == 2
+
+    def test_pairs_that_may_coincide_go_to_pairs_that_may(self) -> None:
+        assert checked(Pattern.from_edges(cycle(4), may_coincide=[(0, 2)])).order == 4
+        assert checked(Pattern.from_edges(cycle(4), may_coincide=[(0, 2), (1, 3)])).order == 8
+        assert checked(Pattern.from_edges(star(4), may_coincide=[(1, 2), (3, 4)])).order == 8
+        assert checked(Pattern.from_edges(path(4), may_coincide=[(0, 2)])).order == 1
 
 
 class TestTheChain:

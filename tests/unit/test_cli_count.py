@@ -49,6 +49,41 @@ def test_direction_can_be_told(tmp_path: Path) -> None:
     assert only_json(motiflux("count", graph, edge, "--directed", "--json"))["count"] == 3
 
 
+@pytest.mark.parametrize(
+    "text", ["(a)--(b)--(c)--(a)", "MATCH (a)~>(b)~>(c)~>(a);", "(a)--(b),(b)--(c),(a)--(c)"]
+)
+def test_a_pattern_may_be_text(k4: Path, text: str) -> None:
+    assert only_json(motiflux("count", k4, text, "--json"))["count"] == 24
+
+
+def test_what_there_is_or_ends_like_a_file_is_a_file(
+    k4: Path, triangle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named_like_text = triangle.rename(tmp_path / "(a)--(b).graph")
+    assert only_json(motiflux("count", k4, named_like_text.name, "--json"))["count"] == 24
+    Path("triangle (1).pattern").write_text("(a)--(b)--(c)--(a)")
+    assert only_json(motiflux("count", k4, "triangle (1).pattern", "--json"))["count"] == 24
+    absent = motiflux("count", k4, "absent (1).pattern")
+    assert (absent.exit_code, absent.stderr.startswith("error: absent (1).pattern: ")) == (2, True)
+    Path("(a)--(b)").write_text("")
+    no_suffix = motiflux("count", k4, "(a)--(b)")
+    assert no_suffix.stderr.startswith("error: (a)--(b): found no suffix, expected a pattern in .graph, ")
+
+
+def test_malformed_text_is_shown_with_a_caret(k4: Path) -> None:
+    result = motiflux("count", k4, "(a:Person)=>(b)")
+    assert (result.exit_code, result.stdout) == (2, "")
+    message, line, caret = result.stderr.splitlines()
+    assert message.startswith("error: line 1, column 11: expected ")
+    assert (line, caret) == ("  (a:Person)=>(b)", "            ^")
+
+
+@pytest.mark.parametrize("text", ["(" + "a" * 10_000, "(\0)--(b)", "()" * 200])
+def test_text_that_is_no_possible_file_name_is_text(k4: Path, text: str) -> None:
+    assert motiflux("count", k4, text).stderr.startswith("error: line 1, column ")
+
+
 def test_a_limit_reached_is_success(k4: Path, triangle: Path) -> None:
     result = motiflux("count", k4, triangle, "--limit", "5", "--json")
     assert result.exit_code == 0
@@ -110,7 +145,8 @@ def test_an_empty_file_name_is_said_to_be_one(k4: Path, triangle: Path) -> None:
     for files in (["", triangle], [k4, ""]):
         result = motiflux("count", *files)
         assert result.exit_code == 2
-        assert "expected a file name, found an empty one" in result.stderr
+        assert "expected a file name" in result.stderr
+        assert ", found an empty " in result.stderr
 
 
 def test_four_cliques_of_a_real_graph() -> None:

@@ -7,9 +7,14 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
+import networkx as nx
+import numpy as np
 import pytest
 
 from motiflux import Pattern, PatternBuilder, PatternError, QueryEdge, QueryVertex
+from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
+
+IS_ADULT = Comparison("age", Operator.AT_LEAST, 18)
 
 
 def path(size: int) -> list[tuple[int, int]]:
@@ -95,6 +100,117 @@ class TestFromEdges:
         assert repr(Pattern.from_edges(path(3), name="path")) == "Pattern('path', 3 vertices, 2 edges)"
 
 
+class TestWhatElementsMayAsk:
+    def test_a_vertex_takes_ids_and_a_condition(self) -> None:
+        vertex = QueryVertex("a", None, [3, "x", 3], IS_ADULT)  # type: ignore[arg-type]
+        assert (vertex.ids, vertex.where) == (frozenset({3, "x"}), IS_ADULT)
+        assert QueryVertex("a", ids=5).ids == frozenset({5})  # type: ignore[arg-type]
+
+    def test_an_edge_takes_a_name_and_a_condition(self) -> None:
+        edge = QueryEdge(0, 1, name="x", where=IS_ADULT)
+        assert (edge.name, edge.where, edge.labels, edge.directed) == ("x", IS_ADULT, None, None)
+
+    def test_from_edges_takes_them_one_each(self) -> None:
+        pattern = Pattern.from_edges(
+            path(3),
+            vertex_ids=[1, None, ["a", "b"]],
+            vertex_where=[None, IS_ADULT, None],
+            edge_where=[IS_ADULT, None],
+            may_coincide=[(2, 0)],
+        )
+        assert [vertex.ids for vertex in pattern.vertices] == [{1}, None, {"a", "b"}]
+        assert [vertex.where for vertex in pattern.vertices] == [None, IS_ADULT, None]
+        assert [edge.where for edge in pattern.edges] == [IS_ADULT, None]
+        assert pattern.may_coincide == ((0, 2),)
+
+    def test_equal_patterns_are_equal_however_pairs_and_conditions_are_written(self) -> None:
+        older = Comparison("age", Operator.GREATER, 60)
+        first = Pattern.from_edges(
+            path(4),
+            vertex_where=[
+                AllOf((AllOf((IS_ADULT,)), AllOf((older, Not(AnyOf((IS_ADULT,))))))),
+                None,
+                None,
+                None,
+            ],
+            may_coincide=[(3, 0), (0, 2), (0, 3)],
+        )
+        second = Pattern.from_edges(
+            path(4),
+            vertex_where=[AllOf((IS_ADULT, older, Not(IS_ADULT))), None, None, None],
+            may_coincide=[(0, 2), (0, 3)],
+        )
+        assert first == second
+        assert {first: "found"}[second] == "found"
+        assert pickle.loads(pickle.dumps(first)) == second
+        assert first.may_coincide == ((0, 2), (0, 3))
+
+    def test_values_of_conditions_are_plain_python(self) -> None:
+        values = (np.int64(1), np.float32(0.5), np.bool_(True), np.str_("x"))
+        where = QueryVertex("a", where=OneOf("k", values)).where  # type: ignore[arg-type]
+        assert repr(where) == repr(OneOf("k", (1, 0.5, True, "x")))
+
+    def test_an_operator_may_be_its_sign(self) -> None:
+        assert QueryVertex("a", where=Comparison("age", ">=", 18)).where == IS_ADULT  # type: ignore[arg-type]
+
+    def test_an_edge_without_a_name_repeats_one_that_has_one(self) -> None:
+        edges = (QueryEdge(0, 1), QueryEdge(0, 1, name="x"), QueryEdge(1, 0), QueryEdge(0, 1, name="x"))
+        pattern = Pattern((QueryVertex("a"), QueryVertex("b")), edges)
+        assert pattern.edges == (QueryEdge(0, 1, name="x"), QueryEdge(1, 0))
+
+    def test_edges_that_ask_for_different_things_are_different(self) -> None:
+        pattern = Pattern.from_edges([(0, 1), (0, 1)], edge_where=[IS_ADULT, None])
+        assert pattern.num_edges == 2
+
+
+class TestFromNetworkx:
+    @pytest.mark.parametrize(
+        ("kind", "directed"),
+        [(nx.Graph, False), (nx.DiGraph, True), (nx.MultiGraph, False), (nx.MultiDiGraph, True)],
+    )
+    def test_any_kind_of_graph_will_do(self, kind: Any, directed: bool) -> None:
+        graph = kind()
+        graph.add_node("z", label="bank")
+        graph.add_node(3, label={"shop", 7})
+        graph.add_edge("z", 3, label="wire")
+        graph.add_edge(3, "a")
+        pattern = Pattern.from_networkx(graph, name="p")
+        assert pattern == Pattern(
+            (QueryVertex("z", "bank"), QueryVertex("3", {"shop", 7}), QueryVertex("a")),  # type: ignore[arg-type]
+            (QueryEdge(0, 1, "wire", directed), QueryEdge(1, 2, None, directed)),  # type: ignore[arg-type]
+            "p",
+        )
+
+    def test_parallel_edges_with_labels_of_their_own_stay(self) -> None:
+        graph = nx.MultiDiGraph()
+        graph.add_edges_from([(0, 1, {"kind": "a"}), (0, 1, {"kind": "b"}), (0, 1, {"kind": "b"})])
+        pattern = Pattern.from_networkx(graph, edge_label="kind")
+        assert [edge.labels for edge in pattern.edges] == [{"a"}, {"b"}]
+
+    def test_labels_and_directions_can_be_told(self) -> None:
+        graph = nx.DiGraph([(0, 1, {"label": 3})])
+        graph.nodes[0]["label"] = 4
+        pattern = Pattern.from_networkx(graph, vertex_label=None, edge_label=None, directed=False)
+        assert pattern == Pattern.from_edges([(0, 1)], directed=False)
+
+    @pytest.mark.parametrize(
+        ("graph", "message"),
+        [
+            ([(0, 1)], "graph: expected a graph of networkx, found list"),
+            (None, "graph: expected a graph of networkx, found NoneType"),
+            (nx.Graph(), "expected 2 to 32 query vertices, found 0"),
+            (nx.Graph([(0, 0), (0, 1)]), "query edge 0: expected two different vertices, found '0' twice"),
+            (nx.Graph([(1, "1")]), "expected each vertex name once, found '1' twice"),
+            (nx.empty_graph(3), "expected a connected pattern, found no path from vertex '0' to '1'"),
+            (nx.path_graph(33), "expected 2 to 32 query vertices, found 33"),
+        ],
+    )
+    def test_what_is_no_pattern_is_refused(self, graph: Any, message: str) -> None:
+        with pytest.raises(PatternError) as caught:
+            Pattern.from_networkx(graph)
+        assert str(caught.value) == message
+
+
 class TestPatternBuilder:
     def test_builds_what_was_added(self) -> None:
         pattern = (
@@ -119,6 +235,23 @@ class TestPatternBuilder:
                 QueryEdge(0, 2, frozenset({3})),
             ),
             name="payment",
+        )
+
+    def test_builds_what_elements_may_ask(self) -> None:
+        pattern = (
+            PatternBuilder()
+            .vertex("a", ids=3)
+            .vertex("b", where=IS_ADULT)
+            .vertex("c")
+            .edge("a", "b", name="x", where=IS_ADULT)
+            .edge("b", "c")
+            .may_coincide("c", "a")
+            .build()
+        )
+        assert pattern == Pattern(
+            (QueryVertex("a", ids=frozenset({3})), QueryVertex("b", where=IS_ADULT), QueryVertex("c")),
+            (QueryEdge(0, 1, name="x", where=IS_ADULT), QueryEdge(1, 2)),
+            may_coincide=((0, 2),),
         )
 
     def test_an_edge_added_twice_counts_once(self) -> None:
@@ -219,6 +352,110 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "expected 2 to 32 query vertices, found 0",
     ),
 }
+
+
+JOINED = (
+    "may_coincide: expected two vertices without an edge between them, found '2' and '1' joined by one"
+    " (a graph has no self-loops)"
+)
+REFUSED |= {
+    "an empty set of ids": (
+        lambda: Pattern.from_edges([(0, 1)], vertex_ids=[[], None]),
+        "id: expected at least one id or None (any vertex), found an empty set",
+    ),
+    "a fraction for an id": (
+        lambda: Pattern.from_edges([(0, 1)], vertex_ids=[1.5, None]),  # type: ignore[list-item]
+        "id: expected an integer, a string, a set of them or None, found 1.5",
+    ),
+    "too few ids": (
+        lambda: Pattern.from_edges([(0, 1)], vertex_ids=[1]),
+        "vertex_ids: expected 2 ids, found 1",
+    ),
+    "too many conditions": (
+        lambda: Pattern.from_edges([(0, 1)], edge_where=[None, None]),
+        "edge_where: expected 1 conditions, found 2",
+    ),
+    "a number for a name": (
+        lambda: QueryVertex(3),  # type: ignore[arg-type]
+        "vertex: expected a string for a name, found 3",
+    ),
+    "None for the name of an edge": (
+        lambda: QueryEdge(0, 1, name=None),  # type: ignore[arg-type]
+        "edge: expected a string for a name, found None",
+    ),
+    "two edges of one name": (
+        lambda: named_edges("x", "x"),
+        "expected an edge name that no vertex and no other edge has, found 'x' twice",
+    ),
+    "an edge with the name of a vertex": (
+        lambda: named_edges("x", "b"),
+        "expected an edge name that no vertex and no other edge has, found 'b' twice",
+    ),
+    "text for a condition": (
+        lambda: QueryVertex("a", where="a.x = 1"),  # type: ignore[arg-type]
+        "where: expected a condition of motiflux.conditions, found 'a.x = 1'",
+    ),
+    "a condition on NaN": (
+        lambda: QueryVertex("a", where=Comparison("x", Operator.EQUAL, float("nan"))),
+        "where: expected an integer, a number, a string or a boolean, found nan",
+    ),
+    "a condition on None": (
+        lambda: QueryVertex("a", where=OneOf("x", (None,))),  # type: ignore[arg-type]
+        "where: expected an integer, a number, a string or a boolean, found None",
+    ),
+    "an unknown operator": (
+        lambda: QueryVertex("a", where=Comparison("x", "~", 1)),  # type: ignore[arg-type]
+        "where: expected an operator (=, <>, <, <=, >, >=, STARTS WITH, ENDS WITH, CONTAINS), found '~'",
+    ),
+    "a number that text starts with": (
+        lambda: QueryVertex("a", where=Comparison("x", Operator.STARTS_WITH, 1)),
+        "where: expected a string after STARTS WITH, found 1",
+    ),
+    "an attribute without a name": (
+        lambda: QueryVertex("a", where=IsMissing(1)),  # type: ignore[arg-type]
+        "where: expected the name of an attribute, found 1",
+    ),
+    "all of nothing": (
+        lambda: QueryVertex("a", where=Not(AllOf(()))),
+        "where: expected at least one condition in AllOf, found none",
+    ),
+    "conditions without end": (
+        lambda: QueryVertex("a", where=deep_condition(5000)),
+        "where: expected conditions nested at most 50 deep",
+    ),
+    "a vertex that may coincide with itself": (
+        lambda: Pattern.from_edges(path(3), may_coincide=[(1, 1)]),
+        "may_coincide: expected two different vertices, found '1' and '1'",
+    ),
+    "neighbours that may coincide": (
+        lambda: Pattern.from_edges(path(3), may_coincide=[(0, 2), (2, 1)]),
+        JOINED,
+    ),
+    "a pair beyond the last vertex": (
+        lambda: Pattern.from_edges(path(3), may_coincide=[(0, 3)]),
+        "may_coincide: expected vertices 0 to 2, found 3",
+    ),
+    "three that may coincide": (
+        lambda: Pattern.from_edges(path(3), may_coincide=[(0, 1, 2)]),  # type: ignore[list-item]
+        "may_coincide: pair 0: expected two vertex numbers, found (0, 1, 2)",
+    ),
+    "unknown vertices that may coincide": (
+        lambda: PatternBuilder().vertex("a").may_coincide("a", "c"),
+        "may_coincide 'a', 'c': expected vertices added before (a), found 'c'",
+    ),
+}
+
+
+def named_edges(*names: str) -> Pattern:
+    edges = (QueryEdge(0, 1, labels, name=name) for labels, name in zip(("p", "q"), names, strict=True))  # type: ignore[arg-type]
+    return Pattern((QueryVertex("a"), QueryVertex("b")), tuple(edges))
+
+
+def deep_condition(depth: int) -> Condition:
+    condition: Condition = IS_ADULT
+    for _ in range(depth):
+        condition = Not(condition)
+    return condition
 
 
 class TestWhatIsRefused:

@@ -279,6 +279,49 @@ class TestImpossible:
         assert matches.to_numpy().shape == (0, 2)
         assert matches.complete
 
+    @pytest.mark.parametrize(
+        ("labels", "asked", "hint"),
+        [
+            (["Person", "Bank"], "Persn", "; did you mean 'Person'?"),
+            (["Person", "Bank"], "PERSON", "; did you mean 'Person'?"),
+            (["Person", "Bank"], {"q", "bnak"}, "; did you mean 'Bank'?"),
+            (["Person", "Bank"], "zebra", ""),
+            (["Person", "Bank"], 3, ""),
+            (["3", "4"], 3, "; did you mean '3'?"),
+            ([3, 4], "3", "; did you mean 3?"),
+            ([30, 40], "31", ""),
+            ([30, 40], 31, ""),
+        ],
+    )
+    def test_a_label_that_may_have_been_meant_is_named(
+        self, labels: list[Any], asked: Any, hint: str
+    ) -> None:
+        graph = mf.Graph.from_edges([(0, 1)], vertex_labels=labels)
+        reason = make_plan(graph, mf.Pattern.from_edges([(0, 1)], vertex_labels=[asked, None])).impossible
+        assert reason is not None
+        assert reason.partition("does not occur in the graph")[2] == hint
+
+    def test_many_labels_are_not_compared(self) -> None:
+        size = 10_001
+        graph = mf.Graph.from_edges([(0, 1)], num_vertices=size, vertex_labels=[f"l{v}" for v in range(size)])
+        reason = make_plan(graph, mf.Pattern.from_edges([(0, 1)], vertex_labels=["L1", None])).impossible
+        assert reason is not None
+        assert reason.endswith("does not occur in the graph")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("(a)--(b) WHERE id(b) = 3", "query vertex 'b': ids are not matched yet"),
+            ("(a {x: 1})--(b)", "query vertex 'a': conditions are not matched yet"),
+            ("(a)-[{x: 1}]-(b)", "query edge 'a' - 'b': conditions are not matched yet"),
+        ],
+    )
+    def test_what_no_search_looks_at_yet_is_refused(self, text: str, message: str) -> None:
+        for search in (mf.count, mf.match, mf.explain):
+            with pytest.raises(mf.PatternError) as caught:
+                search(self.GRAPH, mf.Pattern.parse(text))
+            assert str(caught.value) == message
+
     def test_a_set_with_one_known_label_is_searched_for(self) -> None:
         pattern = mf.Pattern.from_edges([(0, 1)], vertex_labels=[{"a", "z"}, "b"])
         assert make_plan(self.GRAPH, pattern).impossible is None

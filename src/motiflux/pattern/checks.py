@@ -113,12 +113,13 @@ def _check_names(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge]) ->
             raise PatternError(f"expected each vertex name once, found {vertex.name!r} twice")
         seen.add(vertex.name)
     for edge in edges:
+        if not edge.name:
+            continue
         if edge.name in seen:
             raise PatternError(
                 f"expected an edge name that no vertex and no other edge has, found {edge.name!r} twice"
             )
-        if edge.name:
-            seen.add(edge.name)
+        seen.add(edge.name)
 
 
 def _check_edges(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge]) -> None:

@@ -10,7 +10,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from motiflux.errors import ArgumentError, PatternSyntaxError
 from motiflux.pattern.pattern import Pattern
-from motiflux.pattern.refusals import refusal
+from motiflux.pattern.refusals import end_refusal, refusal
 from motiflux.pattern.resolve import resolve
 from motiflux.pattern.syntax import PatternText, TextError, TreeBuilder
 
@@ -49,21 +49,15 @@ def _tree_of(text: str) -> PatternText:
 
 
 def _text_error(text: str, parser: InteractiveParser, error: UnexpectedInput) -> TextError:
+    accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        last = _last_token(parser)
+        return TextError(end_refusal(accepted), (last.end_pos or 0) if last else 0)
+    found = error.token.start_pos if isinstance(error, UnexpectedToken) else error.pos_in_stream
+    assert found is not None
     parts = parser.parser_state.value_stack
     in_condition = any(isinstance(part, Token) and part.type == "WHERE" for part in parts)
-    accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
-    position = _position(error, _last_token(parser))
-    return TextError(refusal(text, position, accepted, in_condition=in_condition), position)
-
-
-def _position(error: UnexpectedInput, last: Token | None) -> int:
-    """Return where the parser stopped; if it was at the end of the text, then after the last token."""
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        found = last.end_pos if last else 0
-    else:
-        found = error.token.start_pos if isinstance(error, UnexpectedToken) else error.pos_in_stream
-    assert found is not None
-    return int(found)
+    return TextError(refusal(text, found, accepted, in_condition=in_condition), found)
 
 
 def _last_token(parser: InteractiveParser) -> Token | None:

@@ -86,6 +86,11 @@ def refusal(text: str, position: int, accepted: AbstractSet[str], *, in_conditio
     )
 
 
+def end_refusal(accepted: AbstractSet[str]) -> str:
+    """Return what is wrong with text that ends where one of the `accepted` terminals must stand."""
+    return f"expected {_expected(accepted)}, found the end of the text"
+
+
 def _by_name(text: str, position: int, accepted: AbstractSet[str], *, in_condition: bool) -> str | None:
     """Return what is said of something well known that the language does not have; None of anything else."""
     clause = _CLAUSE.match(text, position)
@@ -124,8 +129,5 @@ def _expected(accepted: AbstractSet[str]) -> str:
 
 
 def _found(text: str, position: int) -> str:
-    rest = text[position : position + 30]
-    if not rest:
-        return "the end of the text"
-    run = _RUN.match(rest) or _WORD.match(rest)
-    return repr(run[0] if run else rest[0])
+    run = _RUN.match(text, position) or _WORD.match(text, position)
+    return repr(run[0] if run else text[position])

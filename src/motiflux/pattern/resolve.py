@@ -108,9 +108,7 @@ class _Resolver:
 
     def _add_anchor(self, call: Call, values: tuple[Literal, ...]) -> None:
         if _function(call) != _ID:
-            raise TextError(
-                "expected may_equal(a, b) by itself, joined to other conditions by AND", call.start
-            )
+            raise TextError("expected may_equal(a, b) by itself, joined by AND", call.start)
         (vertex,) = self._vertices_in(call, 1)
         ids = frozenset(_id(value) for value in values)
         vertex.ids = ids if vertex.ids is None else vertex.ids & ids
@@ -141,9 +139,7 @@ class _Resolver:
                     test.start,
                 )
             if operator is not Operator.UNEQUAL:
-                raise TextError(
-                    f"vertices have no order: expected '<>', found {operator.value!r}", test.start
-                )
+                raise TextError(f"expected '<>' between vertices, found {operator.value!r}", test.start)
             pair = _pair(vertices, test.start)
             if pair in self._may_equal:
                 raise TextError("these vertices may be equal: may_equal says so", test.start)
