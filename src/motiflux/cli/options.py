@@ -50,7 +50,7 @@ def file_name(text: str) -> Path:
 def pattern_source(text: str) -> str:
     """Take the name of a file, or the text of a pattern."""
     if not text:
-        raise typer.BadParameter("expected a file name or a pattern, found an empty text")
+        raise typer.BadParameter("expected a pattern or a file, found nothing")
     return text
 
 
