@@ -1,15 +1,18 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <tuple>
 
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
 #include "graph/build.hpp"
+#include "graph/check.hpp"
 #include "graph/filter.hpp"
 
 namespace motiflux {
@@ -76,6 +79,22 @@ nb::tuple filter_rows(const std::vector<PyArcRows>& parts, const Mask& edge_labe
   return nb::make_tuple(to_numpy(std::move(result.offsets)), to_numpy(std::move(result.neighbors)));
 }
 
+std::string describe_fault(const InputArray<std::uint64_t>& offsets,
+                           const InputArray<std::uint32_t>& neighbors,
+                           const std::optional<InputArray<std::uint32_t>>& labels,
+                           const std::optional<InputArray<std::uint32_t>>& copies, std::uint32_t edge_labels,
+                           std::uint64_t edge_rows, int threads) {
+  if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
+  for (const auto& of_arcs : {labels, copies})
+    if (of_arcs && of_arcs->size() != neighbors.size()) throw nb::value_error("one entry per arc expected");
+  const graph::ArcRows rows{as_span(offsets), as_span(neighbors), as_span(labels), {}};
+  std::string fault;
+  run_graph_work(neighbors.size() + offsets.size(), threads, [&](const Workers& workers) {
+    fault = graph::describe_fault(rows, as_span(copies), edge_labels, edge_rows, workers);
+  });
+  return fault;
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& module) {
@@ -84,6 +103,9 @@ void bind_graph(nb::module_& module) {
   module.def("filter_rows", &filter_rows, nb::arg("parts"), nb::arg("edge_labels").none(),
              nb::arg("source_labels").none(), nb::arg("target_labels").none(),
              nb::arg("vertex_labels").none(), nb::arg("sources").none(), nb::arg("targets").none(),
+             nb::arg("threads"));
+  module.def("describe_fault", &describe_fault, nb::arg("offsets"), nb::arg("neighbors"),
+             nb::arg("labels").none(), nb::arg("copies").none(), nb::arg("edge_labels"), nb::arg("edge_rows"),
              nb::arg("threads"));
 }
 

@@ -30,6 +30,15 @@ def filter_rows(
     targets: NDArray[np.uint8] | None,
     threads: int,
 ) -> _Adjacency: ...
+def describe_fault(
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    labels: NDArray[np.uint32] | None,
+    copies: NDArray[np.uint32] | None,
+    edge_labels: int,
+    edge_rows: int,
+    threads: int,
+) -> str: ...
 
 _Mask: TypeAlias = NDArray[np.uint8] | None
 _ArcRows: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]

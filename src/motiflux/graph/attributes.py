@@ -7,7 +7,7 @@ where it is true and where it is false; it is unknown where it is neither.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class AttributeTable(Mapping[str, Column]):
         Whose attributes: ``"vertex"`` or ``"edge"``.
     columns
         Columns of one length by name.
+    ready
+        Called before a value is looked at; raises where the columns cannot be used.
 
     Examples
     --------
@@ -41,12 +43,24 @@ class AttributeTable(Mapping[str, Column]):
     (['amount'], Column(2 floats, 0 missing))
     """
 
-    def __init__(self, of: str, columns: Mapping[str, Column] | None = None) -> None:
+    def __init__(
+        self,
+        of: str,
+        columns: Mapping[str, Column] | None = None,
+        ready: Callable[[], object] | None = None,
+    ) -> None:
         self.of = of
         self._columns = dict(columns or {})
+        self._ready = ready
+
+    def __reduce__(self) -> tuple[type[AttributeTable], tuple[str, dict[str, Column]]]:
+        return AttributeTable, (self.of, dict(self))
 
     def __getitem__(self, name: str) -> Column:
-        return self._columns[name]
+        column = self._columns[name]
+        if self._ready is not None:
+            self._ready()
+        return column
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -63,7 +77,11 @@ class AttributeTable(Mapping[str, Column]):
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return the arrays of all columns."""
-        return [array for column in self.values() for array in column.arrays()]
+        return [array for column in self._columns.values() for array in column.arrays()]
+
+    def kinds(self) -> dict[str, Kind]:
+        """Return what the values of each column are, without a look at any."""
+        return {name: column.kind for name, column in self._columns.items()}
 
     @property
     def nbytes(self) -> int:
@@ -73,7 +91,7 @@ class AttributeTable(Mapping[str, Column]):
     @property
     def length(self) -> int | None:
         """Number of values in the first column; None where there are no columns."""
-        return next((len(column) for column in self.values()), None)
+        return next((len(column) for column in self._columns.values()), None)
 
     def check_length(self, length: int) -> None:
         """Refuse columns of another length than `length`.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,16 @@ class Csr:
         optional = [array for array in (self.labels, self.copies) if array is not None]
         return [self.offsets, self.neighbors, *optional]
 
+    def freeze(self) -> None:
+        """Make the arrays read-only."""
+        for array in self.arrays():
+            array.flags.writeable = False
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs."""
+        return len(self.neighbors)
+
     @property
     def num_vertices(self) -> int:
         """Number of rows."""
@@ -54,3 +66,51 @@ class Csr:
     def sources(self) -> VertexArray:
         """Return the first vertex of each arc, uint32 [arcs]."""
         return np.repeat(np.arange(self.num_vertices, dtype=np.uint32), self.degrees())
+
+
+class LazyCsr(Csr):
+    """Rows fetched when an array of them is first looked at; their sizes are known before.
+
+    Parameters
+    ----------
+    num_vertices, num_arcs, nbytes
+        What the fetched rows will say.
+    fetch
+        Returns the rows, their arrays read-only. What it raises is passed on, and the next look tries again.
+    """
+
+    __slots__ = ("_fetch", "_sizes")
+
+    def __init__(self, num_vertices: int, num_arcs: int, nbytes: int, fetch: Callable[[], Csr]) -> None:
+        object.__setattr__(self, "_sizes", (num_vertices, num_arcs, nbytes))
+        object.__setattr__(self, "_fetch", fetch)
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks here for what has not been set: threads may fetch twice, and set the same.
+        if name not in {field.name for field in fields(Csr)}:
+            raise AttributeError(name)
+        rows = self._fetch()
+        for field in fields(Csr):
+            object.__setattr__(self, field.name, getattr(rows, field.name))
+        return getattr(rows, name)
+
+    def __reduce__(self) -> tuple[type[Csr], tuple[Any, ...]]:
+        return Csr, (self.offsets, self.neighbors, self.labels, self.copies)
+
+    def freeze(self) -> None:
+        """Do nothing: the arrays will be read-only."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of rows."""
+        return int(self._sizes[0])
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs."""
+        return int(self._sizes[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(self._sizes[2])

@@ -104,8 +104,10 @@ class Graph:
     def __post_init__(self) -> None:
         labels = () if self.vertex_labels is None else (self.vertex_labels,)
         attributes = (*self.vertex_attributes.arrays(), *self.edge_attributes.arrays())
-        for array in (*self.forward.arrays(), *self.reverse.arrays(), self.vertex_ids, *labels, *attributes):
+        for array in (self.vertex_ids, *labels, *attributes):
             array.flags.writeable = False
+        self.forward.freeze()
+        self.reverse.freeze()
 
     @classmethod
     def from_edges(
@@ -232,7 +234,7 @@ class Graph:
     @property
     def num_edges(self) -> int:
         """Number of distinct edges."""
-        return len(self.forward.neighbors) // (1 if self.directed else 2)
+        return self.forward.num_arcs // (1 if self.directed else 2)
 
     @property
     def num_edge_copies(self) -> int:
@@ -254,6 +256,12 @@ class Graph:
     def shape_stats(self) -> ShapeStats:
         """Return degrees, wedges and how many of them close; computed once."""
         return self.memo.keep("shape", lambda: describe(self, resolve_threads(None)))
+
+    def keep_stats(self, shape: ShapeStats, frequencies: LabelFrequencies | None) -> None:
+        """Take what a file knows of the graph, so that it is not computed again."""
+        self.memo.keep("shape", lambda: shape)
+        if frequencies is not None:
+            self.memo.keep("label frequencies", lambda: frequencies)
 
     def to_edges(self) -> EdgeList:
         """Return the distinct edges in external ids and labels; an undirected edge once, either way round."""
@@ -361,7 +369,7 @@ class Graph:
         return offsets, np.argsort(labels, kind="stable").astype(VERTEX_DTYPE)
 
     def _count_labels(self) -> LabelFrequencies:
-        return LabelFrequencies(
+        return LabelFrequencies.count(
             self.forward, self.vertex_labels, len(self.vertex_label_table), len(self.edge_label_table)
         )
 

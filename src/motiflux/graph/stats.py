@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LARGEST_TABLE = 1 << 22
 
 _MOST_SUMS = 4096
+
+Triples: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 # Label triples looked up one by one; more are summed by NumPy, which takes 25 us.
 _MOST_LOOKUPS = 64
@@ -71,30 +73,49 @@ class LabelFrequencies:
     """How many vertices have a label, and how many arcs a (label, edge label, label) triple.
 
     Labels are codes. An undirected edge counts as two arcs.
+
+    Parameters
+    ----------
+    of_vertices
+        int64 [vertex labels], vertices of each label.
+    triples
+        Three columns int64 [t]: the triples that occur.
+    arcs
+        int64 [t], arcs of each triple.
+    num_edge_labels
+        Number of distinct edge labels.
     """
 
     def __init__(
-        self, forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
+        self, of_vertices: NDArray[np.int64], triples: Triples, arcs: NDArray[np.int64], num_edge_labels: int
     ) -> None:
-        self.num_vertices = forward.num_vertices
-        if vertex_labels is None:
-            self._vertices = np.array([self.num_vertices])
-        else:
-            self._vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
-        self._triples, self._arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
+        self.num_vertices = int(of_vertices.sum())
+        self.of_vertices = of_vertices
+        self.triples = triples
+        self.of_triples = arcs
+        one_label = len(of_vertices) == 1
+        self._only = (one_label, num_edge_labels == 1, one_label)
         self._table: dict[tuple[int, ...], int] | None = None
-        if len(self._arcs) <= _MOST_TABLED:
-            columns = (column.tolist() for column in self._triples)
-            self._table = dict(zip(zip(*columns, strict=True), self._arcs.tolist(), strict=True))
-        self._only = (num_vertex_labels == 1, num_edge_labels == 1, num_vertex_labels == 1)
         self._sums: dict[tuple[tuple[int, ...] | None, ...], int] = {}
+
+    @classmethod
+    def count(
+        cls, forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
+    ) -> LabelFrequencies:
+        """Return those of a graph; linear in its arcs."""
+        if vertex_labels is None:
+            of_vertices = np.array([forward.num_vertices])
+        else:
+            of_vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
+        triples, arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
+        return cls(of_vertices, triples, arcs, num_edge_labels)
 
     def vertices(self, labels: Iterable[int] | None) -> int:
         """Return the number of vertices with one of `labels`; None stands for all."""
         return (
             self.num_vertices
             if labels is None
-            else int(self._vertices[np.fromiter(labels, dtype=np.int64)].sum())
+            else int(self.of_vertices[np.fromiter(labels, dtype=np.int64)].sum())
         )
 
     def arcs(
@@ -119,18 +140,25 @@ class LabelFrequencies:
         ]
         choices = [codes for codes in named if codes is not None]
         few = len(choices) == len(named) and prod(map(len, choices)) <= _MOST_LOOKUPS
-        if few and self._table is not None:
-            return sum(self._table.get(triple, 0) for triple in product(*choices))
-        chosen = np.ones(len(self._arcs), dtype=bool)
-        for column, allowed in zip(self._triples, labels, strict=True):
+        if few and len(self.of_triples) <= _MOST_TABLED:
+            table = self._tabled()
+            return sum(table.get(triple, 0) for triple in product(*choices))
+        chosen = np.ones(len(self.of_triples), dtype=bool)
+        for column, allowed in zip(self.triples, labels, strict=True):
             if allowed is not None:
                 chosen &= np.isin(column, allowed)
-        return int(self._arcs[chosen].sum())
+        return int(self.of_triples[chosen].sum())
+
+    def _tabled(self) -> dict[tuple[int, ...], int]:
+        if self._table is None:
+            columns = (column.tolist() for column in self.triples)
+            self._table = dict(zip(zip(*columns, strict=True), self.of_triples.tolist(), strict=True))
+        return self._table
 
 
 def _count_triples(
     forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
+) -> tuple[Triples, NDArray[np.int64]]:
     """Return the triples that occur, as three columns, and the arcs of each."""
     code = np.zeros(len(forward.neighbors), dtype=np.int64)
     if vertex_labels is not None:
