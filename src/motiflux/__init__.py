@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         PatternSyntaxError,
     )
     from motiflux.graph import Graph, GraphStats, ShapeStats
-    from motiflux.io import read_graph, read_pattern
+    from motiflux.io import read_graph, read_pattern, verify_graph, write_graph
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
 
 __version__ = _version("motiflux")
@@ -60,6 +60,8 @@ __all__ = [
     "match",
     "read_graph",
     "read_pattern",
+    "verify_graph",
+    "write_graph",
 ]
 
 # Looked up on first use: `motiflux --help` starts at once, and `motiflux doctor` runs where the extension
@@ -68,7 +70,7 @@ _HOMES = {
     "motiflux.engine": ("Count", "Explanation", "Matches", "ProgressReport", "count", "explain", "match"),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
-    "motiflux.io": ("read_graph", "read_pattern"),
+    "motiflux.io": ("read_graph", "read_pattern", "verify_graph", "write_graph"),
     "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

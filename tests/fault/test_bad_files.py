@@ -12,7 +12,7 @@ import motiflux as mf
 from tests.fault.files import complaint, refusal
 
 ID = "an integer from 0 to 9223372036854775807"
-KNOWN = ".npz, .graph, .txt, .edges, .el (or with .gz after it)"
+KNOWN = ".npz, .graph, .txt, .edges, .el (or with .gz after it), .mfg"
 
 
 # Files that cannot be read at all

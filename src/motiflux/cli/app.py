@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from motiflux.cli import bench, count, doctor, explain, info, match
+from motiflux.cli import bench, convert, count, doctor, explain, info, match
 from motiflux.cli import options as opt
 from motiflux.cli.exits import guarded
 
@@ -46,6 +46,7 @@ app.command("count", help=count.HELP, cls=_Command)(guarded(count.run))
 app.command("match", help=match.HELP, cls=_Command)(guarded(match.run))
 app.command("explain", help=explain.HELP, cls=_Command)(guarded(explain.run))
 app.command("info", help=info.HELP, cls=_Command)(guarded(info.run))
+app.command("convert", help=convert.HELP, cls=_Command)(guarded(convert.run))
 app.command("doctor", help=doctor.HELP, cls=_Command)(guarded(doctor.run))
 app.command("bench", help=bench.HELP, cls=_Command)(guarded(bench.run))
 

@@ -27,13 +27,18 @@ def run(
         bool, typer.Option("--tuning", metavar=opt.FLAG, help="List the switches that --set takes.")
     ] = False,
     directed: opt.DirectedOption = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", metavar=opt.FLAG, help="First compare all checksums of an .mfg file.")
+    ] = False,
     as_json: opt.JsonOption = False,
 ) -> ExitCode:
     """Print one or the other."""
     if tuning and graph is not None:
         raise UsageError("info takes GRAPH or --tuning, not both")
+    if verify and graph is None:
+        raise UsageError("--verify needs a GRAPH")
     if graph is not None:
-        _print_statistics(graph, directed, as_json=as_json)
+        _print_statistics(graph, directed, verify=verify, as_json=as_json)
     elif tuning:
         _print_tuning(as_json=as_json)
     else:
@@ -41,7 +46,11 @@ def run(
     return ExitCode.DONE
 
 
-def _print_statistics(path: Path, directed: bool | None, *, as_json: bool) -> None:
+def _print_statistics(path: Path, directed: bool | None, *, verify: bool, as_json: bool) -> None:
+    import motiflux as mf
+
+    if verify:
+        mf.verify_graph(path)
     start = time.perf_counter()
     graph = opt.read_graph(path, directed=directed)
     load_seconds = time.perf_counter() - start
@@ -50,6 +59,7 @@ def _print_statistics(path: Path, directed: bool | None, *, as_json: bool) -> No
         "memory_bytes": graph.nbytes,
         "vertex_attributes": _kinds(graph.vertex_attributes),
         "edge_attributes": _kinds(graph.edge_attributes),
+        **({"verified": True} if verify else {}),
     }
     shape = dataclasses.asdict(graph.shape_stats())
     if as_json:
@@ -60,7 +70,7 @@ def _print_statistics(path: Path, directed: bool | None, *, as_json: bool) -> No
 
 
 def _kinds(attributes: "AttributeTable") -> dict[str, str]:
-    return {name: column.kind.value for name, column in attributes.items()}
+    return {name: kind.value for name, kind in attributes.kinds().items()}
 
 
 def _print_tuning(*, as_json: bool) -> None:

@@ -57,7 +57,9 @@ def pattern_source(text: str) -> str:
 GraphArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="GRAPH", parser=file_name, help="Data graph: .npz .graph .txt .edges .el, each also .gz."
+        metavar="GRAPH",
+        parser=file_name,
+        help="Data graph: .mfg, or .npz .graph .txt .edges .el, each also .gz.",
     ),
 ]
 PatternArgument = Annotated[

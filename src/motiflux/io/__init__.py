@@ -1,6 +1,15 @@
-"""Reading graphs and patterns, writing matches."""
+"""Reading graphs and patterns, writing graphs and matches."""
 
+from motiflux.io.mfg import verify_graph
 from motiflux.io.registry import read_graph, read_pattern
-from motiflux.io.writers import check_output, write_matches
+from motiflux.io.writers import check_graph_output, check_output, write_graph, write_matches
 
-__all__ = ["check_output", "read_graph", "read_pattern", "write_matches"]
+__all__ = [
+    "check_graph_output",
+    "check_output",
+    "read_graph",
+    "read_pattern",
+    "verify_graph",
+    "write_graph",
+    "write_matches",
+]

@@ -53,7 +53,7 @@ class AtomicFile:
             raise
         return self
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append bytes."""
         try:
             self._opened().write(data)

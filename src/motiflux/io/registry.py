@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from motiflux.errors import FormatError
-from motiflux.io import edge_list, graph_file, npz, pattern_text
+from motiflux.io import edge_list, graph_file, mfg, npz, pattern_text
 from motiflux.io.progress import is_shown, reading_meter
 from motiflux.io.source import format_suffix
 
@@ -26,13 +26,14 @@ class GraphReader(Protocol):
 
 
 GRAPH_READERS: dict[str, GraphReader] = {
+    mfg.SUFFIX: mfg.read,
     ".npz": npz.read,
     ".graph": graph_file.read,
     ".txt": edge_list.read,
     ".edges": edge_list.read,
     ".el": edge_list.read,
 }
-"""Readers of data graphs; each suffix may be followed by ``.gz``."""
+"""Readers of data graphs; each suffix but ``.mfg`` may be followed by ``.gz``."""
 
 PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
     ".graph": graph_file.read_query,
@@ -54,10 +55,12 @@ def read_graph(
     Parameters
     ----------
     path
-        ``.npz``, ``.graph``, or a text edge list ``.txt``, ``.edges``, ``.el``; each also with ``.gz``.
+        ``.mfg``, ``.npz``, ``.graph``, or a text edge list ``.txt``, ``.edges``, ``.el``; each but the first
+        also with ``.gz``.
     directed
         Whether edges have a direction. None: as the file says; formats that say nothing are undirected.
-        A directed file read as undirected merges the two arcs between a pair of vertices.
+        A directed file read as undirected merges the two arcs between a pair of vertices. An undirected
+        ``.mfg`` file does not say which way its edges went, and is not read as directed.
     threads
         Threads that build the graph; None: one per core.
     progress
@@ -151,6 +154,7 @@ def is_pattern_file(name: str) -> bool:
 
 def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
     found = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
-    expected = ", ".join(known)
+    mapped = "".join(f", {suffix}" for suffix in known if suffix == mfg.SUFFIX)  # and never compressed
+    expected = ", ".join(suffix for suffix in known if suffix != mfg.SUFFIX)
     said = f"suffix {found!r}" if found else "no suffix"
-    return FormatError(path, f"found {said}, expected {what} in {expected} (or with .gz after it)")
+    return FormatError(path, f"found {said}, expected {what} in {expected} (or with .gz after it){mapped}")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
-from motiflux.errors import OutputError
-from motiflux.io import csv_writer, npy_writer
+from motiflux.errors import ArgumentError, OutputError
+from motiflux.graph import Graph
+from motiflux.io import csv_writer, mfg, npy_writer
 from motiflux.io.atomic import refuse_irregular
+from motiflux.io.source import format_suffix, is_gzip
 from motiflux.types import IdArray
 
+Writer = TypeVar("Writer")
 MatchWriter: TypeAlias = Callable[[Iterable[IdArray], list[str], Path], int]
+
+GraphWriter: TypeAlias = Callable[[Graph, Path], int]
 
 MATCH_WRITERS: dict[str, MatchWriter] = {".npy": npy_writer.write, ".csv": csv_writer.write}
 """Writers of matches."""
+
+GRAPH_WRITERS: dict[str, GraphWriter] = {mfg.SUFFIX: mfg.write}
+"""Writers of graphs."""
 
 
 class MatchBatches(Protocol):
@@ -50,8 +58,81 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     motiflux.errors.OutputError: matches.xlsx: found suffix '.xlsx', expected .npy, .csv
     """
+    _check_output(Path(path), MATCH_WRITERS)
+
+
+def check_graph_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that a graph cannot be written under, as `check_output` does for matches.
+
+    Parameters
+    ----------
+    path
+        The output file, which need not exist.
+
+    Raises
+    ------
+    OutputError
+        As `check_output` does.
+
+    Examples
+    --------
+    >>> from motiflux.io import check_graph_output
+    >>> check_graph_output("graph.npz")
+    Traceback (most recent call last):
+    motiflux.errors.OutputError: graph.npz: found suffix '.npz', expected .mfg
+    """
     output = Path(path)
-    _writer(output)
+    if is_gzip(output) and format_suffix(output) in GRAPH_WRITERS:
+        raise OutputError(
+            f"{output}: found suffix '{format_suffix(output)}.gz', expected {format_suffix(output)}: "
+            "it is used from where it lies, not compressed"
+        )
+    _check_output(output, GRAPH_WRITERS)
+
+
+def write_graph(graph: Graph, path: str | os.PathLike[str]) -> int:
+    """Write a graph to a file.
+
+    The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
+    nothing appears, and a file of that name that was there stays as it was: graphs read from it stay good.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    path
+        ``.mfg``: all that the graph holds, as it is in memory, to be opened again at once by `read_graph`.
+
+    Returns
+    -------
+    int
+        Bytes of the file.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, motiflux as mf
+    >>> graph = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], directed=True)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "friends.mfg")
+    >>> _ = mf.write_graph(graph, path)
+    >>> mf.read_graph(path)
+    Graph(3 vertices, 2 edges, directed)
+    >>> folder.cleanup()
+    """
+    if not isinstance(graph, Graph):
+        raise ArgumentError("graph", "a motiflux.Graph", graph)
+    check_graph_output(path)
+    output = Path(path)
+    return _writer(output, GRAPH_WRITERS)(graph, output)
+
+
+def _check_output(output: Path, writers: Mapping[str, object]) -> None:
+    _writer(output, writers)
     folder = Path(os.path.realpath(output)).parent
     refuse_irregular(output)
     if not folder.is_dir():
@@ -101,12 +182,12 @@ def write_matches(matches: MatchBatches, path: str | os.PathLike[str]) -> int:
     """
     check_output(path)
     output = Path(path)
-    return _writer(output)(matches, list(matches.columns), output)
+    return _writer(output, MATCH_WRITERS)(matches, list(matches.columns), output)
 
 
-def _writer(path: Path) -> MatchWriter:
-    writer = MATCH_WRITERS.get(path.suffix.lower())
+def _writer(path: Path, writers: Mapping[str, Writer]) -> Writer:
+    writer = writers.get(path.suffix.lower())
     if writer is None:
         found = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
-        raise OutputError(f"{path}: found {found}, expected {', '.join(MATCH_WRITERS)}")
+        raise OutputError(f"{path}: found {found}, expected {', '.join(writers)}")
     return writer
