@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, narrow
 
 if TYPE_CHECKING:
     from motiflux.graph.graph import Graph
@@ -68,7 +68,8 @@ class ShapeStats:
 def describe(graph: Graph, threads: int) -> ShapeStats:
     """Return the shape of `graph`; linear in its vertices, with directions or labels in its arcs."""
     out, into = _Degrees(graph.forward.degrees()), _Degrees(graph.reverse.degrees())
-    rows = graph.adjacency(AdjacencyKey(Direction.EITHER, None, None, None), threads)
+    # Not through the graph, which would keep rows that may serve no query.
+    rows = narrow(AdjacencyKey(Direction.EITHER, None, None, None), graph, threads)
     ends = rows[0].astype(np.int64)
     degrees = ends[1:] - ends[:-1]
     neighbors = _Degrees(degrees)
