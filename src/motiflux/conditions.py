@@ -28,21 +28,40 @@ class Operator(StrEnum):
     CONTAINS = "CONTAINS"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """The attribute, compared with one value."""
+    """The attribute, compared with one value. Equal to another one only if the values' types are too."""
 
     attribute: str
     operator: Operator
     value: Value
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Comparison) and self._key() == other._key()
 
-@dataclass(frozen=True, slots=True)
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        # In Python 1, 1.0 and True are equal; a column of numbers tells them apart.
+        return self.attribute, self.operator, type(self.value), self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
-    """The attribute is one of `values`."""
+    """The attribute is one of `values`. Equal to another one only if the values' types are too."""
 
     attribute: str
     values: tuple[Value, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OneOf) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.attribute, tuple(map(type, self.values)), self.values
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.results import Count, Matches, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, as_pattern
 from motiflux.plan import explain_text, make_plan
 from motiflux.types import VertexArray
 
@@ -32,7 +32,7 @@ class Explanation(str):
 
 def count(
     graph: Graph,
-    pattern: Pattern,
+    pattern: Pattern | str,
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -92,7 +92,7 @@ def count(
     >>> int(mf.count(square, triangle)), int(mf.count(square, triangle, symmetry="subgraphs"))
     (12, 2)
     """
-    _check_subject(graph, pattern)
+    pattern = _subject(graph, pattern)
     with progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,
@@ -133,7 +133,7 @@ def count(
 
 def match(
     graph: Graph,
-    pattern: Pattern,
+    pattern: Pattern | str,
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -172,7 +172,7 @@ def match(
     >>> mf.match(g, mf.Pattern.from_edges([(0, 1), (1, 2)])).to_numpy()
     array([['ann', 'bob', 'cy']], dtype='<U3')
     """
-    _check_subject(graph, pattern)
+    pattern = _subject(graph, pattern)
     block_rows = check_integer("batch_rows", batch_rows, 1, MAX_BATCH_ROWS)
     bar = contextlib.ExitStack()
     callback = bar.enter_context(progress_callback(progress, "matching"))
@@ -219,7 +219,7 @@ def match(
 
 def explain(
     graph: Graph,
-    pattern: Pattern,
+    pattern: Pattern | str,
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -245,7 +245,7 @@ def explain(
     1      1       neighbours(0)                  > 0, degree >= 2  6
     2      2       neighbours(0) & neighbours(1)  > 1               8
     """
-    _check_subject(graph, pattern)
+    pattern = _subject(graph, pattern)
     request = make_request(
         semantics=semantics, symmetry=symmetry, device=device, engine=engine, tuning=tuning
     )
@@ -262,11 +262,10 @@ def explain(
     return Explanation(explain_text(plan, graph, pattern, chosen.name, reason))
 
 
-def _check_subject(graph: object, pattern: object) -> None:
+def _subject(graph: object, pattern: object) -> Pattern:
     if not isinstance(graph, Graph):
         raise ArgumentError("graph", "a motiflux.Graph", graph)
-    if not isinstance(pattern, Pattern):
-        raise ArgumentError("pattern", "a motiflux.Pattern", pattern)
+    return as_pattern(pattern)
 
 
 class _NoRows:

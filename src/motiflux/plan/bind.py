@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from motiflux.conditions import Condition
 from motiflux.errors import PatternError
-from motiflux.graph import Graph, LabelTable
-from motiflux.pattern import Pattern, QueryEdge
+from motiflux.graph import Graph, LabelTable, VertexFilter
+from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.types import Label
 
 Codes = tuple[int, ...] | None
 """Label codes, ascending; None lets all through."""
 
+_MOST_NAMED = 4
 _MOST_COMPARED = 10_000
 """Labels of a graph that a misspelt one is compared with at most: each takes some microseconds."""
 
@@ -26,6 +28,7 @@ class BoundEdge:
     target: int
     labels: Codes
     either: bool
+    where: Condition | None = None
 
     def other(self, end: int) -> int:
         """Return the end that is not `end`."""
@@ -46,6 +49,8 @@ class BoundPattern:
         Why nothing can match: a label that the graph does not have. None otherwise.
     may_coincide
         Pairs of query vertices that may go to one data vertex, each in both orders.
+    filters
+        What narrows the images of each query vertex beyond its labels; None where nothing does.
     """
 
     directed: bool
@@ -53,6 +58,7 @@ class BoundPattern:
     edges: tuple[BoundEdge, ...]
     missing: str | None
     may_coincide: frozenset[tuple[int, int]] = frozenset()
+    filters: tuple[VertexFilter | None, ...] = ()
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
     neighbors: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
@@ -61,6 +67,8 @@ class BoundPattern:
     """Where each edge stands in `edges`."""
 
     def __post_init__(self) -> None:
+        if all(narrowing is None for narrowing in self.filters):
+            object.__setattr__(self, "filters", (None,) * len(self.labels))
         incident: list[list[BoundEdge]] = [[] for _ in self.labels]
         for edge in self.edges:
             incident[edge.source].append(edge)
@@ -82,9 +90,11 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
     Raises
     ------
     PatternError
-        A directed query edge on an undirected graph, or conditions and ids, which are not yet matched.
+        A directed query edge on an undirected graph, or a condition on an attribute that the graph does not
+        have, or whose values are of another type.
+    ArgumentError
+        Ids that are integers where the graph's are strings, or the other way round.
     """
-    _refuse_conditions(pattern)
     missing: list[str] = []
 
     def codes(labels: frozenset[Label] | None, table: LabelTable, what: str) -> Codes:
@@ -106,23 +116,31 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
     for edge in pattern.edges:
         names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
         edge_codes = codes(edge.labels, graph.edge_label_table, f"query edge {names[0]!r} - {names[1]!r}")
+        if edge.where is not None:
+            graph.edge_attributes.check(edge.where)
         edges[_bound_edge(edge, edge_codes, names, graph.directed)] = None
+    filters = tuple(_filter(vertex, graph, missing) for vertex in pattern.vertices)
     coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
     return BoundPattern(
-        graph.directed, vertex_codes, tuple(edges), missing[0] if missing else None, coinciding
+        graph.directed, vertex_codes, tuple(edges), missing[0] if missing else None, coinciding, filters
     )
 
 
-def _refuse_conditions(pattern: Pattern) -> None:
-    """Refuse what no search looks at yet, so that it is not silently left out."""
-    for vertex in pattern.vertices:
-        if vertex.ids is not None or vertex.where is not None:
-            what = "ids" if vertex.where is None else "conditions"
-            raise PatternError(f"query vertex {vertex.name!r}: {what} are not matched yet")
-    for edge in pattern.edges:
-        if edge.where is not None:
-            names = " - ".join(repr(pattern.vertices[end].name) for end in (edge.source, edge.target))
-            raise PatternError(f"query edge {names}: conditions are not matched yet")
+def _filter(vertex: QueryVertex, graph: Graph, missing: list[str]) -> VertexFilter | None:
+    """Return what narrows the images of a query vertex beyond its labels."""
+    if vertex.where is not None:
+        graph.vertex_attributes.check(vertex.where)
+    if vertex.ids is None:
+        return None if vertex.where is None else VertexFilter(vertex.where)
+    known = graph.vertex_index(sorted(vertex.ids))
+    found = tuple(sorted(index for index in known.tolist() if index >= 0))
+    if not found:
+        names = ", ".join(map(repr, sorted(vertex.ids, key=str)[:_MOST_NAMED]))
+        more = ", ..." if len(vertex.ids) > _MOST_NAMED else ""
+        missing.append(
+            f"query vertex {vertex.name!r} asks for the id {names}{more}, which does not occur in the graph"
+        )
+    return VertexFilter(vertex.where, found)
 
 
 def _hint(labels: frozenset[Label], table: LabelTable) -> str:
@@ -149,4 +167,4 @@ def _bound_edge(edge: QueryEdge, codes: Codes, names: list[str], directed_graph:
     either = not directed_graph if edge.directed is None else not edge.directed
     swap = either and edge.source > edge.target
     source, target = (edge.target, edge.source) if swap else (edge.source, edge.target)
-    return BoundEdge(source, target, codes, either)
+    return BoundEdge(source, target, codes, either, edge.where)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 
 from motiflux import _native
-from motiflux.graph import Graph
+from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import Plan
@@ -39,11 +39,29 @@ class CostModel:
             self.chances[edge.target].append((edge.source, chance))
 
 
-def frequencies(pattern: BoundPattern, labels: LabelFrequencies) -> tuple[list[int], list[int]]:
-    """Return the numbers of candidates and arcs that label frequencies alone give."""
-    return [labels.vertices(codes) for codes in pattern.labels], [
-        _arcs(pattern, labels, edge) for edge in pattern.edges
+def frequencies(pattern: BoundPattern, graph: Graph) -> tuple[list[int], list[int]]:
+    """Return the numbers of candidates and of arcs that label frequencies and conditions leave.
+
+    Conditions and labels are taken as independent, and conditions on edges let everything through.
+    """
+    labels = graph.label_frequencies()
+    shares = [_share(graph, narrowing) for narrowing in pattern.filters]
+    candidates = [labels.vertices(codes) for codes in pattern.labels]
+    arcs = [
+        ceil(_arcs(pattern, labels, edge) * shares[edge.source] * shares[edge.target])
+        for edge in pattern.edges
     ]
+    return [ceil(number * share) for number, share in zip(candidates, shares, strict=True)], arcs
+
+
+def _share(graph: Graph, narrowing: VertexFilter | None) -> float:
+    """Return the share of the vertices that is let through."""
+    if narrowing is None or graph.num_vertices == 0:
+        return 1.0
+    share = 1.0 if narrowing.ids is None else len(narrowing.ids) / graph.num_vertices
+    if narrowing.condition is not None:
+        share *= float(graph.vertex_mask(narrowing.condition).mean())
+    return share
 
 
 def _arcs(pattern: BoundPattern, labels: LabelFrequencies, edge: BoundEdge) -> int:

@@ -98,7 +98,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     if space is not None:
         model = CostModel(bound, space.sizes, space.arcs)
     else:
-        model = CostModel(bound, *frequencies(bound, graph.label_frequencies()))
+        model = CostModel(bound, *frequencies(bound, graph))
     if switches["order"] == "given":
         orders = [given_order(bound, model)]
     else:
@@ -142,7 +142,13 @@ class _Drafter:
     def cheap_to_sample(self) -> bool:
         """Whether the rows to sample from are there already, whatever the order."""
         return self._space is not None or all(
-            labels is None for labels in (*self._bound.labels, *(edge.labels for edge in self._bound.edges))
+            one is None
+            for one in (
+                *self._bound.labels,
+                *self._bound.filters,
+                *(edge.labels for edge in self._bound.edges),
+                *(edge.where for edge in self._bound.edges),
+            )
         )
 
     def plan(self, order: Order, group: Automorphisms) -> Plan:

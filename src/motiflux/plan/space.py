@@ -9,15 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.graph import Graph
+from motiflux.conditions import Condition
+from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.labels import mask
 from motiflux.graph.memo import SizedMemo
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import SpaceKey
 from motiflux.plan.steps import degree_bounds
 from motiflux.types import Semantics
+
+_Mask: TypeAlias = NDArray[np.uint8] | None
 
 _MOST_KINDS = 64
 
@@ -81,12 +88,13 @@ def _room(graph: Graph) -> int:
 
 
 def _filters(pattern: BoundPattern) -> bool:
-    return any(labels is not None for labels in pattern.labels)
+    narrowed = (*pattern.labels, *pattern.filters, *(edge.where for edge in pattern.edges))
+    return any(one is not None for one in narrowed)
 
 
 def _build(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
     pattern = key.pattern
-    kinds: dict[tuple[bool, bool, tuple[int, ...] | None], int] = {}
+    kinds: dict[_Kind, int] = {}
     edges = [
         (
             edge.source,
@@ -106,11 +114,15 @@ def _build(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
         label_groups=graph.label_groups(),
         edge_labels=num_edge_labels,
         vertices=[
-            (labels or (), None, *(degree_bounds(pattern, vertex, set()) if key.degrees else (0, 0)))
+            (
+                labels or (),
+                _allowed(graph, pattern.filters[vertex]),
+                *(degree_bounds(pattern, vertex, set()) if key.degrees else (0, 0)),
+            )
             for vertex, labels in enumerate(pattern.labels)
         ],
         edges=edges,
-        kinds=[(out, into, mask(labels, num_edge_labels), None, None) for out, into, labels in kinds],
+        kinds=[kind.native(graph) for kind in kinds],
         injective=key.injective,
         rounds=key.rounds,
         max_bytes=_room(graph),
@@ -123,10 +135,39 @@ def _build(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
     )
 
 
-def _kind(edge: BoundEdge, end: int, directed: bool) -> tuple[bool, bool, tuple[int, ...] | None]:
-    """Return whether `edge` is followed from `end` along arcs, whether against them, and its labels."""
-    if not directed:
-        return True, False, edge.labels
-    if edge.either:
-        return True, True, edge.labels
-    return end == edge.source, end == edge.target, edge.labels
+def _allowed(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np.uint8] | None:
+    """Return a byte per vertex, 1 for those let through; None stands for all."""
+    if narrowing is None:
+        return None
+    allowed = None if narrowing.condition is None else graph.vertex_mask(narrowing.condition)
+    if narrowing.ids is None:
+        return allowed
+    among = np.zeros(graph.num_vertices, dtype=np.uint8)
+    among[list(narrowing.ids)] = 1 if allowed is None else allowed[list(narrowing.ids)]
+    return among
+
+
+class _Kind(NamedTuple):
+    """How a query edge is followed from one of its ends: along arcs, against them, and which."""
+
+    out: bool
+    into: bool
+    labels: tuple[int, ...] | None
+    where: Condition | None
+
+    def native(self, graph: Graph) -> tuple[bool, bool, _Mask, _Mask, _Mask]:
+        """Return it with its masks."""
+        return (
+            self.out,
+            self.into,
+            mask(self.labels, len(graph.edge_label_table)),
+            graph.arc_mask(self.where, "out") if self.where is not None and self.out else None,
+            graph.arc_mask(self.where, "in") if self.where is not None and self.into else None,
+        )
+
+
+def _kind(edge: BoundEdge, end: int, directed: bool) -> _Kind:
+    """Return how `edge` is followed from `end`."""
+    out = not directed or edge.either or end == edge.source
+    into = directed and (edge.either or end == edge.target)
+    return _Kind(out, into, edge.labels, edge.where)

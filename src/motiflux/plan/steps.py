@@ -93,7 +93,15 @@ def _adjacency(pattern: BoundPattern, edge: BoundEdge, matched: int, vertex: int
         direction = Direction.EITHER
     else:
         direction = Direction.OUT if edge.source == matched else Direction.IN
-    return AdjacencyKey(direction, edge.labels, pattern.labels[matched], pattern.labels[vertex])
+    return AdjacencyKey(
+        direction,
+        edge.labels,
+        pattern.labels[matched],
+        pattern.labels[vertex],
+        edge_where=edge.where,
+        source_where=pattern.filters[matched],
+        target_where=pattern.filters[vertex],
+    )
 
 
 def _distinct(
