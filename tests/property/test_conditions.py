@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
 from motiflux.cpu import reference
+from motiflux.pattern.elements import label_set
 from motiflux.types import DEFAULT_LABEL
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
@@ -108,8 +109,10 @@ class Conditioned:
             replace(vertex, where=where, ids=anchor and frozenset(self.case.ids[v] for v in anchor))
             for vertex, where, anchor in zip(plain.vertices, self.vertex_where, self.anchors, strict=True)
         ]
+        direction: dict[Any, bool | None] = {"follow": None, "either": False, "arc": True}
         edges = [
-            replace(edge, where=where) for edge, where in zip(plain.edges, self.edge_where, strict=False)
+            mf.QueryEdge(u, v, label_set(labels), direction[how], where=where)
+            for (u, v, labels, how), where in zip(self.case.pattern_edges, self.edge_where, strict=True)
         ]
         return mf.Pattern(tuple(vertices), tuple(edges))
 
