@@ -78,6 +78,8 @@ class Sampler {
     if (level == 0) {
       values[0] = static_cast<std::uint32_t>(random_.below(problem_.roots));
       ++work_;
+      const view::Adjacency& rows = problem_.root();
+      if (rows.begin(values[0]) == rows.end(values[0])) return 0;  // the search does not visit it either
       return compare_.accepts(0, values[0], values.data()) ? problem_.roots : 0;
     }
     const sets::Span candidates = this->candidates(level, values);

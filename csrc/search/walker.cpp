@@ -45,15 +45,16 @@ bool Walker::search(ArcRange range) {
     row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
     const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
     const Span slice{root.neighbors + arc, root.neighbors + std::min(range.last, *row_end)};
-    if (!search_root(vertex, slice)) return false;
+    if (!search_root(vertex, slice, arc == root.offsets[vertex])) return false;
   }
   return true;
 }
 
-bool Walker::search_root(Vertex root, Span slice) {
+bool Walker::search_root(Vertex root, Span slice, bool starts_row) {
   const view::StepShape& step = problem_.plan.shape.steps[1];
   if (!accepts(0, root)) return spend(1);
   assign(0, root);
+  if (!starts_row) --sizes_[0];
   const rules::Bounds allowed = bounds(1, step.after, step.before);
   spans_.assign(1, sets::clip(slice, allowed.first, allowed.end));
   for (std::uint32_t s = 1; s < step.source_count; ++s)

@@ -35,8 +35,8 @@ class Walker {
   // Searches the embeddings whose first two vertices are an arc of `range`; false when told to stop.
   bool search(ArcRange range);
 
-  // Partial embeddings up to each level but the last so far. A root whose row is cut into pieces counts once
-  // for each.
+  // Partial embeddings up to each level but the last so far. A root whose row is cut into pieces counts with
+  // the piece that holds the start of it; one without an arc to level 1 is none.
   const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
 
  private:
@@ -49,7 +49,7 @@ class Walker {
     sets::Marks marks;
   };
 
-  bool search_root(Vertex root, Span slice);
+  bool search_root(Vertex root, Span slice, bool starts_row);
   bool extend(int level);
   bool visit(int level, Span candidates);
   bool visit_last(int level, Span candidates);

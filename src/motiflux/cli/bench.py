@@ -9,7 +9,8 @@ import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
-from motiflux.cli.output import grouped, print_json, print_table, quantity, seconds_text
+from motiflux.cli.output import print_json, print_table
+from motiflux.units import grouped, quantity, seconds_text
 
 if TYPE_CHECKING:
     from motiflux.bench.results import CaseResult, Report

@@ -9,7 +9,8 @@ import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
-from motiflux.cli.output import print_json, quantity, seconds_text
+from motiflux.cli.output import print_json
+from motiflux.units import quantity, seconds_text
 
 HELP = "Read GRAPH and write it to OUTPUT, an .mfg file: it opens at once, whatever its size."
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
-from motiflux.cli.output import outcome_fields, print_json, quantity, timing_text
+from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.types import Semantics, Symmetry
+from motiflux.units import quantity
 
 if TYPE_CHECKING:
     import motiflux as mf

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from motiflux.units import seconds_text
+
 JSON_SCHEMA = 1
 """Version of every JSON object that the command line prints."""
 
@@ -58,33 +60,6 @@ def timing_text(outcome: Outcome, load_seconds: float) -> str:
 def print_json(fields: Mapping[str, Any]) -> None:
     """Print one object, its schema first, on stdout."""
     print(json.dumps({"schema": JSON_SCHEMA, **fields}))
-
-
-def quantity(number: int, noun: str) -> str:
-    """Give a number of things.
-
-    >>> quantity(1, "row"), quantity(12000, "row")
-    ('1 row', '12,000 rows')
-    """
-    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def grouped(number: int) -> str:
-    """Give a number as people read it: ``1,234,567``."""
-    return f"{number:,}"
-
-
-def seconds_text(seconds: float) -> str:
-    """Give a duration in the unit that suits its size.
-
-    >>> seconds_text(0.0123), seconds_text(75.0)
-    ('12.3 ms', '75.00 s')
-    """
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} us"
-    if seconds < 1:
-        return f"{seconds * 1e3:.3g} ms"
-    return f"{seconds:,.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
 
 
 def print_table(

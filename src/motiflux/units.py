@@ -1,0 +1,46 @@
+"""Numbers, times and amounts of memory as people read them."""
+
+from __future__ import annotations
+
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def grouped(number: int) -> str:
+    """Give a number as people read it: ``1,234,567``."""
+    return f"{number:,}"
+
+
+def quantity(number: int, noun: str) -> str:
+    """Give a number of things.
+
+    >>> quantity(1, "row"), quantity(12000, "row")
+    ('1 row', '12,000 rows')
+    """
+    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Give a duration in the unit that suits its size.
+
+    >>> seconds_text(0.0123), seconds_text(75.0)
+    ('12.3 ms', '75.00 s')
+    """
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} us"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:,.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
+def bytes_text(number: int) -> str:
+    """Give an amount of memory in the unit that suits its size.
+
+    >>> bytes_text(512), bytes_text(1 << 20), bytes_text(123_456_789)
+    ('512 B', '1 MiB', '118 MiB')
+    """
+    amount, unit = float(number), _BYTE_UNITS[0]
+    for larger in _BYTE_UNITS[1:]:
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:,.0f} {unit}"
