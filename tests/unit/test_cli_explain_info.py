@@ -16,6 +16,52 @@ def test_explain_prints_the_plan(tmp_path: Path) -> None:
     fields = only_json(motiflux("explain", *files, "--json"))
     assert fields["plan"].strip()
     assert fields["plan"].strip() in text.stdout
+    assert [step["level"] for step in fields["steps"]] == [0, 1, 2]
+    assert (fields["actual"], fields["load_seconds"] > 0) == (None, True)
+
+
+def test_explain_counts_if_it_is_asked_to(tmp_path: Path) -> None:
+    files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
+    fields = only_json(motiflux("explain", *files, "--analyze", "--threads", "2", "--json"))
+    assert fields["actual"]["count"] == 24
+    assert [step["actual"] for step in fields["steps"]] == [4, 6, 4]
+    text = motiflux("explain", *files, "--analyze")
+    assert text.exit_code == 0
+    assert "24 embeddings" in text.stdout
+
+
+def test_an_explained_count_that_is_cut_leaves_as_count_does(tmp_path: Path) -> None:
+    graph, pattern = complete_graph(tmp_path / "k60.txt", 60), clique_pattern(tmp_path / "k7.graph", 7)
+    limited = motiflux("explain", graph, pattern, "--analyze", "--limit", 5)
+    assert (limited.exit_code, "at least 5 embeddings, cut short" in limited.stdout) == (0, True)
+    timed = motiflux("explain", graph, pattern, "--analyze", "--timeout", 0)
+    assert (timed.exit_code, "cut short" in timed.stdout) == (1, True)
+
+
+def test_explain_draws_a_flowchart(tmp_path: Path) -> None:
+    files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
+    chart = motiflux("explain", *files, "--mermaid")
+    assert chart.exit_code == 0
+    assert chart.stdout.startswith("flowchart TD\n")
+
+
+def test_explain_writes_a_page(tmp_path: Path) -> None:
+    files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
+    page = tmp_path / "plan.html"
+    written = motiflux("explain", *files, "--html", page)
+    assert (written.exit_code, written.stdout) == (0, "")
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert motiflux("explain", *files, "--html", "-").stdout == page.read_text()
+    nowhere = motiflux("explain", *files, "--html", tmp_path / "absent" / "plan.html")
+    assert nowhere.exit_code == 2
+    assert nowhere.stderr.startswith("error: ")
+
+
+def test_explain_shows_the_plan_in_one_way(tmp_path: Path) -> None:
+    files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
+    both = motiflux("explain", *files, "--json", "--mermaid")
+    assert both.exit_code == 2
+    assert both.stderr == "error: explain takes one of --json, --mermaid and --html\n"
 
 
 def test_info_gives_the_statistics(tmp_path: Path) -> None:

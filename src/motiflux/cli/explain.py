@@ -1,41 +1,92 @@
-"""``motiflux explain``: what the search would do."""
+"""``motiflux explain``: what the search would do, or did."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
 from motiflux.types import Semantics, Symmetry
 
+if TYPE_CHECKING:
+    import motiflux as mf
+
 HELP = "Show the search plan for PATTERN in GRAPH, and why it is that one."
+
+_STDOUT = Path("-")
 
 
 def run(
     graph: opt.GraphArgument,
     pattern: opt.PatternArgument,
+    analyze: Annotated[
+        bool,
+        typer.Option("--analyze", metavar=opt.FLAG, help="Run the count, and show actual beside estimated."),
+    ] = False,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
+    limit: opt.LimitOption = None,
+    timeout: opt.TimeoutOption = None,
+    threads: opt.ThreadsOption = None,
     device: opt.DeviceOption = "auto",
     engine: opt.EngineOption = opt.Engine.AUTO,
+    gpu_memory: opt.GpuMemoryOption = None,
     settings: opt.TuningOption = None,
     as_json: opt.JsonOption = False,
+    as_mermaid: Annotated[
+        bool, typer.Option("--mermaid", metavar=opt.FLAG, help="A mermaid flowchart of the levels.")
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=opt.file_name, help="Write an HTML page; - is standard output."),
+    ] = None,
+    progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Plan without searching, and print the plan."""
+    """Plan, count if asked to, and print the plan."""
     import motiflux as mf
 
+    if as_json + as_mermaid + (html is not None) > 1:
+        raise UsageError("explain takes one of --json, --mermaid and --html")
     tuning = opt.tuning_of(settings)
-    inputs = opt.read_inputs(graph, pattern, directed=directed)
-    explanation = mf.explain(
-        inputs.graph,
-        inputs.pattern,
-        semantics=semantics.value,
-        symmetry=symmetry.value,
-        device=device,
-        engine=engine.value,
-        tuning=tuning,
-    )
+    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    with opt.search_progress(progress, "counting") as shown:
+        explanation = mf.explain(
+            inputs.graph,
+            inputs.pattern,
+            semantics=semantics.value,
+            symmetry=symmetry.value,
+            device=device,
+            engine=engine.value,
+            analyze=analyze,
+            limit=limit,
+            timeout=timeout,
+            progress=shown,
+            threads=threads,
+            gpu_memory=gpu_memory,
+            tuning=tuning,
+        )
     if as_json:
-        print_json({"plan": str(explanation), "load_seconds": inputs.load_seconds})
+        print_json({**explanation.to_dict(), "plan": str(explanation), "load_seconds": inputs.load_seconds})
+    elif as_mermaid:
+        print(explanation.to_mermaid())
+    elif html is not None:
+        _write_html(explanation, html)
     else:
         print(explanation)
-    return ExitCode.DONE
+    actual = explanation.report.actual
+    done = actual is None or actual.complete or (limit is not None and actual.count >= limit)
+    return ExitCode.DONE if done else ExitCode.INCOMPLETE
+
+
+def _write_html(explanation: "mf.Explanation", path: Path) -> None:
+    if path == _STDOUT:
+        print(explanation.to_html(), end="")
+        return
+    from motiflux.io.atomic import AtomicFile
+
+    with AtomicFile(path) as file:
+        file.write(explanation.to_html().encode())

@@ -1,6 +1,7 @@
 """From a public call to an engine and back."""
 
+from motiflux.engine.explanation import Explanation, explain
 from motiflux.engine.results import Count, Matches, ProgressReport
-from motiflux.engine.static import Explanation, count, explain, match
+from motiflux.engine.static import count, match
 
 __all__ = ["Count", "Explanation", "Matches", "ProgressReport", "count", "explain", "match"]

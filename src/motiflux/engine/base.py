@@ -13,6 +13,7 @@ from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, resolve_threads
 from motiflux.plan import Plan
+from motiflux.plan.report import Prediction
 from motiflux.types import Semantics, Symmetry
 
 ENGINES = ("auto", "cpu", "dfs")
@@ -64,12 +65,17 @@ class Engine(Protocol):
     """Whether it searches candidate spaces, or rows of the graph only."""
     counts_tails: bool
     """Whether it counts tails in closed form."""
+    tells_sizes: bool
+    """Whether its outcomes have the sizes of steps."""
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
+
+    def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
+        """Return what a count will give and take, without searching."""
 
 
 def make_request(

@@ -9,6 +9,8 @@ from motiflux.engine.base import Outcome, ProgressCallback, Request
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.predict import expected_count, expected_seconds, host_memory
+from motiflux.plan.report import Prediction
 from motiflux.types import VertexArray
 
 
@@ -19,6 +21,7 @@ class CpuEngine:
     device = "cpu"
     searches_space = True
     counts_tails = True
+    tells_sizes = True
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
@@ -33,10 +36,10 @@ class CpuEngine:
             progress=_callback(request.progress, plan.multiplier, started),
         )
         total *= plan.multiplier
+        enumerated = tuple(sizes if plan.tail is None else sizes[: plan.tail.start])
         if request.limit is not None and total > request.limit:
-            return Outcome(request.limit, False)
-        enumerated = sizes if plan.tail is None else sizes[: plan.tail.start]
-        return Outcome(total, stop is native.Stop.NONE, tuple(enumerated))
+            return Outcome(request.limit, False, enumerated)
+        return Outcome(total, stop is native.Stop.NONE, enumerated)
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
@@ -49,6 +52,17 @@ class CpuEngine:
             timeout=_remaining(request.timeout, started),
         )
         return _CpuRows(rows, _callback(request.progress, 1, started))
+
+    def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
+        """Return what a count will give and take, without searching."""
+        seconds = expected_seconds(plan, request.threads, request.limit)
+        return Prediction(
+            count=expected_count(plan, request.limit),
+            seconds=seconds,
+            threads=request.threads,
+            memory=host_memory(graph, plan, request.threads),
+            note="nothing was sampled" if seconds is None else None,
+        )
 
 
 def _prepare(graph: Graph, plan: Plan, request: Request) -> native.Search:

@@ -9,12 +9,15 @@ from motiflux.codegen.kernels import Goal
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
 from motiflux.engine.deadline import OutOfTimeError
+from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
+from motiflux.plan.report import MemoryReport, Prediction
 from motiflux.types import VertexArray
 
 _SPIN_SECONDS = 300e-6
@@ -30,6 +33,7 @@ class DfsEngine:
     name = "dfs"
     searches_space = False
     counts_tails = False
+    tells_sizes = False
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
@@ -61,6 +65,16 @@ class DfsEngine:
         except OutOfTimeError:
             return _NoRows()
         return DeviceRowSource(search, plan, request, batch_rows, started, deadline)
+
+    def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
+        """Return what a count will give and take, without searching: no time, which was never measured."""
+        memory = MemoryReport(
+            rows=sum(narrowed_bytes(graph, key) for key in distinct_keys(plan)),
+            search=0,
+            device=device_bytes(self._accelerator.device, graph, plan, request),
+        )
+        count = expected_count(plan, request.limit)
+        return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
 
     def _watch(
         self, search: DeviceSearch, plan: Plan, request: Request, started: float, deadline: float | None

@@ -19,8 +19,7 @@ def choose_engine(request: Request) -> tuple[Engine, str]:
     """
     device, engine = request.device, request.engine
     if device in ("auto", "cpu") and engine in ("auto", "cpu"):
-        asked = device != "auto" or engine != "auto"
-        return CpuEngine(), "asked for" if asked else "the default; device='cuda' searches on a GPU"
+        return CpuEngine(), _asked(request) or "the default; device='cuda' searches on a GPU"
     if engine == "cpu":
         raise DeviceError(f"engine='cpu' runs on device='cpu', found device={device!r}")
     if device == "cpu":
@@ -29,4 +28,11 @@ def choose_engine(request: Request) -> tuple[Engine, str]:
     from motiflux.engine.accelerator import open_accelerator
     from motiflux.engine.dfs import DfsEngine
 
-    return DfsEngine(open_accelerator(GPU_DEVICE if device == "auto" else device)), "asked for"
+    return DfsEngine(open_accelerator(GPU_DEVICE if device == "auto" else device)), _asked(request)
+
+
+def _asked(request: Request) -> str:
+    """Return what of `request` leaves no choice; empty if nothing does."""
+    options = {"device": request.device, "engine": request.engine}
+    asked = [f"{option}={value!r}" for option, value in options.items() if value != "auto"]
+    return f"asked for by {' and '.join(asked)}" if asked else ""

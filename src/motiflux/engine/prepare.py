@@ -30,7 +30,7 @@ _PIECE = (32, 128)
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
 _SHORT_ROW = 2.0
-_USABLE = 0.9
+USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
 _MOST_VERTICES = 2**32 - 64
@@ -38,7 +38,7 @@ _MOST_VERTICES = 2**32 - 64
 
 
 @dataclass(frozen=True)
-class _Lists:
+class Lists:
     """Where the candidate lists of a group lie: words in all, and the first word of each level's."""
 
     words: int
@@ -151,7 +151,7 @@ class _Draft:
     ) -> None:
         copies = self.copies = resident(graph, search.accelerator.device)
         by_key = _rows(search, graph, plan, means)
-        sources = _sources(plan)
+        sources = row_keys(plan)
         root = by_key[sources[1][0]]
         steps = plan.shape.steps
         out = into = None
@@ -160,10 +160,10 @@ class _Draft:
         if any(step.bounds_in or step.not_in for step in steps):
             into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
-        self.lanes = _lanes(request, root, graph)
+        self.lanes = lanes_of(request, root.arcs, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
-        self.lists = _lay_out(plan, by_key, goal)
+        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal)
         self.kept: list[DeviceRows] = [
             *by_key.values(),
             *(one for one in (out, into) if one is not None),
@@ -227,11 +227,11 @@ def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Rows:
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
     copies = resident(graph, device)
-    keys = dict.fromkeys(key for keys in _sources(plan) for key in keys)
+    keys = dict.fromkeys(key for keys in row_keys(plan) for key in keys)
     return {key: _read(search, copies.rows(graph, key, means)) for key in keys}
 
 
-def _sources(plan: Plan) -> list[list[RowsKey]]:
+def row_keys(plan: Plan) -> list[list[RowsKey]]:
     """Return, per level, the rows that its sources read."""
     return [
         [
@@ -242,12 +242,12 @@ def _sources(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def _lanes(request: Request, root: DeviceRows, graph: Graph) -> int:
+def lanes_of(request: Request, root_arcs: int, graph: Graph) -> int:
     """Choose the lanes of a group: 16 were the fastest on most graphs, where rows are not very short."""
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    average = root.arcs / max(1, graph.num_vertices)
+    average = root_arcs / max(1, graph.num_vertices)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
 
 
@@ -290,23 +290,23 @@ def _allocate(
             available = device.free_memory()
             if budget is not None:
                 available = min(available, budget - device.used_memory())
-            grid = max(1, min(grid // 2, int(_USABLE * available) // bytes_of_block))
+            grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
         else:
             return grid, buffer
 
 
-def _lay_out(plan: Plan, rows: Rows, goal: Goal) -> _Lists:
+def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal) -> Lists:
     """Bound each level's candidates by the shortest of its sets."""
     bounds: list[int] = []
     places: list[int] = []
     words = 0
     last = len(plan.shape.steps) - 1
-    for level, (step, keys) in enumerate(zip(plan.shape.steps, _sources(plan), strict=True)):
+    for level, (step, keys) in enumerate(zip(plan.shape.steps, row_keys(plan), strict=True)):
         sets = [] if step.reuse is None else [bounds[step.reuse]]
-        sets += [rows[key].longest for key in keys]
+        sets += [longest[key] for key in keys]
         bounds.append(min(sets, default=0))
         places.append(words)
         never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
         if level > 1 and len(sets) > 1 and not never_kept:
             words += -(-bounds[level] // _LINE_WORDS) * _LINE_WORDS
-    return _Lists(words, tuple(places))
+    return Lists(words, tuple(places))

@@ -1,4 +1,4 @@
-"""The public calls on a graph that does not change: count, match, explain."""
+"""The public calls that search a graph that does not change: count, match."""
 
 from __future__ import annotations
 
@@ -14,20 +14,11 @@ from motiflux.engine.results import Count, Matches, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.plan import explain_text, make_plan
+from motiflux.plan import make_plan
 from motiflux.types import VertexArray
 
 DEFAULT_BATCH_ROWS = 65_536
 MAX_BATCH_ROWS = 1 << 30
-
-
-class Explanation(str):
-    """The text of a plan; shows itself readably."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def count(
@@ -92,7 +83,7 @@ def count(
     >>> int(mf.count(square, triangle)), int(mf.count(square, triangle, symmetry="subgraphs"))
     (12, 2)
     """
-    pattern = _subject(graph, pattern)
+    pattern = check_subject(graph, pattern)
     with progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,
@@ -172,7 +163,7 @@ def match(
     >>> mf.match(g, mf.Pattern.from_edges([(0, 1), (1, 2)])).to_numpy()
     array([['ann', 'bob', 'cy']], dtype='<U3')
     """
-    pattern = _subject(graph, pattern)
+    pattern = check_subject(graph, pattern)
     block_rows = check_integer("batch_rows", batch_rows, 1, MAX_BATCH_ROWS)
     bar = contextlib.ExitStack()
     callback = bar.enter_context(progress_callback(progress, "matching"))
@@ -217,52 +208,8 @@ def match(
         )
 
 
-def explain(
-    graph: Graph,
-    pattern: Pattern | str,
-    *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
-    engine: str = "auto",
-    tuning: Mapping[str, str] | None = None,
-) -> Explanation:
-    """Return the plan by which `count` would search, as text, without searching.
-
-    Examples
-    --------
-    >>> import motiflux as mf
-    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
-    >>> print(mf.explain(g, mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)], name="triangle")))
-    pattern   triangle: 3 vertices, 3 edges
-    graph     Graph(3 vertices, 3 edges, undirected)
-    search    isomorphism, embeddings
-    engine    cpu: the default; device='cuda' searches on a GPU
-    symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6
-    <BLANKLINE>
-    level  vertex  candidates                     conditions        expected
-    0      0       vertices                       degree >= 2       3
-    1      1       neighbours(0)                  > 0, degree >= 2  6
-    2      2       neighbours(0) & neighbours(1)  > 1               8
-    """
-    pattern = _subject(graph, pattern)
-    request = make_request(
-        semantics=semantics, symmetry=symmetry, device=device, engine=engine, tuning=tuning
-    )
-    chosen, reason = choose_engine(request)
-    plan = make_plan(
-        graph,
-        pattern,
-        semantics=request.semantics,
-        symmetry=request.symmetry,
-        space=chosen.searches_space,
-        threads=request.threads,
-        tuning=request.tuning,
-    )
-    return Explanation(explain_text(plan, graph, pattern, chosen.name, reason))
-
-
-def _subject(graph: object, pattern: object) -> Pattern:
+def check_subject(graph: object, pattern: object) -> Pattern:
+    """Return the pattern, parsed if it is text; refuse what is no graph or no pattern."""
     if not isinstance(graph, Graph):
         raise ArgumentError("graph", "a motiflux.Graph", graph)
     return as_pattern(pattern)

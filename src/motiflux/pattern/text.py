@@ -59,6 +59,18 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def condition_text(condition: Condition) -> str:
+    """Return a condition on the attributes of one vertex or edge that needs no name.
+
+    Examples
+    --------
+    >>> from motiflux.conditions import Comparison, Operator
+    >>> condition_text(Comparison("amount", Operator.GREATER, 100))
+    'amount > 100'
+    """
+    return _condition(condition, "", _LOOSEST)
+
+
 def _vertex(vertex: QueryVertex, *, labelled: bool) -> str:
     name = vertex.name if _INTEGER.fullmatch(vertex.name) else quoted(vertex.name)
     return f"({name}{_labels(vertex.labels) if labelled else ''})"
@@ -67,7 +79,7 @@ def _vertex(vertex: QueryVertex, *, labelled: bool) -> str:
 def _edge(edge: QueryEdge) -> str:
     inside = (quoted(edge.name) if edge.name else "") + _labels(edge.labels)
     if edge.where is not None and not edge.name:
-        inside += f"{' ' if inside else ''}WHERE {_condition(edge.where, '', _LOOSEST)}"
+        inside += f"{' ' if inside else ''}WHERE {condition_text(edge.where)}"
     if edge.directed is None:
         return f"~[{inside}]~>" if inside else "~>"
     head = ">" if edge.directed else ""

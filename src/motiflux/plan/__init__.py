@@ -1,7 +1,6 @@
 """From a pattern and a graph to a plan."""
 
-from motiflux.plan.explain import explain_text
 from motiflux.plan.ir import Plan, PlanArgs, PlanShape
 from motiflux.plan.planner import make_plan
 
-__all__ = ["Plan", "PlanArgs", "PlanShape", "explain_text", "make_plan"]
+__all__ = ["Plan", "PlanArgs", "PlanShape", "make_plan"]

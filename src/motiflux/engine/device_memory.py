@@ -1,0 +1,62 @@
+"""How much memory of a device a search will take, before anything is uploaded or compiled."""
+
+from __future__ import annotations
+
+from math import isqrt
+
+import numpy as np
+
+from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.device import Device
+from motiflux.engine.base import Request
+from motiflux.engine.prepare import USABLE, lanes_of, lay_out, row_keys
+from motiflux.engine.resident import RowsKey
+from motiflux.graph import Direction, Graph
+from motiflux.plan import Plan
+from motiflux.plan.predict import arcs_of
+
+_RESIDENT_THREADS = 2048
+"""Threads that a multiprocessor holds at most."""
+
+
+def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> int:
+    """Return the bytes that a count takes, at most: copies of rows, and lists of candidates.
+
+    Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
+    """
+    keys = row_keys(plan)
+    distinct = {key for level in keys for key in level}
+    steps = plan.shape.steps
+    whole = any(s.bounds_out or s.not_out for s in steps) + any(s.bounds_in or s.not_in for s in steps)
+    rows = sum(_row_bytes(graph, _arcs(graph, key)) for key in distinct)
+    rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
+    root_arcs = _arcs(graph, keys[1][0])
+    groups_of_block = THREADS // lanes_of(request, root_arcs, graph)
+    blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
+    lists = lay_out(plan, {key: _longest(graph, key) for key in distinct}, Goal.COUNT)
+    wanted = 4 * lists.words * groups_of_block * max(1, blocks)
+    room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
+    return rows + min(wanted, max(0, int(USABLE * (room - rows))))
+
+
+def _row_bytes(graph: Graph, arcs: int) -> int:
+    return 8 * (graph.num_vertices + 1) + 4 * arcs
+
+
+def _arcs(graph: Graph, key: RowsKey) -> int:
+    """Bound the arcs of rows. Of an undirected edge between vertices alike, one arc leads upwards."""
+    arcs = arcs_of(graph, key.adjacency)
+    alike = key.adjacency.source_labels == key.adjacency.target_labels
+    return arcs // 2 if key.above and alike and not graph.directed else arcs
+
+
+def _longest(graph: Graph, key: RowsKey) -> int:
+    """Bound the longest row. Ids ascend by degree: a row upwards is no longer than the root of its arcs."""
+    into = key.adjacency.direction is Direction.IN
+    sides = [graph.reverse if into and graph.directed else graph.forward]
+    if graph.directed and key.adjacency.direction is Direction.EITHER:
+        sides = [graph.forward, graph.reverse]
+    longest = sum(int(np.diff(side.offsets).max(initial=0)) for side in sides)
+    if key.above and not graph.directed:
+        longest = min(longest, isqrt(len(graph.forward.neighbors)) + 1)
+    return longest

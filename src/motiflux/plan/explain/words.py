@@ -1,0 +1,146 @@
+"""The words that text, charts and pages have in common."""
+
+from __future__ import annotations
+
+from motiflux.plan.report import (
+    Actual,
+    PlanReport,
+    Prediction,
+    SourceReport,
+    SpaceReport,
+    StepReport,
+    TailReport,
+)
+from motiflux.types import Label
+from motiflux.units import bytes_text, grouped, quantity, seconds_text
+
+_MOST_LABELS = 4
+_MOST_SIZES = 8
+
+
+def facts(report: PlanReport) -> list[tuple[str, str]]:
+    """Return what there is to say about the search as a whole, by heading."""
+    lines = [
+        ("pattern", _pattern(report)),
+        ("graph", _graph(report)),
+        ("search", f"{report.semantics}, {report.symmetry}"),
+        ("engine", f"{report.engine.name}: {report.engine.reason}"),
+        ("symmetry", _symmetry(report)),
+        ("space", f"none: {report.no_space}" if report.space is None else _space(report.space)),
+    ]
+    if report.predicted is not None:
+        lines += _prediction(report, report.predicted)
+    if report.actual is not None:
+        lines.append(("actual", _actual(report, report.actual)))
+        if report.actual.note:
+            lines.append(("note", report.actual.note))
+    return lines
+
+
+def candidates(step: StepReport) -> str:
+    """Return where a level's candidates come from."""
+    if step.level == 0:
+        return "vertices" + _labelled(step)
+    parts = [] if step.reuse is None else [f"set of level {step.reuse}"]
+    parts += [f"{arcs(source)}({source.vertex})" for source in step.sources]
+    return " & ".join(parts) + _labelled(step)
+
+
+def arcs(source: SourceReport) -> str:
+    """Return which arcs of a vertex lead to candidates."""
+    asked = [] if source.edge_labels is None else [label_names(source.edge_labels)]
+    if source.where is not None:
+        asked.append(f"where {source.where}")
+    return source.arcs + (f"[{' '.join(asked)}]" if asked else "")
+
+
+def label_names(labels: tuple[Label, ...]) -> str:
+    """Return labels, the first few of many."""
+    shown = "|".join(str(label) for label in labels[:_MOST_LABELS])
+    return shown + (f"|... ({len(labels)})" if len(labels) > _MOST_LABELS else "")
+
+
+def size(number: float | None) -> str:
+    """Return an estimate as people read it."""
+    return "-" if number is None else f"{number:.3g}"
+
+
+def tail(component: TailReport) -> str:
+    """Return how a component of the tail is counted."""
+    return ", ".join(component.vertices) + ": " + tail_ways(component)
+
+
+def tail_ways(component: TailReport) -> str:
+    """Return how it is counted, its vertices not named."""
+    if component.ways == "product":
+        return "the size of the set"
+    levels, sets = len(component.levels), len(set(component.sets))
+    text = f"falling factorial, {levels} from one set"
+    if component.ways == "inclusion-exclusion":
+        text = f"inclusion-exclusion, {levels} from {sets} sets"
+    return text + (f", divided by {grouped(component.divisor)}" if component.divisor > 1 else "")
+
+
+def _labelled(step: StepReport) -> str:
+    return "" if step.labels is None else f" labelled {label_names(step.labels)}"
+
+
+def _pattern(report: PlanReport) -> str:
+    pattern = report.pattern
+    vertices, edges = pattern.vertices, pattern.edges
+    return f"{pattern.name or 'unnamed'}: {vertices} vertices, {edges} edge{'' if edges == 1 else 's'}"
+
+
+def _graph(report: PlanReport) -> str:
+    kind = "directed" if report.graph.directed else "undirected"
+    return f"Graph({grouped(report.graph.vertices)} vertices, {grouped(report.graph.edges)} edges, {kind})"
+
+
+def _symmetry(report: PlanReport) -> str:
+    text = quantity(report.automorphisms, "automorphism")
+    if report.restrictions:
+        text += "; one image of each embedding: " + ", ".join(f"{u} < {v}" for u, v in report.restrictions)
+    if report.multiplier > 1:
+        text += f"; the count is multiplied by {grouped(report.multiplier)}"
+    return text
+
+
+def _space(space: SpaceReport) -> str:
+    if len(space.candidates) <= _MOST_SIZES:
+        sizes = ", ".join(f"{name}: {grouped(number)}" for name, number in space.candidates)
+    else:
+        numbers = [number for _, number in space.candidates]
+        sizes = f"{grouped(min(numbers))} to {grouped(max(numbers))} for each of {len(numbers)} vertices"
+    return f"candidates {sizes}; {quantity(space.rounds, 'round')}, {bytes_text(space.nbytes)}"
+
+
+def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, str]]:
+    noun = report.symmetry.removesuffix("s")
+    count = "no estimate" if predicted.count is None else f"about {_number(predicted.count, noun)}"
+    if report.basis == "frequencies":
+        count += " by label frequencies alone"
+    lines = [("predicted", count)]
+    threads = quantity(predicted.threads, "thread")
+    time = (
+        "not predicted"
+        if predicted.seconds is None
+        else f"about {seconds_text(predicted.seconds)} on {threads}"
+    )
+    lines.append(("time", time + (f": {predicted.note}" if predicted.note else "")))
+    memory = predicted.memory
+    rows = "candidate space" if report.space is not None else "narrowed rows"
+    parts = [f"{rows} {bytes_text(memory.rows)}", f"search at most {bytes_text(memory.search)}"]
+    if memory.device is not None:
+        parts.append(f"device at most {bytes_text(memory.device)}")
+    return [*lines, ("memory", ", ".join(parts))]
+
+
+def _number(number: float, noun: str) -> str:
+    text = grouped(round(number)) if number < 1e6 else f"{number:.3g}"
+    return f"{text} {noun}{'' if text == '1' else 's'}"
+
+
+def _actual(report: PlanReport, actual: Actual) -> str:
+    text = quantity(actual.count, report.symmetry.removesuffix("s"))
+    text = text if actual.complete else f"at least {text}, cut short"
+    return f"{text}; {seconds_text(actual.seconds)}, planning {seconds_text(actual.plan_seconds)}"

@@ -1,0 +1,275 @@
+"""What there is to tell about a plan: plain frozen data, which every way of showing it reads.
+
+Numbers stay numbers here, and names are the pattern's and the graph's own. All of it can be pickled, compared
+and turned into JSON (`motiflux.plan.explain.document`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from motiflux.types import Label
+
+Ways = Literal["product", "falling factorial", "inclusion-exclusion"]
+"""How a component of the tail is counted: by the size of its set, by the number of ways to take one vertex
+after another from one set, or by inclusion and exclusion over several sets."""
+
+Basis = Literal["samples", "frequencies"]
+"""What estimates come from: random partial embeddings, or numbers of vertices and arcs by label alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternReport:
+    """The pattern: its name (empty: it has none), and itself as `Pattern.parse` takes it."""
+
+    name: str
+    text: str
+    vertices: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """The data graph."""
+
+    vertices: int
+    edges: int
+    directed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """What searches, where, and why it was chosen."""
+
+    name: str
+    device: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceReport:
+    """The candidate space.
+
+    Parameters
+    ----------
+    candidates
+        The name of each query vertex and its number of candidates, in the pattern's order.
+    nbytes
+        Bytes that sets and rows take.
+    rounds
+        Rounds of consistency that were made.
+    """
+
+    candidates: tuple[tuple[str, int], ...]
+    nbytes: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """Rows that candidates come from.
+
+    Parameters
+    ----------
+    level, vertex
+        Whose rows.
+    arcs
+        How an arc leads to the candidates: ``neighbours`` in an undirected graph, else ``out``, ``in`` or
+        ``either``.
+    edge_labels
+        Labels that the arcs may have; None: any.
+    where
+        The condition on the arcs' attributes; None: none.
+    """
+
+    level: int
+    vertex: str
+    arcs: str
+    edge_labels: tuple[Label, ...] | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """One level of the search.
+
+    Parameters
+    ----------
+    level
+        Its place in the matching order, from 0.
+    vertex
+        The query vertex that is matched.
+    sources
+        The rows whose common vertices are the candidates; none at level 0.
+    reuse
+        The level whose set it starts from, or None.
+    labels
+        Labels that the candidates may have; None: any.
+    conditions
+        What is asked of a candidate beyond that, in words.
+    tail
+        Whether the level is counted in closed form rather than enumerated.
+    estimated
+        Expected partial embeddings up to this level; None where there is no estimate.
+    scanned
+        Expected elements of sets read to find its candidates; None where nothing was sampled.
+    actual
+        Partial embeddings up to this level that a run met; None where it was not run, the level was counted
+        in closed form, or the engine does not tell.
+    """
+
+    level: int
+    vertex: str
+    sources: tuple[SourceReport, ...]
+    reuse: int | None
+    labels: tuple[Label, ...] | None
+    conditions: tuple[str, ...]
+    tail: bool
+    estimated: float | None
+    scanned: float | None
+    actual: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TailReport:
+    """A component of the tail: levels whose vertices might coincide. The components' numbers multiply.
+
+    Parameters
+    ----------
+    levels, vertices
+        The levels, and their query vertices.
+    ways
+        How it is counted.
+    sets
+        A number for each level, the same for levels with the same set.
+    divisor
+        What the number of ways is divided by: the orders of levels that symmetry breaking orders.
+    """
+
+    levels: tuple[int, ...]
+    vertices: tuple[str, ...]
+    ways: Ways
+    sets: tuple[int, ...]
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """Bytes that a run will hold beside the graph: at most, where they are not known yet.
+
+    Parameters
+    ----------
+    rows
+        The candidate space, or rows of the graph narrowed to what the pattern asks for.
+    search
+        Buffers of all threads.
+    device
+        Copies of rows and candidate lists on a GPU; None for a search on the CPU.
+    """
+
+    rows: int
+    search: int
+    device: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a run is expected to give and to take.
+
+    Parameters
+    ----------
+    count
+        Expected result, at most the limit; None where there is no estimate.
+    seconds
+        Expected seconds of the search, planning not included; None where they are not predicted.
+    threads
+        Threads of this machine that it will have.
+    memory
+        Bytes it will hold.
+    note
+        Why there are no seconds; None where there are.
+    """
+
+    count: float | None
+    seconds: float | None
+    threads: int
+    memory: MemoryReport
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Actual:
+    """What a run gave and took.
+
+    Parameters
+    ----------
+    count
+        The result.
+    complete
+        Whether nothing was cut; if not, sizes of steps are what was met until then.
+    seconds, plan_seconds
+        Seconds of the search, and of planning (nearly none where the plan was known).
+    note
+        Why there are no actual sizes of steps; None where there are.
+    """
+
+    count: int
+    complete: bool
+    seconds: float
+    plan_seconds: float
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """A plan, what is expected of it and, after a run, what came of it.
+
+    Parameters
+    ----------
+    pattern, graph
+        What is looked for, and where.
+    semantics, symmetry
+        What was asked for.
+    engine
+        What searches.
+    automorphisms
+        Order of the pattern's automorphism group.
+    restrictions
+        Pairs of query vertices (u, v) whose images satisfy u < v.
+    multiplier
+        How many embeddings each one found stands for.
+    space
+        The candidate space, or None.
+    no_space
+        Why there is none; None where there is one.
+    basis
+        What the estimates come from; None where there are none.
+    steps
+        The levels of the search; none where it is known that nothing matches.
+    tail
+        How the last levels are counted; empty where all are enumerated.
+    impossible
+        Why nothing matches, where that is known without a search.
+    predicted
+        What is expected of a run; None where it is known that nothing matches.
+    actual
+        What a run gave; None where there was none.
+    """
+
+    pattern: PatternReport
+    graph: GraphReport
+    semantics: str
+    symmetry: str
+    engine: EngineReport
+    automorphisms: int
+    restrictions: tuple[tuple[str, str], ...]
+    multiplier: int
+    space: SpaceReport | None
+    no_space: str | None
+    basis: Basis | None
+    steps: tuple[StepReport, ...]
+    tail: tuple[TailReport, ...]
+    impossible: str | None
+    predicted: Prediction | None = None
+    actual: Actual | None = None
