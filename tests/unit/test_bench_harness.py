@@ -19,7 +19,7 @@ from motiflux.bench.suite import (
     GraphSource,
     Settings,
     _best,
-    _checked,
+    check_count,
     load_suite,
     shared_folder,
 )
@@ -58,12 +58,12 @@ def test_a_bar_without_a_value_does_not_hold() -> None:
 
 
 def test_a_partial_count_can_only_be_too_large() -> None:
-    assert _checked(5, complete=True, expected=5, source="oracle").by == "oracle"
-    assert _checked(6, complete=True, expected=5, source="oracle").disagrees
-    assert _checked(4, complete=True, expected=5, source="oracle").disagrees
-    assert _checked(6, complete=False, expected=5, source="oracle").disagrees
-    assert not _checked(4, complete=False, expected=5, source="oracle").disagrees
-    assert _checked(4, complete=True, expected=None, source="").by is None
+    assert check_count(5, complete=True, expected=5, source="oracle").by == "oracle"
+    assert check_count(6, complete=True, expected=5, source="oracle").disagrees
+    assert check_count(4, complete=True, expected=5, source="oracle").disagrees
+    assert check_count(6, complete=False, expected=5, source="oracle").disagrees
+    assert not check_count(4, complete=False, expected=5, source="oracle").disagrees
+    assert check_count(4, complete=True, expected=None, source="").by is None
 
 
 def test_the_best_peer_is_one_that_finished() -> None:

@@ -256,7 +256,7 @@ def run_case(case: Case, graph: mf.Graph, settings: Settings) -> Iterator[CaseRe
         yield _result(f"{case.name}, first call", first, best, case, expected)
     for one, found in others:
         known, whose = (ours.count, "motiflux") if ours.complete else (expected, case.source)
-        agreed = _checked(found.count, found.count is not None, known, whose)
+        agreed = check_count(found.count, found.count is not None, known, whose)
         engine = f"{one.name} ({found.note})" if found.note else one.name
         yield CaseResult(case.name, engine, found.count, agreed.by, found.seconds, disagrees=agreed.disagrees)
     yield from _scaling(case, graph, pattern, settings, expected)
@@ -286,7 +286,7 @@ def _forget_queries(graph: mf.Graph) -> None:
 def _result(
     name: str, ours: _Ours, baseline: BaselineTime | None, case: Case, expected: int | None
 ) -> CaseResult:
-    checked = _checked(ours.count, ours.complete, expected, case.source)
+    checked = check_count(ours.count, ours.complete, expected, case.source)
     comparable = baseline is not None and ours.complete and ours.seconds.min > 0
     return CaseResult(
         name,
@@ -332,18 +332,20 @@ def _count(
 
 
 @dataclass(frozen=True)
-class _Checked:
+class Checked:
+    """Where a count is known from, None if it is not, and whether it is wrong."""
+
     by: str | None
     disagrees: bool
 
 
-def _checked(count: int | None, complete: bool, expected: int | None, source: str) -> _Checked:
+def check_count(count: int | None, complete: bool, expected: int | None, source: str) -> Checked:
     """Compare with what is known. A partial count can only be too large."""
     if count is None or expected is None or (not complete and count <= expected):
-        return _Checked(None, disagrees=False)
+        return Checked(None, disagrees=False)
     if count == expected:
-        return _Checked(source, disagrees=False)
-    return _Checked(f"{source}, DISAGREES: {expected}", disagrees=True)
+        return Checked(source, disagrees=False)
+    return Checked(f"{source}, DISAGREES: {expected}", disagrees=True)
 
 
 def _best(found: Sequence[tuple[str, BaselineResult]]) -> BaselineTime | None:

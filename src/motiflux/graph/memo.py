@@ -82,8 +82,9 @@ class Memo:
         return self._kept.setdefault(key, make()) if found is _UNKNOWN else found
 
     def drop(self, key: Hashable) -> None:
-        """Forget one result."""
+        """Forget what is known by one key."""
         self._results.pop(key, None)
+        self._kept.pop(key, None)
 
     def clear(self) -> None:
         """Forget everything."""

@@ -4,8 +4,8 @@ The time of a search on the CPU is taken as
 
     seconds = start + (step * partial embeddings + read * set elements) / threads
 
-with constants that `benchmarks/micro/predict.py` measures. On two cores of an AMD EPYC it gave them as below,
-and times that differ from the measured ones by a factor of 1.2 in the median over 51 searches.
+with constants that `benchmarks/micro/predict.py` fits. On one thread of an AMD EPYC, over 44 searches from
+30 us to 9 s, the times so predicted are off by a factor of 1.2 in the median and 2.2 at the ninth decile.
 """
 
 from __future__ import annotations

@@ -34,6 +34,9 @@ _ROOM_FLOOR = 256 << 20
 
 _READY, _EMPTY = 0, 1
 
+KEPT_SPACES = "candidate spaces"
+"""Where `graph.memo` keeps them."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CandidateSpace:
@@ -79,7 +82,7 @@ def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str
 
 def candidate_space(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
     """Return the candidate space, kept with the graph for later calls; None where it would not fit."""
-    kept: SizedMemo = graph.memo.keep("candidate spaces", lambda: SizedMemo(_room(graph)))
+    kept: SizedMemo = graph.memo.keep(KEPT_SPACES, lambda: SizedMemo(_room(graph)))
     return kept.get(key, lambda: _build(graph, key, threads), lambda space: space.nbytes if space else 0)
 
 
