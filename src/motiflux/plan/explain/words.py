@@ -16,6 +16,7 @@ from motiflux.units import bytes_text, grouped, quantity, seconds_text
 
 _MOST_LABELS = 4
 _MOST_SIZES = 8
+_ROUNDED, _LARGE = 100, 1e6
 
 
 def facts(report: PlanReport) -> list[tuple[str, str]]:
@@ -61,8 +62,14 @@ def label_names(labels: tuple[Label, ...]) -> str:
 
 
 def size(number: float | None) -> str:
-    """Return an estimate as people read it."""
-    return "-" if number is None else f"{number:.3g}"
+    """Return an estimate as people read it.
+
+    >>> size(0.8021), size(1483.2), size(2.5e9), size(None)
+    ('0.802', '1,483', '2.5e+09', '-')
+    """
+    if number is None:
+        return "-"
+    return grouped(round(number)) if _ROUNDED <= number < _LARGE else f"{number:.3g}"
 
 
 def tail(component: TailReport) -> str:
@@ -136,7 +143,7 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
 
 
 def _number(number: float, noun: str) -> str:
-    text = grouped(round(number)) if number < 1e6 else f"{number:.3g}"
+    text = grouped(round(number)) if number < _LARGE else f"{number:.3g}"
     return f"{text} {noun}{'' if text == '1' else 's'}"
 
 

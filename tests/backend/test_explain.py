@@ -1,0 +1,36 @@
+"""What `explain` tells of a search on each device."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+import motiflux as mf
+from tests.backend.cases import TRIANGLE, clique
+
+GRAPH = mf.Graph.from_edges(list(combinations(range(12), 2)))
+
+
+def test_a_run_gives_the_count_and_the_sizes_that_the_engine_tells(device: str) -> None:
+    told = mf.explain(GRAPH, TRIANGLE, device=device, analyze=True).report
+    assert told.actual is not None
+    assert (told.actual.count, told.actual.complete) == (12 * 11 * 10, True)
+    assert told.engine.reason == f"asked for by device={device!r}"
+    sizes = [step.actual for step in told.steps]
+    if device == "cpu":
+        assert (sizes, told.actual.note) == ([12, 66, 220], None)
+    else:
+        assert sizes == [None] * 3
+        assert told.actual.note == f"engine {told.engine.name} does not tell the sizes of steps"
+
+
+@pytest.mark.devices("emulated", "cuda", reason="it is about the memory of devices")
+def test_a_device_has_no_time_but_memory_predicted(device: str) -> None:
+    told = mf.explain(GRAPH, mf.Pattern.from_edges(clique(4)), device=device).report
+    assert told.predicted is not None
+    assert told.predicted.seconds is None
+    assert told.predicted.note == "there is no model of times on a GPU"
+    assert told.predicted.memory.device is not None
+    assert told.predicted.memory.device >= 4 * GRAPH.num_edges
+    assert told.no_space == "the engine searches rows of the graph"
