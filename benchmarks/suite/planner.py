@@ -7,7 +7,8 @@ CPU time on one thread. What a case is named for:
 ``count``       all embeddings, everything known but the count
 ``cold``        planning, candidate space and search of a query that has no answer
 ``warm``        its search alone
-``planning``    planning a query, candidate space included, of a graph whose labels are counted
+``planning``    planning a query, candidate space included, on a graph whose labels are counted; its count is
+                the number of levels
 """
 
 from __future__ import annotations

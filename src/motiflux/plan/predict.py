@@ -10,7 +10,7 @@ with constants that `benchmarks/micro/predict.py` fits. On one thread of an AMD 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite, prod
 
@@ -106,7 +106,8 @@ def host_memory(graph: Graph, plan: Plan, threads: int) -> MemoryReport:
         space = candidate_space(graph, plan.space, threads)
         if space is not None:
             largest = max(space.sizes, default=0)
-            return MemoryReport(space.nbytes, threads * _thread_bytes(plan, min(longest, largest), largest))
+            of_thread = _thread_bytes(plan, min(longest, largest), largest)
+            return MemoryReport(space.nbytes, threads * of_thread + _places_bytes(plan, space.sizes))
     rows = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
     return MemoryReport(rows, threads * _thread_bytes(plan, longest, graph.num_vertices))
 
@@ -140,8 +141,18 @@ def _thread_bytes(plan: Plan, longest: int, values: int) -> int:
     subsets = 0
     if plan.tail is not None:
         subsets = max(2 ** len(set(c.sets)) for c in plan.tail.components)
-    lists = 2 * meeting + 2 + subsets  # each level's own, and what is marked; the last level's
+    # Each level's own, and what it marked; the last level's; those of subsets, which grow by doubling.
+    lists = 2 * meeting + 2 + 2 * subsets
     return lists * longest * _VERTEX_BYTES + meeting * (values // 8 + 8)
+
+
+def _places_bytes(plan: Plan, sizes: Sequence[int]) -> int:
+    """Return the bytes that say where candidates lie among those of levels compared with theirs."""
+    return _VERTEX_BYTES * sum(
+        sizes[plan.order[earlier]]
+        for step in plan.shape.steps
+        for earlier in {*step.after, *step.before, *step.distinct}
+    )
 
 
 def _longest_row(graph: Graph) -> int:
