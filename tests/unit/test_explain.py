@@ -300,6 +300,11 @@ class TestText:
             r"  \d, \d: falling factorial, 2 from one set, divided by 2", told.splitlines()[-1]
         )
 
+    def test_names_break_no_lines(self) -> None:
+        told = hostile()
+        lines = 10 + 2 + len(told.report.steps) + (2 + len(told.report.tail) if told.report.tail else 0)
+        assert len(told.splitlines()) == lines
+
     def test_it_is_a_string_that_survives_pickling(self) -> None:
         told = mf.explain(mf.Graph.from_edges(CLIQUE), mf.Pattern.from_edges(STAR))
         again = pickle.loads(pickle.dumps(told))

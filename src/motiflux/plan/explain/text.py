@@ -7,6 +7,8 @@ from motiflux.plan.report import PlanReport, StepReport
 from motiflux.units import grouped
 
 _HEADING = 10
+_BREAKS = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t"})
+"""What names may hold that would break lines and columns."""
 
 
 def to_text(report: PlanReport) -> str:
@@ -14,13 +16,13 @@ def to_text(report: PlanReport) -> str:
 
     The estimated sizes are partial embeddings up to each level; after a run, the actual ones stand beside.
     """
-    lines = [heading.ljust(_HEADING) + text for heading, text in words.facts(report)]
+    lines = [(heading.ljust(_HEADING) + text).translate(_BREAKS) for heading, text in words.facts(report)]
     if report.impossible is not None:
         return "\n".join([*lines, f"{'result'.ljust(_HEADING)}none: {report.impossible}"])
     lines += ["", *_table(report)]
     if report.tail:
         lines += ["", "The tail is counted in closed form, as the product of"]
-        lines += [f"  {words.tail(component)}" for component in report.tail]
+        lines += [f"  {words.tail(component)}".translate(_BREAKS) for component in report.tail]
     return "\n".join(lines)
 
 
@@ -43,4 +45,6 @@ def _row(step: StepReport, *, ran: bool) -> list[str]:
         ", ".join(step.conditions),
         words.size(step.estimated),
     ]
-    return [*row, "-" if step.actual is None else grouped(step.actual)] if ran else row
+    if ran:
+        row.append("-" if step.actual is None else grouped(step.actual))
+    return [cell.translate(_BREAKS) for cell in row]
