@@ -311,16 +311,25 @@ class TestImpossible:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("(a)--(b) WHERE id(b) = 3", "query vertex 'b': ids are not matched yet"),
-            ("(a {x: 1})--(b)", "query vertex 'a': conditions are not matched yet"),
-            ("(a)-[{x: 1}]-(b)", "query edge 'a' - 'b': conditions are not matched yet"),
+            ("(a {x: 1})--(b)", "vertex attribute 'x': expected one of the graph's vertex attributes (it has none)"),
+            ("(a)-[{x: 1}]-(b)", "edge attribute 'x': expected one of the graph's edge attributes (it has none)"),
         ],
     )
-    def test_what_no_search_looks_at_yet_is_refused(self, text: str, message: str) -> None:
+    def test_a_condition_on_what_the_graph_lacks_is_refused(self, text: str, message: str) -> None:
         for search in (mf.count, mf.match, mf.explain):
             with pytest.raises(mf.PatternError) as caught:
-                search(self.GRAPH, mf.Pattern.parse(text))
-            assert str(caught.value) == message
+                search(self.GRAPH, text)
+            assert str(caught.value).startswith(message)
+
+    def test_an_id_that_the_graph_lacks_is_told(self) -> None:
+        text = "(a)--(b) WHERE id(b) = 77"
+        assert mf.count(self.GRAPH, text) == 0
+        reason = make_plan(self.GRAPH, mf.Pattern.parse(text)).impossible
+        assert reason == "query vertex 'b' asks for the id 77, which does not occur in the graph"
+
+    def test_an_id_of_the_wrong_kind_is_refused(self) -> None:
+        with pytest.raises(mf.ArgumentError):
+            mf.count(self.GRAPH, "(a)--(b) WHERE id(b) = 'ann'")
 
     def test_a_set_with_one_known_label_is_searched_for(self) -> None:
         pattern = mf.Pattern.from_edges([(0, 1)], vertex_labels=[{"a", "z"}, "b"])
