@@ -13,6 +13,7 @@ from motiflux.plan.ir import Plan, TailComponent
 from motiflux.plan.report import (
     EngineReport,
     GraphReport,
+    GroupReport,
     PatternReport,
     PlanReport,
     SourceReport,
@@ -67,6 +68,10 @@ def describe(
         no_space=None if space else _why_no_space(plan, graph, pattern, tuning, searches_space),
         basis=None if plan.impossible else "samples" if plan.scanned else "frequencies",
         steps=() if plan.impossible else tuple(_steps(plan, graph, pattern)),
+        groups=tuple(
+            GroupReport(tuple(names[plan.order[level]] for level in group.levels), group.one_set)
+            for group in plan.groups
+        ),
         tail=() if plan.impossible or plan.tail is None else tuple(_tail(plan, plan.tail.components, names)),
         impossible=plan.impossible,
     )

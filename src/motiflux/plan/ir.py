@@ -100,6 +100,22 @@ class PlanArgs:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Consecutive levels reached from the same vertices (`motiflux.plan.groups`).
+
+    Parameters
+    ----------
+    levels
+        Ascending.
+    one_set
+        Whether all have the same candidates, order restrictions and injectivity apart.
+    """
+
+    levels: tuple[int, ...]
+    one_set: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TailComponent:
     """Levels of a tail whose vertices might coincide.
 
@@ -170,6 +186,8 @@ class Plan:
         Expected number of partial embeddings up to each level.
     scanned
         Expected number of set elements read to find the candidates of each level; empty where not sampled.
+    groups
+        Levels that an engine may match together.
     tail
         The levels counted in closed form (counting only); None if there are none.
     space
@@ -188,6 +206,7 @@ class Plan:
     restrictions: tuple[tuple[int, int], ...]
     estimates: tuple[float, ...]
     scanned: tuple[float, ...] = ()
+    groups: tuple[Group, ...] = ()
     tail: Tail | None = None
     space: SpaceKey | None = None
     impossible: str | None = None

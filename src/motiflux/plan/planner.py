@@ -12,6 +12,7 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies, sample
+from motiflux.plan.groups import find_groups
 from motiflux.plan.ir import Plan, SpaceKey
 from motiflux.plan.order import Order, given_order, promising_orders
 from motiflux.plan.reuse import share_intersections
@@ -168,6 +169,7 @@ class _Drafter:
             degrees=options.switches["degrees"] == "on",
         )
         classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
+        groups = find_groups(shape, args, classes)
         tail = None
         if self.tails:
             shape, tail = close_tail(shape, args, self._coinciding_levels(order), classes)
@@ -183,6 +185,7 @@ class _Drafter:
             automorphisms=automorphisms,
             restrictions=breaking,
             estimates=order.estimates,
+            groups=groups,
             tail=tail,
             space=self._key,
             impossible=self.impossible,

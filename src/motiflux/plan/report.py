@@ -222,6 +222,14 @@ class Actual:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupReport:
+    """Query vertices that an engine may match together, and whether all have one set of candidates."""
+
+    vertices: tuple[str, ...]
+    one_set: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlanReport:
     """A plan, what is expected of it and, after a run, what came of it.
 
@@ -247,6 +255,8 @@ class PlanReport:
         What the estimates come from; None where there are none.
     steps
         The levels of the search; none where it is known that nothing matches.
+    groups
+        Query vertices that an engine may match together.
     tail
         How the last levels are counted; empty where all are enumerated.
     impossible
@@ -269,6 +279,7 @@ class PlanReport:
     no_space: str | None
     basis: Basis | None
     steps: tuple[StepReport, ...]
+    groups: tuple[GroupReport, ...]
     tail: tuple[TailReport, ...]
     impossible: str | None
     predicted: Prediction | None = None
