@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -78,7 +79,7 @@ void make_space(candidates::Space* self, const PyArcRows& out, const PyArcRows& 
                 const PyLabelGroups& groups, std::uint32_t edge_labels,
                 const std::vector<PyQueryVertex>& vertices, const std::vector<PyQueryEdge>& edges,
                 const std::vector<PyKind>& kinds, bool injective, int rounds, std::uint64_t max_bytes,
-                int threads) {
+                int threads, std::optional<double> timeout) {
   const auto& [label_offsets, by_label] = groups;
   const candidates::DataGraph graph{as_rows(out), as_rows(in), as_span(label_offsets), as_span(by_label),
                                     edge_labels};
@@ -92,7 +93,14 @@ void make_space(candidates::Space* self, const PyArcRows& out, const PyArcRows& 
     made.emplace(graph, query, options, Workers{1, nullptr});
   } else {
     std::atomic<bool> stop{false};
-    run_watched([&] { made.emplace(graph, query, options, Workers{threads, &stop}); }, [] { return true; },
+    const auto start = std::chrono::steady_clock::now();
+    const auto in_time = [&] {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      if (!timeout || taken.count() < *timeout) return true;
+      PyErr_SetString(PyExc_TimeoutError, "time was up while candidates were filtered");
+      return false;
+    };
+    run_watched([&] { made.emplace(graph, query, options, Workers{threads, &stop}); }, in_time,
                 [&] { stop.store(true, std::memory_order_relaxed); });
   }
   new (self) candidates::Space(std::move(*made));
@@ -126,7 +134,8 @@ std::vector<std::uint32_t> classes(const candidates::Space& space) {
 void bind_candidates(nb::module_& module) {
   nb::class_<candidates::Space>(module, "Space")
       .def("__init__", &make_space, nb::kw_only(), "out"_a, "in_"_a, "label_groups"_a, "edge_labels"_a,
-           "vertices"_a, "edges"_a, "kinds"_a, "injective"_a, "rounds"_a, "max_bytes"_a, "threads"_a)
+           "vertices"_a, "edges"_a, "kinds"_a, "injective"_a, "rounds"_a, "max_bytes"_a, "threads"_a,
+           "timeout"_a.none())
       .def_prop_ro("state", [](const candidates::Space& space) { return static_cast<int>(space.state()); })
       .def_prop_ro("rounds", &candidates::Space::rounds)
       .def_prop_ro("nbytes", &candidates::Space::bytes)

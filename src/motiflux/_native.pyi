@@ -58,6 +58,7 @@ class Space:
         rounds: int,
         max_bytes: int,
         threads: int,
+        timeout: float | None,
     ) -> None: ...
     @property
     def state(self) -> int: ...

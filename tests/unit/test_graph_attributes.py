@@ -343,7 +343,7 @@ class TestConditions:
         graph = of_vertices(a=[1, 2, 3])
         mask = graph.vertex_mask(greater("a", 1))
         assert mask.dtype == np.uint8
-        assert graph.vertex_mask(greater("a", 1.0)) is mask
+        assert graph.vertex_mask(greater("a", 1)) is mask
         with pytest.raises(ValueError, match="read-only"):
             mask[0] = 1
         graph.forget()
@@ -353,10 +353,10 @@ class TestConditions:
         from motiflux.graph.memo import Memo
 
         memo = Memo()
-        made = [memo.get_array(key, lambda: np.zeros(10), room=200) for key in range(4)]
+        made = [memo.get_sized("masks", key, lambda: np.zeros(10), room=200) for key in range(4)]
         assert len(memo) == 2
-        assert memo.get_array(3, lambda: np.zeros(10), room=200) is made[3]
-        assert memo.get_array("large", lambda: np.zeros(100), room=200).nbytes == 800
+        assert memo.get_sized("masks", 3, lambda: np.zeros(10), room=200) is made[3]
+        assert memo.get_sized("masks", "large", lambda: np.zeros(100), room=200).nbytes == 800
         assert len(memo) == 1
 
 

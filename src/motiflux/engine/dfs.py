@@ -13,12 +13,11 @@ from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import prepare
-from motiflux.engine.results import ProgressReport, RowSource
+from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
-from motiflux.types import VertexArray
 
 _SPIN_SECONDS = 300e-6
 """How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
@@ -63,7 +62,7 @@ class DfsEngine:
         try:
             search = prepare(self._accelerator, graph, plan, request, Goal.LIST, None, deadline)
         except OutOfTimeError:
-            return _NoRows()
+            return NoRows(complete=False)
         return DeviceRowSource(search, plan, request, batch_rows, started, deadline)
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
@@ -93,18 +92,6 @@ class DfsEngine:
                     done, total, found = seen
                     request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
         raise AssertionError
-
-
-class _NoRows:
-    """The rows of a search that found no time to begin."""
-
-    complete = False
-
-    def next(self) -> VertexArray | None:
-        return None
-
-    def close(self) -> None:
-        pass
 
 
 def _deadline(request: Request, started: float) -> float | None:

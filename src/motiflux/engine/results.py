@@ -95,6 +95,20 @@ class RowSource(Protocol):
         """Whether nothing was cut."""
 
 
+class NoRows:
+    """The rows of a search that has none: nothing can match, or there was no time to begin."""
+
+    def __init__(self, *, complete: bool) -> None:
+        self.complete = complete
+
+    def next(self) -> VertexArray | None:
+        """Return None."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 class Matches:
     """Embeddings as they are found: an iterator over batches, usable once, in bounded memory.
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Mapping
 
 from motiflux.arguments import check_integer
-from motiflux.engine.base import Outcome, make_request
+from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.progress import Progress, progress_callback
-from motiflux.engine.results import Count, Matches, RowSource
+from motiflux.engine.results import Count, Matches, NoRows, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.plan import make_plan
+from motiflux.plan import Plan, make_plan
 from motiflux.types import VertexArray
 
 DEFAULT_BATCH_ROWS = 65_536
@@ -99,19 +99,12 @@ def count(
         )
         chosen, _ = choose_engine(request)
         started = time.perf_counter()
-        plan = make_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            space=chosen.searches_space,
-            tail=chosen.counts_tails,
-            threads=request.threads,
-            tuning=request.tuning,
-        )
+        plan = _plan(graph, pattern, request, chosen, started, counting=True)
         planned = time.perf_counter()
-        nothing = Outcome(0, True)
-        outcome = nothing if plan.impossible else chosen.count(graph, plan, request, started)
+        if plan is None or plan.impossible:
+            outcome = Outcome(0, complete=plan is not None)
+        else:
+            outcome = chosen.count(graph, plan, request, started)
         return Count(
             outcome.value,
             complete=outcome.complete,
@@ -182,20 +175,10 @@ def match(
         )
         chosen, _ = choose_engine(request)
         started = time.perf_counter()
-        plan = make_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            counting=False,
-            space=chosen.searches_space,
-            tail=chosen.counts_tails,
-            threads=request.threads,
-            tuning=request.tuning,
-        )
+        plan = _plan(graph, pattern, request, chosen, started, counting=False)
         planned = time.perf_counter()
-        source: RowSource = _NoRows()
-        if plan.impossible is None:
+        source: RowSource = NoRows(complete=plan is not None)
+        if plan is not None and plan.impossible is None:
             source = chosen.rows(graph, plan, request, block_rows, started)
         return Matches(
             _WithBar(source, bar.pop_all()),
@@ -215,16 +198,25 @@ def check_subject(graph: object, pattern: object) -> Pattern:
     return as_pattern(pattern)
 
 
-class _NoRows:
-    """The rows of a plan that is known to find nothing."""
-
-    complete = True
-
-    def next(self) -> VertexArray | None:
+def _plan(
+    graph: Graph, pattern: Pattern, request: Request, engine: Engine, started: float, *, counting: bool
+) -> Plan | None:
+    """Return the plan by which `engine` does the request; None if time was up before there was one."""
+    try:
+        return make_plan(
+            graph,
+            pattern,
+            semantics=request.semantics,
+            symmetry=request.symmetry,
+            counting=counting,
+            space=engine.searches_space,
+            tail=engine.counts_tails,
+            threads=request.threads,
+            deadline=None if request.timeout is None else started + request.timeout,
+            tuning=request.tuning,
+        )
+    except TimeoutError:
         return None
-
-    def close(self) -> None:
-        pass
 
 
 class _WithBar:

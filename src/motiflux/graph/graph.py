@@ -319,7 +319,7 @@ class Graph:
         def make() -> NDArray[np.uint8]:
             return _frozen(self.vertex_attributes.holds(condition, self.num_vertices))
 
-        return self.memo.get_array(("vertex mask", condition), make, self._room())
+        return self.memo.get_sized("masks", ("vertex", condition), make, self._room())
 
     def arc_mask(self, condition: Condition, direction: Literal["out", "in"] = "out") -> NDArray[np.uint8]:
         """Return which arcs have a copy that satisfies a condition: uint8 [arcs], 1 for those that have.
@@ -344,7 +344,7 @@ class Graph:
                 edges = edges[self.memo.keep("edges of arcs", lambda: edges_of_arcs(self.forward))]
             return _frozen(edges)
 
-        return self.memo.get_array(("arc mask", condition, into), make, self._room())
+        return self.memo.get_sized("masks", ("arc", condition, into), make, self._room())
 
     def forget(self) -> None:
         """Drop what earlier queries left: plans, label frequencies, narrowed rows, copies on devices."""

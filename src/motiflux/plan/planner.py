@@ -39,6 +39,7 @@ def make_plan(
     space: bool = False,
     tail: bool = False,
     threads: int = 1,
+    deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
 ) -> Plan:
     """Return the plan that finds `pattern` in `graph`, remembered with the graph.
@@ -55,6 +56,8 @@ def make_plan(
         Whether the engine can count a tail in closed form.
     threads
         Threads that filter candidates.
+    deadline
+        When to give up, as a moment of `time.perf_counter`; None is never.
     tuning
         Switches of `motiflux.config.TUNING`.
 
@@ -62,6 +65,8 @@ def make_plan(
     ------
     ArgumentError
         Subgraphs where query vertices may share a data vertex, or an unknown switch.
+    TimeoutError
+        The deadline passed while candidates were filtered.
     PatternError
         The pattern asks for directions in an undirected graph.
     """
@@ -72,7 +77,7 @@ def make_plan(
             "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
         )
     switches = resolve_tuning(tuning)
-    options = _Options(semantics, symmetry, counting, space, tail, threads, switches)
+    options = _Options(semantics, symmetry, counting, space, tail, threads, deadline, switches)
     key = ("plan", pattern, semantics, symmetry, counting, space, tail, tuple(switches.values()))
     return graph.memo.get(key, lambda: _make_plan(graph, pattern, options))
 
@@ -85,6 +90,7 @@ class _Options:
     space: bool
     tail: bool
     threads: int
+    deadline: float | None
     switches: Mapping[str, str]
 
 
@@ -94,7 +100,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     key = space = None
     if options.space:
         key = space_key(bound, options.semantics, switches)
-        space = None if key is None else candidate_space(graph, key, options.threads)
+        space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
     drafter = _Drafter(bound, options, key if space is not None else None, space)
     if space is not None:
         model = CostModel(bound, space.sizes, space.arcs)

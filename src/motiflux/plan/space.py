@@ -7,6 +7,7 @@ structure; where it would not fit into memory, or filter nothing, they read narr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -18,7 +19,6 @@ from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.labels import mask
-from motiflux.graph.memo import SizedMemo
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import SpaceKey
 from motiflux.plan.steps import degree_bounds
@@ -80,10 +80,26 @@ def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str
     return SpaceKey(pattern, injective, degrees, int(switches["rounds"]))
 
 
-def candidate_space(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
-    """Return the candidate space, kept with the graph for later calls; None where it would not fit."""
-    kept: SizedMemo = graph.memo.keep(KEPT_SPACES, lambda: SizedMemo(_room(graph)))
-    return kept.get(key, lambda: _build(graph, key, threads), lambda space: space.nbytes if space else 0)
+def candidate_space(
+    graph: Graph, key: SpaceKey, threads: int, deadline: float | None = None
+) -> CandidateSpace | None:
+    """Return the candidate space, kept with the graph for later calls; None where it would not fit.
+
+    Raises
+    ------
+    TimeoutError
+        It was not there by `deadline`, a moment of `time.perf_counter`. Small graphs are not worth looking.
+    """
+    found = graph.memo.get_sized(
+        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _NoRoom(), _room(graph)
+    )
+    return None if isinstance(found, _NoRoom) else found
+
+
+class _NoRoom:
+    """Says that a candidate space would not fit."""
+
+    nbytes = 0
 
 
 def _room(graph: Graph) -> int:
@@ -95,7 +111,7 @@ def _filters(pattern: BoundPattern) -> bool:
     return any(one is not None for one in narrowed)
 
 
-def _build(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
+def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) -> CandidateSpace | None:
     pattern = key.pattern
     kinds: dict[_Kind, int] = {}
     edges = [
@@ -130,6 +146,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int) -> CandidateSpace | None:
         rounds=key.rounds,
         max_bytes=_room(graph),
         threads=threads,
+        timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),
     )
     if native.state not in (_READY, _EMPTY):
         return None
