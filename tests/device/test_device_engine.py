@@ -82,7 +82,8 @@ def plan_of(graph: mf.Graph, pattern: mf.Pattern) -> Plan:
 
 
 def count(engine: DfsEngine, graph: mf.Graph, pattern: mf.Pattern, **more: Any) -> tuple[int, bool]:
-    return engine.count(graph, plan_of(graph, pattern), options(**more), time.perf_counter())
+    outcome = engine.count(graph, plan_of(graph, pattern), options(**more), time.perf_counter())
+    return outcome.value, outcome.complete
 
 
 def start(accelerator: Accelerator, graph: mf.Graph, pattern: mf.Pattern) -> DeviceSearch:
