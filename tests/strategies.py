@@ -276,6 +276,26 @@ def pattern_edges(
     )
 
 
+@st.composite
+def other_patterns(draw: st.DrawFn, case: Case) -> list[dict[str, Any]]:
+    """Draw 1 to 4 further patterns for the data graph of ``case``, as what to replace in it."""
+    vertex_kind, edge_kind = _kind_of(case.vertex_labels), _kind_of(case.edge_labels)
+    sizes = draw(st.lists(st.integers(2, 5), min_size=1, max_size=4))
+    return [
+        {
+            "pattern_vertex_labels": draw(pattern_vertices(size, vertex_kind)),
+            "pattern_edges": draw(pattern_edges(size, case.directed, edge_kind)),
+        }
+        for size in sizes
+    ]
+
+
+def _kind_of(labels: tuple[Any, ...] | None) -> str | None:
+    if labels is None:
+        return None
+    return "str" if any(isinstance(label, str) for label in labels) else "int"
+
+
 KIND_MIXES: dict[bool, tuple[tuple[str, ...], ...]] = {
     False: (("follow",), ("either",), ("follow", "either")),
     True: (("follow",), ("either",), ("arc",), ("follow", "either", "arc")),

@@ -107,6 +107,40 @@ def test_a_timeout_gives_a_lower_bound_and_exit_1(tmp_path: Path) -> None:
     assert "(stopped by the timeout)" in text.stdout
 
 
+def test_several_patterns_get_a_line_each(k4: Path, triangle: Path) -> None:
+    result = motiflux("count", k4, triangle, "(a)--(b),\n(b)--(c)", "--limit", "24")
+    assert result.exit_code == 0
+    first, second, timing = result.stdout.splitlines()
+    assert (first, second) == (f"{triangle}: 24 embeddings", "(a)--(b), (b)--(c): 24 embeddings")
+    assert timing.startswith("counted in ")
+
+
+def test_several_patterns_are_one_json_object(k4: Path, triangle: Path) -> None:
+    result = motiflux("count", k4, triangle, "(a)--(b)", "--json", "--limit", "20")
+    assert result.exit_code == 0
+    fields = only_json(result)
+    assert set(fields) == {"schema", "counts", "seconds", "load_seconds"}
+    assert [set(count) for count in fields["counts"]] == 2 * [
+        {"pattern", "count", "complete", "seconds", "load_seconds", "plan_seconds", "engine", "device"}
+    ]
+    told = [(count["pattern"], count["count"], count["complete"]) for count in fields["counts"]]
+    assert told == [(str(triangle), 20, False), ("(a)--(b)", 12, True)]
+
+
+def test_one_of_several_cut_by_the_timeout_is_exit_1(tmp_path: Path) -> None:
+    graph = complete_graph(tmp_path / "k200.txt", 200)
+    pattern = clique_pattern(tmp_path / "clique.graph", 9)
+    result = motiflux("count", graph, "(a)--(b)", pattern, "--timeout", "0.3", "--json")
+    assert result.exit_code == 1
+    assert [count["complete"] for count in only_json(result)["counts"]] == [True, False]
+
+
+def test_a_mistake_in_one_of_several_names_it(k4: Path, triangle: Path) -> None:
+    result = motiflux("count", k4, triangle, "(a)--")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: pattern[1]: line 1, column 6: ")
+
+
 def test_self_loops_are_noted_on_stderr(tmp_path: Path, triangle: Path) -> None:
     graph = write_edges(tmp_path / "loop.txt", [(0, 1), (1, 2), (2, 0), (2, 2)])
     result = motiflux("count", graph, triangle, "--json")

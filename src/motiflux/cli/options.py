@@ -70,6 +70,14 @@ PatternArgument = Annotated[
         help="Pattern: text such as '(a)-->(b)', or a file: .pattern .cypher .graph, each also .gz.",
     ),
 ]
+PatternsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATTERN...",
+        parser=pattern_source,
+        help="Patterns: text such as '(a)-->(b)', or files: .pattern .cypher .graph, each also .gz.",
+    ),
+]
 SemanticsOption = Annotated[
     Semantics,
     typer.Option(
@@ -195,6 +203,15 @@ class Inputs:
     load_seconds: float
 
 
+@dataclass(frozen=True)
+class SeveralInputs:
+    """A graph and patterns, read."""
+
+    graph: "mf.Graph"
+    patterns: list["mf.Pattern"]
+    load_seconds: float
+
+
 def read_inputs(
     graph: Path,
     pattern: str,
@@ -208,3 +225,23 @@ def read_inputs(
     query = read_pattern(pattern)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
     return Inputs(data, query, time.perf_counter() - start)
+
+
+def read_several(
+    graph: Path,
+    patterns: list[str],
+    *,
+    directed: bool | None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> SeveralInputs:
+    """Read all, the patterns first; of several, a mistake in one names its position as the library does."""
+    from motiflux.engine.several import naming_pattern
+
+    start = time.perf_counter()
+    queries = []
+    for position, source in enumerate(patterns):
+        with naming_pattern(position if len(patterns) > 1 else None):
+            queries.append(read_pattern(source))
+    data = read_graph(graph, directed=directed, threads=threads, progress=progress)
+    return SeveralInputs(data, queries, time.perf_counter() - start)

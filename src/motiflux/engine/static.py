@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import overload
 
 from motiflux.arguments import check_integer
-from motiflux.engine.base import Engine, Outcome, Request, make_request
+from motiflux.engine.base import make_request
 from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.planning import plan_for
 from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.results import Count, Matches, NoRows, RowSource
+from motiflux.engine.several import as_patterns, count_each
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
@@ -21,9 +24,41 @@ DEFAULT_BATCH_ROWS = 65_536
 MAX_BATCH_ROWS = 1 << 30
 
 
-def count(
+@overload
+def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
     graph: Graph,
     pattern: Pattern | str,
+    *,
+    semantics: str = ...,
+    symmetry: str = ...,
+    device: str = ...,
+    engine: str = ...,
+    limit: int | None = ...,
+    timeout: float | None = ...,
+    progress: Progress = ...,
+    threads: int | None = ...,
+    gpu_memory: int | str | None = ...,
+    tuning: Mapping[str, str] | None = ...,
+) -> Count: ...
+@overload
+def count(
+    graph: Graph,
+    pattern: Sequence[Pattern | str],
+    *,
+    semantics: str = ...,
+    symmetry: str = ...,
+    device: str = ...,
+    engine: str = ...,
+    limit: int | None = ...,
+    timeout: float | None = ...,
+    progress: Progress = ...,
+    threads: int | None = ...,
+    gpu_memory: int | str | None = ...,
+    tuning: Mapping[str, str] | None = ...,
+) -> list[Count]: ...
+def count(
+    graph: Graph,
+    pattern: Pattern | str | Sequence[Pattern | str],
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -35,11 +70,13 @@ def count(
     threads: int | None = None,
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
-) -> Count:
+) -> Count | list[Count]:
     """Count the embeddings of `pattern` in `graph`, exactly, without listing them.
 
     Parameters
     ----------
+    pattern
+        A pattern or its text; or a sequence of these, counted in one call that does equal work once.
     semantics
         ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
     symmetry
@@ -47,9 +84,9 @@ def count(
     device, engine
         Where to search and how; ``"auto"`` chooses.
     limit
-        Stop once this many are known: the result is min(true count, limit).
+        Stop once this many are known: the result is min(true count, limit). Of several patterns, for each.
     timeout
-        Seconds of wall clock after which to stop with what is known.
+        Seconds of wall clock after which to stop with what is known, for the whole call.
     progress
         True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
         which must not fork the process.
@@ -63,13 +100,16 @@ def count(
 
     Returns
     -------
-    Count
-        An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine`` and ``.device``.
+    Count, or list of Count
+        An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine`` and ``.device``; for a
+        sequence a list of them in its order. The ``.seconds`` of patterns that were searched together are
+        those of all of them.
 
     Raises
     ------
     ArgumentError, PatternError, DeviceError
-        Something asked for makes no sense or is not there.
+        Something asked for makes no sense or is not there. What is wrong with one of several patterns is said
+        before any is searched, after the position: ``pattern[2]: ...``.
     DeviceMemoryError
         The search does not fit into the memory of the GPU, or into `gpu_memory`.
     KeyboardInterrupt
@@ -82,8 +122,11 @@ def count(
     >>> triangle = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)])
     >>> int(mf.count(square, triangle)), int(mf.count(square, triangle, symmetry="subgraphs"))
     (12, 2)
+    >>> [int(number) for number in mf.count(square, [triangle, "(a)--(b)--(c)"])]
+    [12, 16]
     """
-    pattern = check_subject(graph, pattern)
+    check_graph(graph)
+    patterns, several = as_patterns(pattern)
     with progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,
@@ -97,22 +140,8 @@ def count(
             tuning=tuning,
             progress=callback,
         )
-        chosen, _ = choose_engine(request)
-        started = time.perf_counter()
-        plan = _plan(graph, pattern, request, chosen, started, counting=True)
-        planned = time.perf_counter()
-        if plan is None or plan.impossible:
-            outcome = Outcome(0, complete=plan is not None)
-        else:
-            outcome = chosen.count(graph, plan, request, started)
-        return Count(
-            outcome.value,
-            complete=outcome.complete,
-            seconds=time.perf_counter() - planned,
-            plan_seconds=planned - started,
-            engine=chosen.name,
-            device=chosen.device,
-        )
+        counts = count_each(graph, patterns, request, named=several)
+    return counts if several else counts[0]
 
 
 def match(
@@ -175,7 +204,7 @@ def match(
         )
         chosen, _ = choose_engine(request)
         started = time.perf_counter()
-        plan = _plan(graph, pattern, request, chosen, started, counting=False)
+        plan = plan_for(graph, pattern, request, chosen, started, counting=False)
         planned = time.perf_counter()
         source: RowSource = NoRows(complete=plan is not None)
         if plan is not None and plan.impossible is None:
@@ -193,30 +222,14 @@ def match(
 
 def check_subject(graph: object, pattern: object) -> Pattern:
     """Return the pattern, parsed if it is text; refuse what is no graph or no pattern."""
-    if not isinstance(graph, Graph):
-        raise ArgumentError("graph", "a motiflux.Graph", graph)
+    check_graph(graph)
     return as_pattern(pattern)
 
 
-def _plan(
-    graph: Graph, pattern: Pattern, request: Request, engine: Engine, started: float, *, counting: bool
-) -> Plan | None:
-    """Return the plan by which `engine` does the request; None if time was up before there was one."""
-    try:
-        return make_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            counting=counting,
-            space=engine.searches_space,
-            tail=engine.counts_tails,
-            threads=request.threads,
-            deadline=None if request.timeout is None else started + request.timeout,
-            tuning=request.tuning,
-        )
-    except TimeoutError:
-        return None
+def check_graph(graph: object) -> None:
+    """Refuse what is no graph."""
+    if not isinstance(graph, Graph):
+        raise ArgumentError("graph", "a motiflux.Graph", graph)
 
 
 class _WithBar:

@@ -12,8 +12,15 @@ _NETWORKX = ("nodes", "edges", "is_directed", "is_multigraph")
 """What a graph of networkx is known by."""
 
 
-def as_pattern(value: object) -> Pattern:
+def as_pattern(
+    value: object, argument: str = "pattern", expected: str = "a motiflux.Pattern, or its text"
+) -> Pattern:
     """Return a pattern as it is, and text parsed.
+
+    Parameters
+    ----------
+    argument, expected
+        What errors call it, and say it is to be.
 
     Raises
     ------
@@ -32,7 +39,7 @@ def as_pattern(value: object) -> Pattern:
         return value
     if isinstance(value, str):
         return Pattern.parse(value)
-    raise ArgumentError("pattern", "a motiflux.Pattern, or its text", value)
+    raise ArgumentError(argument, expected, value)
 
 
 def from_networkx(

@@ -70,8 +70,7 @@ def make_plan(
     PatternError
         The pattern asks for directions in an undirected graph.
     """
-    if semantics is Semantics.HOMOMORPHISM and symmetry is Symmetry.SUBGRAPHS:
-        raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
+    check_symmetry(semantics, symmetry)
     if pattern.may_coincide and symmetry is Symmetry.SUBGRAPHS:
         raise ArgumentError(
             "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
@@ -80,6 +79,18 @@ def make_plan(
     options = _Options(semantics, symmetry, counting, space, tail, threads, deadline, switches)
     key = ("plan", pattern, semantics, symmetry, counting, space, tail, tuple(switches.values()))
     return graph.memo.get(key, lambda: _make_plan(graph, pattern, options))
+
+
+def check_symmetry(semantics: Semantics, symmetry: Symmetry) -> None:
+    """Refuse to fold what no automorphism tells apart.
+
+    Raises
+    ------
+    ArgumentError
+        Subgraphs where any query vertices may share a data vertex.
+    """
+    if semantics is Semantics.HOMOMORPHISM and symmetry is Symmetry.SUBGRAPHS:
+        raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,146 @@
+"""Counting several patterns in one call: planned first, equal work done once, one deadline for all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from motiflux.engine.base import Engine, Outcome, ProgressCallback, Request
+from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.results import Count, ProgressReport
+from motiflux.errors import MotifluxError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern, as_pattern
+from motiflux.plan import Plan, check_symmetry, make_plan
+
+_UNITS = 1000
+"""Units of progress that each search stands for: how long it takes beside the others is not known."""
+
+
+def as_patterns(subject: object) -> tuple[list[Pattern], bool]:
+    """Return what a call is to count, texts parsed, and whether it is a sequence of patterns.
+
+    Errors name the position in the sequence.
+    """
+    if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
+        return [as_pattern(subject, expected="a motiflux.Pattern, its text, or a sequence of these")], False
+    patterns = []
+    for position, value in enumerate(subject):
+        if isinstance(value, str):
+            with naming_pattern(position):
+                patterns.append(Pattern.parse(value))
+        else:
+            patterns.append(as_pattern(value, f"pattern[{position}]"))
+    return patterns, True
+
+
+@contextmanager
+def naming_pattern(position: int | None) -> Iterator[None]:
+    """Put the position of the pattern that they are about before the messages of errors; None for no name."""
+    try:
+        yield
+    except MotifluxError as error:
+        if position is not None:
+            error.args = (f"pattern[{position}]: {error}",)
+        raise
+
+
+def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, named: bool) -> list[Count]:
+    """Return the count of each pattern.
+
+    All are planned before the first is searched, so that a mistake in one of them costs no time. With
+    `named`, its error names the pattern by its position.
+    """
+    engine, _ = choose_engine(request)
+    check_symmetry(request.semantics, request.symmetry)
+    started = time.perf_counter()
+    planned = []
+    for position, pattern in enumerate(patterns):
+        with naming_pattern(position if named else None):
+            planned.append(_planned(graph, pattern, engine, request))
+    searches = list({work_of(one.plan): one.plan for one in planned if one.plan.impossible is None}.items())
+    progress = _SpanningProgress(request.progress, len(searches))
+    found: dict[Hashable, _Found] = {}
+    for work, plan in searches:
+        began = time.perf_counter()
+        outcome = engine.count(graph, plan, replace(request, progress=progress.callback()), started)
+        found[work] = _Found(outcome, time.perf_counter() - began)
+        progress.advance(outcome.value)
+    return [_count(one, found.get(work_of(one.plan), _NOTHING), engine) for one in planned]
+
+
+def work_of(plan: Plan) -> Hashable:
+    """Return what is equal for plans whose searches find the same number."""
+    order = None if plan.space is None else plan.order
+    return plan.shape, plan.args, plan.space, order, plan.tail, plan.multiplier
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    plan: Plan
+    seconds: float
+
+
+def _planned(graph: Graph, pattern: Pattern, engine: Engine, request: Request) -> _Planned:
+    began = time.perf_counter()
+    plan = make_plan(
+        graph,
+        pattern,
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        space=engine.searches_space,
+        tail=engine.counts_tails,
+        threads=request.threads,
+        tuning=request.tuning,
+    )
+    return _Planned(plan, time.perf_counter() - began)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    outcome: Outcome
+    seconds: float
+
+
+_NOTHING = _Found(Outcome(0, True), 0.0)
+"""What comes of a plan that is known to find nothing."""
+
+
+def _count(planned: _Planned, found: _Found, engine: Engine) -> Count:
+    return Count(
+        found.outcome.value,
+        complete=found.outcome.complete,
+        seconds=found.seconds,
+        plan_seconds=planned.seconds,
+        engine=engine.name,
+        device=engine.device,
+    )
+
+
+class _SpanningProgress:
+    """Reports of one search after another, as reports of all of them."""
+
+    def __init__(self, report: ProgressCallback | None, searches: int) -> None:
+        self._report = report
+        self._searches = searches
+        self._over = 0
+        self._found = 0
+
+    def callback(self) -> ProgressCallback | None:
+        """Return what the next search is to report to."""
+        if self._report is None or self._searches == 1:
+            return self._report
+        return self._span
+
+    def advance(self, found: int) -> None:
+        """Take note of the end of a search."""
+        self._over += 1
+        self._found += found
+
+    def _span(self, report: ProgressReport) -> None:
+        if self._report is not None:
+            share = _UNITS * report.done // max(report.total, 1)
+            done, found = self._over * _UNITS + share, self._found + report.found
+            self._report(ProgressReport(done, self._searches * _UNITS, found, report.seconds))

@@ -1,0 +1,145 @@
+"""Counting several patterns in one call."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import combinations, pairwise
+from typing import Any
+
+import pytest
+
+import motiflux as mf
+from motiflux.engine import several
+from motiflux.engine.cpu import CpuEngine
+from motiflux.plan import make_plan
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+PATH = "(a)--(b)--(c)"
+SQUARE = "(a)--(b)--(c)--(d)--(a)"
+
+
+def complete(size: int) -> mf.Graph:
+    return mf.Graph.from_edges(list(combinations(range(size), 2)))
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the plans that are searched one by one from now on."""
+    plans = []
+    count = CpuEngine.count
+
+    def counted(self: CpuEngine, graph: Any, plan: Any, *rest: Any) -> Any:
+        plans.append(plan)
+        return count(self, graph, plan, *rest)
+
+    monkeypatch.setattr(CpuEngine, "count", counted)
+    return plans
+
+
+def test_counts_come_in_the_order_of_the_patterns() -> None:
+    counts = mf.count(complete(5), [PATH, mf.Pattern.parse(TRIANGLE), SQUARE])
+    assert [type(count) for count in counts] == [mf.Count] * 3
+    assert counts == [60, 60, 120]
+    assert all(count.complete and count.engine == "cpu" for count in counts)
+
+
+@pytest.mark.parametrize("patterns", [(PATH, TRIANGLE), [PATH, TRIANGLE]])
+def test_any_sequence_gives_a_list(patterns: Any) -> None:
+    assert mf.count(complete(4), patterns) == [24, 24]
+
+
+def test_a_sequence_of_one_gives_a_list_of_one_and_of_none_an_empty_one() -> None:
+    assert mf.count(complete(4), [PATH]) == [24]
+    assert mf.count(complete(4), []) == []
+
+
+def test_options_are_checked_without_a_pattern_to_use_them() -> None:
+    with pytest.raises(mf.ArgumentError, match=r"^limit: "):
+        mf.count(complete(4), [], limit=-1)
+    with pytest.raises(mf.ArgumentError, match=r"^symmetry: "):
+        mf.count(complete(4), [], semantics="homomorphism", symmetry="subgraphs")
+
+
+def test_what_is_no_sequence_of_patterns_is_refused() -> None:
+    for subject in ({PATH, TRIANGLE}, (text for text in [PATH]), b"(a)--(b)", None):
+        with pytest.raises(mf.ArgumentError, match=r"^pattern: expected .* a sequence of these"):
+            mf.count(complete(4), subject)  # type: ignore[call-overload]
+
+
+def test_match_takes_one_pattern() -> None:
+    with pytest.raises(mf.ArgumentError, match=r"^pattern: expected a motiflux.Pattern, or its text, found"):
+        mf.match(complete(4), [PATH])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "message"),
+    [
+        ("(a)--", mf.PatternSyntaxError, r"^pattern\[2\]: line 1, column 6: "),
+        (3, mf.ArgumentError, r"^pattern\[2\]: expected a motiflux.Pattern"),
+        ([PATH], mf.ArgumentError, r"^pattern\[2\]: expected a motiflux.Pattern"),
+        ("(a)-->(b)", mf.PatternError, r"^pattern\[2\]: query edge 'a' -> 'b': expected an undirected"),
+        ("(a) WHERE a.age > 3", mf.PatternError, r"^pattern\[2\]: "),
+    ],
+)
+def test_an_error_names_the_pattern_before_any_is_searched(
+    wrong: Any, kind: type[Exception], message: str, searches: list[Any]
+) -> None:
+    with pytest.raises(kind, match=message):
+        mf.count(complete(4), [PATH, TRIANGLE, wrong])
+    assert searches == []
+
+
+def test_what_is_wrong_with_all_of_them_names_none() -> None:
+    with pytest.raises(mf.ArgumentError, match=r"^symmetry: "):
+        mf.count(complete(4), [PATH], semantics="homomorphism", symmetry="subgraphs")
+
+
+def test_patterns_of_equal_plans_share_a_search(searches: list[Any]) -> None:
+    again = "(x)--(y),(z)--(y),(x)--(z)"
+    assert mf.count(complete(5), [TRIANGLE, again, TRIANGLE], tuning={"order": "given"}) == [60, 60, 60]
+    assert len(searches) == 1
+
+
+def test_labels_tell_searches_apart(searches: list[Any]) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], vertex_labels=["x", "y", "x"])
+    assert mf.count(graph, ["(a:x)--(b:y)", "(a:x)--(b:x)", "(a:y)--(b:x)", "(a:z)--(b:x)"]) == [2, 0, 2, 0]
+    assert len(searches) <= 3
+
+
+def test_a_limit_is_for_each_pattern() -> None:
+    counts = mf.count(complete(5), [PATH, "(a)--(b)"], limit=30)
+    assert [(int(count), count.complete) for count in counts] == [(30, False), (20, True)]
+
+
+def test_the_timeout_is_over_the_whole_call() -> None:
+    clique = mf.Pattern.from_edges(list(combinations(range(12), 2)))
+    patterns = [clique, mf.Pattern.from_edges(list(combinations(range(11), 2))), "(a:absent)--(b)"]
+    counts = mf.count(complete(250), patterns, timeout=0.2)
+    assert [count.complete for count in counts] == [False, False, True]
+    assert sum({count.seconds for count in counts}) < 2
+
+
+def test_progress_goes_up_over_the_whole_call() -> None:
+    reports: list[mf.ProgressReport] = []
+    patterns = [mf.Pattern.from_edges(list(combinations(range(size), 2))) for size in (7, 6, 5)]
+    counts = mf.count(complete(60), patterns, progress=reports.append, timeout=2, tuning={"multiply": "off"})
+    assert len({report.total for report in reports}) == 1
+    assert all(a.done <= b.done and a.found <= b.found for a, b in pairwise(reports))
+    assert all(report.done <= report.total and report.found <= sum(counts) for report in reports)
+
+
+def test_a_named_error_survives_pickling() -> None:
+    with pytest.raises(mf.PatternError) as raised:
+        mf.count(complete(4), ["(a)-->(b)"])
+    assert str(pickle.loads(pickle.dumps(raised.value))).startswith("pattern[0]: query edge")
+
+
+def test_work_is_told_apart_by_all_that_changes_the_count() -> None:
+    star = "(a)--(b), (a)--(c), (a)--(d)"
+    works = [
+        several.work_of(make_plan(complete(4), mf.Pattern.parse(text), tail=tail))
+        for text in (TRIANGLE, star)
+        for tail in (False, True)
+    ]
+    assert works[0] == works[1]
+    assert len(set(works)) == 3
