@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
+#include "search/bundle.hpp"
 #include "search/count.hpp"
 #include "search/enumerate.hpp"
 #include "search/sample.hpp"
@@ -215,11 +217,12 @@ class OwnedProblem {
   search::Problem problem_;
 };
 
-// Calls progress(done, total, found) unless it is None; false when it raised.
-bool report(const nb::object& progress, const search::Control& control) {
+// Calls progress(done, total, found()) unless it is None; false when it raised.
+template <class Found>
+bool report(const nb::object& progress, const search::Control& control, Found&& found) {
   if (progress.is_none()) return true;
   try {
-    progress(control.done(), control.total(), control.found.load(std::memory_order_relaxed));
+    progress(control.done(), control.total(), found());
     return true;
   } catch (nb::python_error& error) {
     error.restore();
@@ -227,6 +230,10 @@ bool report(const nb::object& progress, const search::Control& control) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return false;
+}
+
+bool report(const nb::object& progress, const search::Control& control) {
+  return report(progress, control, [&] { return control.found.load(std::memory_order_relaxed); });
 }
 
 // An exact Python int from 128 bits.
@@ -245,6 +252,42 @@ nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uin
   run_watched([&] { total = search::count(problem.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
+}
+
+// Several searches in one pass: for each its total and why it ended. `progress` is given a list of what each
+// has found.
+nb::list count_together(const std::vector<nb::object>& problems, int threads,
+                        const std::vector<std::optional<std::uint64_t>>& limits,
+                        std::optional<double> timeout, const nb::object& progress) {
+  require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  require(!problems.empty() && problems.size() == limits.size(), "a limit for each search expected");
+  std::vector<const search::Problem*> plain;
+  for (const nb::object& problem : problems) plain.push_back(&nb::cast<const OwnedProblem&>(problem).get());
+  for (const search::Problem* problem : plain) require(problem->members.empty(), "a candidate space");
+  require(search::shared_levels(plain) >= 2, "the searches do not share two levels");
+  const std::uint64_t arcs = plain[0]->root_arcs();
+  search::Control pass(arcs, threads, timeout);
+  std::deque<search::Member> members;
+  for (std::size_t at = 0; at < plain.size(); ++at)
+    members.emplace_back(*plain[at], limits[at], arcs, threads, timeout);
+  const auto stop = [&] {
+    pass.stop(search::Stop::kCancelled);
+    for (search::Member& member : members) member.control.stop(search::Stop::kCancelled);
+  };
+  const auto found = [&] {
+    nb::list each;
+    for (const search::Member& member : members) each.append(member.control.found.load());
+    return each;
+  };
+  run_watched([&] { search::count_together(members, pass, threads); },
+              [&] { return report(progress, pass, found); }, stop);
+  nb::list result;
+  for (const search::Member& member : members) {
+    const search::Stop own = member.control.reason();
+    const search::Stop why = own == search::Stop::kNone ? pass.reason() : own;
+    result.append(nb::make_tuple(to_python(member.total), static_cast<int>(why)));
+  }
+  return result;
 }
 
 // Estimates per level, as far as sampling got: (size, scanned, alive).
@@ -357,6 +400,8 @@ void bind_search(nb::module_& module) {
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
            "method"_a, "tail"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
+             "progress"_a.none());
+  module.def("count_together", &count_together, "problems"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());
   module.def("sample_sizes", &sample_sizes, "problem"_a, "members"_a, "max_work"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")

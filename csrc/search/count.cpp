@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "common/parallel.hpp"
+#include "search/bundle.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
@@ -45,6 +46,20 @@ class Counter final : public Visitor {
   Total published_ = 0;
 };
 
+// Has search(range) go through the work of `control` while keep_going().
+template <class KeepGoing, class Search>
+void take_pieces(Control& control, KeepGoing&& keep_going, Search&& search) {
+  try {
+    while (auto range = control.take()) {
+      if (!keep_going() || !search(*range)) break;
+      control.finished(*range);
+    }
+  } catch (...) {
+    control.stop(Stop::kCancelled);
+    throw;
+  }
+}
+
 }  // namespace
 
 Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
@@ -55,15 +70,8 @@ Total count(const Problem& problem, Control& control, int threads, std::optional
   on_threads(threads, [&](int) {
     Counter counter(control, limit);
     Walker walker(problem, counter, true);
-    try {
-      while (auto range = control.take()) {
-        if (!counter.keep_going() || !walker.search(*range)) break;
-        control.finished(*range);
-      }
-    } catch (...) {
-      control.stop(Stop::kCancelled);
-      throw;
-    }
+    take_pieces(
+        control, [&] { return counter.keep_going(); }, [&](ArcRange range) { return walker.search(range); });
     counter.publish();
     std::lock_guard lock(total_mutex);
     add_checked(total, counter.total());
@@ -71,6 +79,25 @@ Total count(const Problem& problem, Control& control, int threads, std::optional
       (*sizes)[level] += walker.sizes()[level];
   });
   return total;
+}
+
+void count_together(std::deque<Member>& members, Control& pass, int threads) {
+  std::vector<const Problem*> problems;
+  for (const Member& member : members) problems.push_back(&member.problem);
+  std::mutex total_mutex;
+  on_threads(threads, [&](int) {
+    std::deque<Counter> counters;
+    std::vector<Visitor*> visitors;
+    for (Member& member : members) visitors.push_back(&counters.emplace_back(member.control, member.limit));
+    Bundle bundle(problems, visitors);
+    take_pieces(
+        pass, [&] { return pass.keep_going(); }, [&](ArcRange range) { return bundle.search(range); });
+    std::lock_guard lock(total_mutex);
+    for (std::size_t at = 0; at < members.size(); ++at) {
+      counters[at].publish();
+      add_checked(members[at].total, counters[at].total());
+    }
+  });
 }
 
 }  // namespace motiflux::search

@@ -50,6 +50,21 @@ bool Walker::search(ArcRange range) {
   return true;
 }
 
+bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
+  const auto end = static_cast<std::size_t>(levels);
+  for (std::size_t level = 0; level < end; ++level) {
+    value_[level] = leader.value_[level];
+    stamp_[level] = leader.stamp_[level];
+    levels_[level].base = leader.levels_[level].base;
+  }
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(problem_.plan.shape.steps[levels].anchor)];
+  if (lender && lender->levels_[end].valid_for == stamp) {
+    levels_[end].base = lender->levels_[end].base;
+    levels_[end].valid_for = stamp;
+  }
+  return extend(levels);
+}
+
 bool Walker::search_root(Vertex root, Span slice, bool starts_row) {
   const view::StepShape& step = problem_.plan.shape.steps[1];
   if (!accepts(0, root)) return spend(1);
@@ -80,11 +95,17 @@ Walker::Span Walker::clipped(int level) {
   return sets::clip(base(level), allowed.first, allowed.end);
 }
 
-// Whether the set of `level`, which is only counted, would serve no second time.
+// Whether the set of `level` is at hand.
+bool Walker::is_known(int level) const {
+  const auto anchor = static_cast<std::size_t>(problem_.plan.shape.steps[level].anchor);
+  return levels_[static_cast<std::size_t>(level)].valid_for == stamp_[anchor];
+}
+
+// Whether the set of `level`, which is only counted, is not known and would serve no second time.
 bool Walker::is_fresh(int level) const {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   return counting_ && step.anchor == std::min(level, tail_) - 1 && (step.not_out | step.not_in) == 0 &&
-         step.source_count + (step.reuse != view::kNoReuse) > 1;
+         step.source_count + (step.reuse != view::kNoReuse) > 1 && level != kept_level_ && !is_known(level);
 }
 
 bool Walker::visit(int level, Span candidates) {
@@ -229,10 +250,9 @@ void Walker::fill_common(const TailComponent& component) {
 
 Walker::Span Walker::base(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(problem_.plan.shape.steps[level].anchor)];
-  if (state.valid_for != stamp) {
+  if (!is_known(level)) {
     state.base = compute_base(level);
-    state.valid_for = stamp;
+    state.valid_for = stamp_[static_cast<std::size_t>(problem_.plan.shape.steps[level].anchor)];
   }
   return state.base;
 }

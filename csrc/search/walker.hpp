@@ -35,6 +35,15 @@ class Walker {
   // Searches the embeddings whose first two vertices are an arc of `range`; false when told to stop.
   bool search(ArcRange range);
 
+  // Goes on from the first `levels` >= 2 values of `leader`, whose plan is the same up to there; false when
+  // told to stop. `lender`, which may be null, has the same set at the next level, if it has one for these.
+  bool follow(const Walker& leader, int levels, const Walker* lender);
+
+  // Has the set of `level` kept for others where it would only be counted.
+  void keep_set(int level) { kept_level_ = level; }
+
+  std::uint32_t value(int level) const { return value_[static_cast<std::size_t>(level)]; }
+
   // Partial embeddings up to each level but the last so far. A root whose row is cut into pieces counts with
   // the piece that holds the start of it; one without an arc to level 1 is none.
   const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
@@ -60,6 +69,7 @@ class Walker {
   std::uint64_t count_fresh(int level);
   std::uint64_t count_level(int level);
   bool is_fresh(int level) const;
+  bool is_known(int level) const;
   Span clipped(int level);
   bool count_tail();
   Total count_component(const TailComponent& component);
@@ -94,6 +104,7 @@ class Walker {
   Visitor& visitor_;
   const bool counting_;
   const int last_level_;
+  int kept_level_ = -1;
   const int tail_;  // first level counted in closed form
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};

@@ -123,6 +123,13 @@ class Problem:
 def count(
     problem: Problem, threads: int, limit: int | None, timeout: float | None, progress: _Progress | None
 ) -> tuple[int, int, list[int]]: ...
+def count_together(
+    problems: Sequence[Problem],
+    threads: int,
+    limits: Sequence[int | None],
+    timeout: float | None,
+    progress: Callable[[int, int, list[int]], None] | None,
+) -> list[tuple[int, int]]: ...
 def sample_sizes(
     problem: Problem, members: int, max_work: int, seed: int
 ) -> list[tuple[float, float, int]]: ...

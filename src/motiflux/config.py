@@ -56,6 +56,12 @@ _OPTIONS = (
     ),
     TuningOption("tail", ("on", "off"), "on", "count trailing levels in closed form where they allow it"),
     TuningOption(
+        "share",
+        ("on", "off"),
+        "on",
+        "several patterns in one call: walk levels that they share once, or each",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

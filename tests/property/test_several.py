@@ -13,6 +13,17 @@ from tests.strategies import COMBINATIONS, Case, Combination, cases, other_patte
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 
+SWITCHES = [
+    ("share", "off"),
+    ("candidates", "off"),
+    ("tail", "off"),
+    ("reuse", "off"),
+    ("degrees", "off"),
+    ("order", "given"),
+    ("multiply", "off"),
+    ("intersect", "merge"),
+]
+
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", COMBINATIONS[::2], ids=str)
@@ -27,7 +38,8 @@ def test_a_list_gives_what_single_calls_give(combination: Combination, depth: st
         single = [mf.count(graph, pattern, **options) for pattern in patterns]
         limit = data.draw(st.none() | st.integers(0, max(map(int, single)) + 1), label="limit")
         threads = data.draw(st.sampled_from((1, 2)), label="threads")
-        together = mf.count(graph, patterns, limit=limit, threads=threads, **options)
+        tuning = dict(data.draw(st.lists(st.sampled_from(SWITCHES), max_size=4), label="tuning"))
+        together = mf.count(graph, patterns, limit=limit, threads=threads, tuning=tuning, **options)
         expected = [int(count) if limit is None else min(int(count), limit) for count in single]
         assert together == expected
         assert [count.complete for count in together] == [limit is None or count <= limit for count in single]

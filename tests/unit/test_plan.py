@@ -426,7 +426,7 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, multiply, reuse, intersect, degrees, candidates, rounds, tail,"
-            " lanes, specialize, found 'speed'"
+            " share, lanes, specialize, found 'speed'"
         ),
     ),
     "tuning value": (

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux import _native
 from motiflux.engine import several
 from motiflux.engine.cpu import CpuEngine
 from motiflux.plan import make_plan
+from motiflux.plan.passes import in_passes, shared_levels
+from motiflux.plan.problem import native_problem
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 PATH = "(a)--(b)--(c)"
@@ -104,6 +107,84 @@ def test_labels_tell_searches_apart(searches: list[Any]) -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2)], vertex_labels=["x", "y", "x"])
     assert mf.count(graph, ["(a:x)--(b:y)", "(a:x)--(b:x)", "(a:y)--(b:x)", "(a:z)--(b:x)"]) == [2, 0, 2, 0]
     assert len(searches) <= 3
+
+
+class TestPasses:
+    GRAPH = mf.Graph.from_edges(
+        [*combinations(range(6), 2), *((vertex, 6 + vertex) for vertex in range(6)), (6, 7), (6, 1)]
+    )
+    CLIQUES = tuple(mf.Pattern.from_edges(list(combinations(range(size), 2))) for size in (3, 4, 5, 6))
+
+    @pytest.fixture
+    def passes(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Return the numbers of plans that are searched in one pass from now on."""
+        sizes = []
+        count_together = CpuEngine.count_together
+
+        def counted(self: CpuEngine, graph: Any, plans: Any, *rest: Any) -> Any:
+            sizes.append(len(plans))
+            return count_together(self, graph, plans, *rest)
+
+        monkeypatch.setattr(CpuEngine, "count_together", counted)
+        return sizes
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_cliques_are_counted_in_one_pass(self, passes: list[int], threads: int) -> None:
+        counts = mf.count(self.GRAPH, self.CLIQUES, threads=threads)
+        assert counts == [mf.count(self.GRAPH, clique) for clique in self.CLIQUES]
+        assert all(count.complete for count in counts)
+        assert passes == [4]
+        assert len({count.seconds for count in counts}) == 1
+
+    def test_a_switch_takes_a_pass_for_each(self, passes: list[int], searches: list[Any]) -> None:
+        assert mf.count(self.GRAPH, self.CLIQUES, tuning={"share": "off"})[3] == 720
+        assert (passes, len(searches)) == ([], 4)
+
+    def test_each_has_its_own_limit(self, passes: list[int]) -> None:
+        counts = mf.count(self.GRAPH, self.CLIQUES, limit=400)
+        single = [mf.count(self.GRAPH, clique, limit=400) for clique in self.CLIQUES]
+        assert [(int(c), c.complete) for c in counts] == [(int(c), c.complete) for c in single]
+        assert {count.complete for count in counts} == {True, False}
+        assert passes == [4]
+
+    def test_a_timeout_stops_the_pass(self, passes: list[int]) -> None:
+        large = mf.Graph.from_edges(list(combinations(range(300), 2)))
+        cliques = [mf.Pattern.from_edges(list(combinations(range(size), 2))) for size in (9, 10)]
+        counts = mf.count(large, cliques, timeout=0.2)
+        assert [count.complete for count in counts] == [False, False]
+        assert counts[0].seconds < 2
+        assert passes == [2]
+
+    def test_an_error_of_the_callers_progress_stops_the_pass(self, passes: list[int]) -> None:
+        def refuse(report: mf.ProgressReport) -> None:
+            raise KeyError(report.total)
+
+        large = mf.Graph.from_edges(list(combinations(range(300), 2)))
+        cliques = [mf.Pattern.from_edges(list(combinations(range(size), 2))) for size in (9, 10)]
+        with pytest.raises(KeyError):
+            mf.count(large, cliques, progress=refuse, timeout=10)
+        assert passes == [2]
+
+    def test_patterns_that_begin_differently_share_none(self, passes: list[int]) -> None:
+        assert mf.count(complete(5), [TRIANGLE, PATH, "(a)--(b)"]) == [60, 60, 20]
+        assert passes == []
+
+    def test_an_order_about_as_cheap_that_shares_levels_is_taken(self) -> None:
+        clique, beside = (
+            make_plan(self.GRAPH, self.CLIQUES[size], tail=True, beside=beside)
+            for size, beside in ((1, ()), (2, (make_plan(self.GRAPH, self.CLIQUES[1], tail=True),)))
+        )
+        assert shared_levels(clique, beside) == 3
+        assert in_passes([clique, beside]) == [[clique, beside]]
+
+    def test_the_native_search_refuses_what_shares_too_little(self) -> None:
+        graph = complete(5)
+        problems = [
+            native_problem(graph, make_plan(graph, mf.Pattern.parse(text)), intersect="auto", threads=1)
+            for text in (TRIANGLE, "(a)--(b)")
+        ]
+        with pytest.raises(ValueError, match="do not share two levels"):
+            _native.count_together(problems, 1, [None, None], None, None)
 
 
 def test_a_limit_is_for_each_pattern() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
 from motiflux import _native
 from motiflux.errors import InternalError
-from motiflux.graph import Graph
+from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.problem import native_problem
 from motiflux.types import VertexArray
 
 Progress = Callable[[int, int, int], None]
 """Called with (root arcs done, root arcs in all, embeddings found) from the calling thread."""
+
+ProgressOfEach = Callable[[int, int, list[int]], None]
+"""The same for several searches of one pass: embeddings found by each."""
 
 _LARGEST_LIMIT = 2**64 - 1
 
@@ -36,9 +40,19 @@ class Search:
     plan: Plan
 
 
-def prepare(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> Search:
-    """Bring together `plan` and the rows or the candidate space that it searches."""
-    return Search(native_problem(graph, plan, intersect=intersect, threads=threads), plan)
+def prepare(
+    graph: Graph,
+    plan: Plan,
+    *,
+    intersect: str,
+    threads: int,
+    rows: dict[AdjacencyKey, Adjacency] | None = None,
+) -> Search:
+    """Bring together `plan` and the rows or the candidate space that it searches.
+
+    Searches of one pass are given the same `rows`, which is filled.
+    """
+    return Search(native_problem(graph, plan, intersect=intersect, threads=threads, rows=rows), plan)
 
 
 def count(
@@ -50,12 +64,40 @@ def count(
 
     With a `limit` the search ends once more than that many are known.
     """
-    native_limit = None if limit is None or limit > _LARGEST_LIMIT else limit
+    with _overflow_explained():
+        total, reason, sizes = _native.count(search.problem, threads, _native_limit(limit), timeout, progress)
+    return total, Stop(reason), sizes
+
+
+def count_together(
+    searches: Sequence[Search],
+    *,
+    threads: int,
+    limits: Sequence[int | None],
+    timeout: float | None,
+    progress: ProgressOfEach | None,
+) -> list[tuple[int, Stop]]:
+    """Return the number of embeddings that each search of one pass found, and why it ended.
+
+    The searches share two levels (`motiflux.plan.passes`). Each has its limit, as in `count`.
+    """
+    problems = [search.problem for search in searches]
+    native_limits = [_native_limit(limit) for limit in limits]
+    with _overflow_explained():
+        found = _native.count_together(problems, threads, native_limits, timeout, progress)
+    return [(total, Stop(reason)) for total, reason in found]
+
+
+def _native_limit(limit: int | None) -> int | None:
+    return None if limit is None or limit > _LARGEST_LIMIT else limit
+
+
+@contextmanager
+def _overflow_explained() -> Iterator[None]:
     try:
-        total, reason, sizes = _native.count(search.problem, threads, native_limit, timeout, progress)
+        yield
     except OverflowError as error:
         raise InternalError(f"{error}; count with a limit") from error
-    return total, Stop(reason), sizes
 
 
 class Rows:
@@ -64,9 +106,8 @@ class Rows:
     def __init__(
         self, search: Search, *, threads: int, block_rows: int, limit: int | None, timeout: float | None
     ) -> None:
-        native_limit = None if limit is None or limit > _LARGEST_LIMIT else limit
         self._rows = _native.Rows(
-            search.problem, search.plan.order, threads, block_rows, native_limit, timeout
+            search.problem, search.plan.order, threads, block_rows, _native_limit(limit), timeout
         )
 
     def next(self, progress: Progress | None) -> VertexArray | None:

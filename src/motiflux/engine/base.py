@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -67,9 +67,16 @@ class Engine(Protocol):
     """Whether it counts tails in closed form."""
     tells_sizes: bool
     """Whether its outcomes have the sizes of steps."""
+    shares_passes: bool
+    """Whether it can count plans that begin alike in one pass."""
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
+
+    def count_together(
+        self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
+    ) -> list[Outcome]:
+        """Return the count of each plan, without sizes: plans of one pass (`motiflux.plan.passes`)."""
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from motiflux.cpu import native
 from motiflux.engine.base import Outcome, ProgressCallback, Request
 from motiflux.engine.results import ProgressReport, RowSource
-from motiflux.graph import Graph
+from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.predict import expected_count, expected_seconds, host_memory
 from motiflux.plan.report import Prediction
@@ -22,24 +23,36 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
     tells_sizes = True
+    shares_passes = True
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
         search = _prepare(graph, plan, request)
-        # total * multiplier > limit exactly when total > limit // multiplier.
-        limit = None if request.limit is None else request.limit // plan.multiplier
         total, stop, sizes = native.count(
             search,
             threads=request.threads,
-            limit=limit,
+            limit=_limit(plan, request),
             timeout=_remaining(request.timeout, started),
             progress=_callback(request.progress, plan.multiplier, started),
         )
-        total *= plan.multiplier
         enumerated = tuple(sizes if plan.tail is None else sizes[: plan.tail.start])
-        if request.limit is not None and total > request.limit:
-            return Outcome(request.limit, False, enumerated)
-        return Outcome(total, stop is native.Stop.NONE, enumerated)
+        return _outcome(plan, request, total, stop, enumerated)
+
+    def count_together(
+        self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
+    ) -> list[Outcome]:
+        """Return the count of each of some plans that go in one pass, without sizes."""
+        rows: dict[AdjacencyKey, Adjacency] = {}
+        found = native.count_together(
+            [_prepare(graph, plan, request, rows) for plan in plans],
+            threads=request.threads,
+            limits=[_limit(plan, request) for plan in plans],
+            timeout=_remaining(request.timeout, started),
+            progress=_callback_of_each(request.progress, [plan.multiplier for plan in plans], started),
+        )
+        return [
+            _outcome(plan, request, total, stop) for plan, (total, stop) in zip(plans, found, strict=True)
+        ]
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
@@ -65,8 +78,26 @@ class CpuEngine:
         )
 
 
-def _prepare(graph: Graph, plan: Plan, request: Request) -> native.Search:
-    return native.prepare(graph, plan, intersect=request.tuning["intersect"], threads=request.threads)
+def _prepare(
+    graph: Graph, plan: Plan, request: Request, rows: dict[AdjacencyKey, Adjacency] | None = None
+) -> native.Search:
+    return native.prepare(
+        graph, plan, intersect=request.tuning["intersect"], threads=request.threads, rows=rows
+    )
+
+
+def _limit(plan: Plan, request: Request) -> int | None:
+    """Return the limit of the search: total * multiplier > limit exactly when total > limit // multiplier."""
+    return None if request.limit is None else request.limit // plan.multiplier
+
+
+def _outcome(
+    plan: Plan, request: Request, total: int, stop: native.Stop, sizes: tuple[int, ...] = ()
+) -> Outcome:
+    total *= plan.multiplier
+    if request.limit is not None and total > request.limit:
+        return Outcome(request.limit, False, sizes)
+    return Outcome(total, stop is native.Stop.NONE, sizes)
 
 
 class _CpuRows:
@@ -95,5 +126,18 @@ def _callback(report: ProgressCallback | None, multiplier: int, started: float) 
 
     def progress(done: int, total: int, found: int) -> None:
         report(ProgressReport(done, total, found * multiplier, time.perf_counter() - started))
+
+    return progress
+
+
+def _callback_of_each(
+    report: ProgressCallback | None, multipliers: Sequence[int], started: float
+) -> native.ProgressOfEach | None:
+    total = _callback(report, 1, started)
+    if total is None:
+        return None
+
+    def progress(done: int, work: int, found: list[int]) -> None:
+        total(done, work, sum(n * multiplier for n, multiplier in zip(found, multipliers, strict=True)))
 
     return progress

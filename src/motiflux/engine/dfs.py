@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from motiflux.codegen.kernels import Goal
 from motiflux.engine.accelerator import Accelerator
@@ -33,6 +33,7 @@ class DfsEngine:
     searches_space = False
     counts_tails = False
     tells_sizes = False
+    shares_passes = False
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
@@ -55,6 +56,12 @@ class DfsEngine:
         if request.limit is not None and total > request.limit:
             return Outcome(request.limit, False)
         return Outcome(total, complete)
+
+    def count_together(
+        self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
+    ) -> list[Outcome]:
+        """Return the count of each plan; it takes a pass for each."""
+        return [self.count(graph, plan, request, started) for plan in plans]
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""

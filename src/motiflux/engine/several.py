@@ -14,6 +14,7 @@ from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.plan import Plan, check_symmetry, make_plan
+from motiflux.plan.passes import in_passes
 
 _UNITS = 1000
 """Units of progress that each search stands for: how long it takes beside the others is not known."""
@@ -56,19 +57,31 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     engine, _ = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     started = time.perf_counter()
-    planned = []
+    sharing = named and engine.shares_passes and request.tuning["share"] == "on"
+    planned: list[_Planned] = []
     for position, pattern in enumerate(patterns):
+        beside = [one.plan for one in planned] if sharing else []
         with naming_pattern(position if named else None):
-            planned.append(_planned(graph, pattern, engine, request))
-    searches = list({work_of(one.plan): one.plan for one in planned if one.plan.impossible is None}.items())
-    progress = _SpanningProgress(request.progress, len(searches))
+            planned.append(_planned(graph, pattern, engine, request, beside))
+    plans = list({work_of(one.plan): one.plan for one in planned if one.plan.impossible is None}.values())
+    passes = in_passes(plans) if sharing else [[plan] for plan in plans]
+    progress = _SpanningProgress(request.progress, len(passes))
     found: dict[Hashable, _Found] = {}
-    for work, plan in searches:
+    for group in passes:
         began = time.perf_counter()
-        outcome = engine.count(graph, plan, replace(request, progress=progress.callback()), started)
-        found[work] = _Found(outcome, time.perf_counter() - began)
-        progress.advance(outcome.value)
+        outcomes = _search(graph, group, engine, replace(request, progress=progress.callback()), started)
+        seconds = time.perf_counter() - began
+        found |= {work_of(plan): _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
+        progress.advance(sum(outcome.value for outcome in outcomes))
     return [_count(one, found.get(work_of(one.plan), _NOTHING), engine) for one in planned]
+
+
+def _search(
+    graph: Graph, plans: list[Plan], engine: Engine, request: Request, started: float
+) -> list[Outcome]:
+    if len(plans) == 1:
+        return [engine.count(graph, plans[0], request, started)]
+    return engine.count_together(graph, plans, request, started)
 
 
 def work_of(plan: Plan) -> Hashable:
@@ -83,7 +96,9 @@ class _Planned:
     seconds: float
 
 
-def _planned(graph: Graph, pattern: Pattern, engine: Engine, request: Request) -> _Planned:
+def _planned(
+    graph: Graph, pattern: Pattern, engine: Engine, request: Request, beside: Sequence[Plan]
+) -> _Planned:
     began = time.perf_counter()
     plan = make_plan(
         graph,
@@ -94,6 +109,7 @@ def _planned(graph: Graph, pattern: Pattern, engine: Engine, request: Request) -
         tail=engine.counts_tails,
         threads=request.threads,
         tuning=request.tuning,
+        beside=beside,
     )
     return _Planned(plan, time.perf_counter() - began)
 

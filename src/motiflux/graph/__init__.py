@@ -1,6 +1,6 @@
 """Data graphs and how they are stored."""
 
-from motiflux.graph.adjacency import AdjacencyKey, Direction, VertexFilter
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, VertexFilter
 from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.columns import Column, Kind
 from motiflux.graph.graph import EdgeList, Graph, resolve_threads
@@ -9,6 +9,7 @@ from motiflux.graph.shape import ShapeStats
 from motiflux.graph.stats import GraphStats
 
 __all__ = [
+    "Adjacency",
     "AdjacencyKey",
     "AttributeTable",
     "Column",

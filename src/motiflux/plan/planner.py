@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from motiflux.config import resolve_tuning
@@ -15,6 +15,7 @@ from motiflux.plan.cost import CostModel, frequencies, sample
 from motiflux.plan.groups import find_groups
 from motiflux.plan.ir import Plan, SpaceKey
 from motiflux.plan.order import Order, given_order, promising_orders
+from motiflux.plan.passes import shared_levels
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
@@ -25,6 +26,9 @@ from motiflux.types import Semantics, Symmetry
 # Members of the population that compares orders, and of the one behind the estimates of the chosen plan.
 _FEW_MEMBERS = 64
 _MANY_MEMBERS = 256
+
+# An order that costs at most so many times as much as the best may be taken for the levels it shares.
+_ABOUT_AS_CHEAP = 1.5
 
 _NO_CANDIDATES = "some query vertex has no candidate"
 
@@ -41,6 +45,7 @@ def make_plan(
     threads: int = 1,
     deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
+    beside: Sequence[Plan] = (),
 ) -> Plan:
     """Return the plan that finds `pattern` in `graph`, remembered with the graph.
 
@@ -60,6 +65,9 @@ def make_plan(
         When to give up, as a moment of `time.perf_counter`; None is never.
     tuning
         Switches of `motiflux.config.TUNING`.
+    beside
+        Other plans of the call: of orders that are about as cheap, the one that shares the most levels with
+        one of these is taken.
 
     Raises
     ------
@@ -76,8 +84,18 @@ def make_plan(
             "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
         )
     switches = resolve_tuning(tuning)
-    options = _Options(semantics, symmetry, counting, space, tail, threads, deadline, switches)
-    key = ("plan", pattern, semantics, symmetry, counting, space, tail, tuple(switches.values()))
+    options = _Options(semantics, symmetry, counting, space, tail, threads, deadline, switches, tuple(beside))
+    key = (
+        "plan",
+        pattern,
+        semantics,
+        symmetry,
+        counting,
+        space,
+        tail,
+        tuple(switches.values()),
+        options.beside,
+    )
     return graph.memo.get(key, lambda: _make_plan(graph, pattern, options))
 
 
@@ -103,6 +121,7 @@ class _Options:
     threads: int
     deadline: float | None
     switches: Mapping[str, str]
+    beside: tuple[Plan, ...]
 
 
 def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
@@ -122,13 +141,20 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     else:
         orders = promising_orders(bound, model, tails=drafter.tails)
     sampled = switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None
-    order = orders[0]
+    cheap = orders[:1]
     if sampled and len(orders) > 1:
         drafts = [drafter.draft(order) for order in orders]
         costs = [sample(graph, draft, _FEW_MEMBERS, options.threads).cost for draft in drafts]
-        order = orders[min(range(len(orders)), key=costs.__getitem__)]
-    group = automorphisms(pattern, directed=graph.directed, base=order.vertices)
-    plan = drafter.plan(order, group)
+        by_cost = sorted(range(len(orders)), key=costs.__getitem__)
+        most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and space is None else 1)
+        cheap = [orders[by_cost[0]], *(orders[at] for at in by_cost[1:] if costs[at] < most)]
+    plans = (
+        drafter.plan(order, automorphisms(pattern, directed=graph.directed, base=order.vertices))
+        for order in cheap
+    )
+    plan = max(
+        plans, key=lambda plan: max((shared_levels(plan, other) for other in options.beside), default=0)
+    )
     if sampled:
         estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
         plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from motiflux import _native
 from motiflux.errors import InternalError
-from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.ir import Plan, StepShape
 from motiflux.plan.space import candidate_space
 
@@ -15,8 +15,18 @@ _METHODS = {"auto": 0, "merge": 1, "gallop": 2}
 _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 
 
-def native_problem(graph: Graph, plan: Plan, *, intersect: str, threads: int) -> _native.Problem:
-    """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses."""
+def native_problem(
+    graph: Graph,
+    plan: Plan,
+    *,
+    intersect: str,
+    threads: int,
+    rows: dict[AdjacencyKey, Adjacency] | None = None,
+) -> _native.Problem:
+    """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses.
+
+    Problems that are given the same `rows`, which is filled, read the very same arrays.
+    """
     out = (graph.forward.offsets, graph.forward.neighbors)
     into = (graph.reverse.offsets, graph.reverse.neighbors)
     if plan.space is not None:
@@ -35,13 +45,16 @@ def native_problem(graph: Graph, plan: Plan, *, intersect: str, threads: int) ->
             tail=_tail(plan),
         )
     slots: dict[AdjacencyKey, int] = {}
+    narrowed = {} if rows is None else rows
+    for key in {key for args in plan.args.steps for key in args.adjacencies}.difference(narrowed):
+        narrowed[key] = graph.adjacency(key, threads)
     return _native.Problem(
         steps=[_step(shape) for shape in plan.shape.steps],
         bounds=[(args.min_out_degree, args.min_in_degree) for args in plan.args.steps],
         source_slots=[
             slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies
         ],
-        slots=[graph.adjacency(key, threads) for key in slots],
+        slots=[narrowed[key] for key in slots],
         out=out,
         in_=into,
         method=_METHODS[intersect],
