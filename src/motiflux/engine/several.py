@@ -56,21 +56,22 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     """
     engine, _ = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
-    started = time.perf_counter()
+    watch = _Watch()
     sharing = named and engine.shares_passes and request.tuning["share"] == "on"
     planned: list[_Planned] = []
     for position, pattern in enumerate(patterns):
         beside = [one.plan for one in planned] if sharing else []
         with naming_pattern(position if named else None):
-            planned.append(_planned(graph, pattern, engine, request, beside))
+            plan = _plan(graph, pattern, engine, request, beside)
+        planned.append(_Planned(plan, watch.lap()))
     plans = list({work_of(one.plan): one.plan for one in planned if one.plan.impossible is None}.values())
     passes = in_passes(plans) if sharing else [[plan] for plan in plans]
     progress = _SpanningProgress(request.progress, len(passes))
     found: dict[Hashable, _Found] = {}
     for group in passes:
-        began = time.perf_counter()
-        outcomes = _search(graph, group, engine, replace(request, progress=progress.callback()), started)
-        seconds = time.perf_counter() - began
+        reporting = replace(request, progress=progress.callback())
+        outcomes = _search(graph, group, engine, reporting, watch.started)
+        seconds = watch.lap()
         found |= {work_of(plan): _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
         progress.advance(sum(outcome.value for outcome in outcomes))
     return [_count(one, found.get(work_of(one.plan), _NOTHING), engine) for one in planned]
@@ -90,17 +91,26 @@ def work_of(plan: Plan) -> Hashable:
     return plan.shape, plan.args, plan.space, order, plan.tail, plan.multiplier
 
 
+class _Watch:
+    """Tells how long each part of a call took; together they took all of it."""
+
+    def __init__(self) -> None:
+        self.started = self._last = time.perf_counter()
+
+    def lap(self) -> float:
+        """Return the seconds since the last lap."""
+        last, self._last = self._last, time.perf_counter()
+        return self._last - last
+
+
 @dataclass(frozen=True, slots=True)
 class _Planned:
     plan: Plan
     seconds: float
 
 
-def _planned(
-    graph: Graph, pattern: Pattern, engine: Engine, request: Request, beside: Sequence[Plan]
-) -> _Planned:
-    began = time.perf_counter()
-    plan = make_plan(
+def _plan(graph: Graph, pattern: Pattern, engine: Engine, request: Request, beside: Sequence[Plan]) -> Plan:
+    return make_plan(
         graph,
         pattern,
         semantics=request.semantics,
@@ -111,7 +121,6 @@ def _planned(
         tuning=request.tuning,
         beside=beside,
     )
-    return _Planned(plan, time.perf_counter() - began)
 
 
 @dataclass(frozen=True, slots=True)
