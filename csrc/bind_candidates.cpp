@@ -121,11 +121,9 @@ std::vector<std::uint64_t> arcs(const candidates::Space& space) {
 // A number per query vertex, equal where the sets are.
 std::vector<std::uint32_t> classes(const candidates::Space& space) {
   std::vector<std::uint32_t> result;
-  for (std::size_t u = 0; u < space.size(); ++u) {
-    std::size_t same = 0;
-    while (space.set(same) != space.set(u)) ++same;
-    result.push_back(static_cast<std::uint32_t>(same));
-  }
+  if (space.state() == candidates::Space::State::kTooLarge) return result;
+  for (std::size_t u = 0; u < space.size(); ++u)
+    result.push_back(static_cast<std::uint32_t>(space.class_of(u)));
   return result;
 }
 

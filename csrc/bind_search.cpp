@@ -68,7 +68,11 @@ class OwnedProblem {
                PyAdjacency out, PyAdjacency in, int method, const PyTail& tail)
       : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), method) {
     space_ = std::move(space);
-    use_space(nb::cast<candidates::Space&>(space_), order, source_edges);
+    auto& candidates = nb::cast<candidates::Space&>(space_);
+    {
+      const FreeGil free_gil;
+      use_space(candidates, order, source_edges);
+    }
     check_plan();
     set_tail(tail);
   }
@@ -118,8 +122,7 @@ class OwnedProblem {
       for (std::uint32_t rest = step.distinct | step.after | step.before; rest != 0; rest &= rest - 1) {
         const auto earlier = static_cast<std::size_t>(std::countr_zero(rest));
         require(earlier < level, "a step names a level that is not earlier");
-        places_.push_back(candidates::places(space.set(order[earlier]), space.set(order[level])));
-        problem_.places[level * levels + earlier] = places_.back().data();
+        problem_.places[level * levels + earlier] = space.places_between(order[earlier], order[level]);
       }
     }
   }
@@ -207,7 +210,6 @@ class OwnedProblem {
   }
 
   nb::object space_;
-  std::vector<std::vector<std::uint32_t>> places_;
   std::vector<PyAdjacency> arrays_;
   PyAdjacency out_, in_;
   std::vector<view::StepShape> steps_;
@@ -297,6 +299,7 @@ std::vector<std::tuple<double, double, std::uint32_t>> sample_sizes(const OwnedP
                                                                     std::uint64_t seed) {
   require(members >= 1 && members <= (1u << 20), "members must be 1 to 2^20");
   std::vector<std::tuple<double, double, std::uint32_t>> result;
+  const FreeGil free_gil;
   for (const search::LevelEstimate& level : search::sample_sizes(problem.get(), {members, max_work, seed}))
     result.emplace_back(level.size, level.scanned, level.alive);
   return result;

@@ -10,7 +10,8 @@
 namespace motiflux::candidates {
 namespace {
 
-constexpr std::size_t kGrain = 1 << 10;
+// Vertices a thread takes at once: few, for the last ones are hubs.
+constexpr std::size_t kGrain = 1 << 7;
 constexpr std::uint64_t kLook = 16;  // arcs between looks whether all that is needed was seen
 
 // A round that removes less than this share of the candidates is the last one.

@@ -60,6 +60,8 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
   sets_ = std::move(filter.sets());
   for (const auto& set : sets_)
     if (set.empty()) state_ = State::kEmpty;
+  for (const auto& set : sets_)
+    classes_.push_back(static_cast<std::size_t>(std::find(sets_.begin(), sets_.end(), set) - sets_.begin()));
   if (state_ == State::kEmpty) return;
 
   // Query edges by the end their rows lead to, so that each set's positions are written down once.
@@ -99,6 +101,13 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
   }
 }
 
+const std::uint32_t* Space::places_between(std::size_t from, std::size_t to) {
+  const std::lock_guard lock(*mutex_);
+  auto [known, fresh] = places_.try_emplace({classes_[from], classes_[to]});
+  if (fresh) known->second = places(sets_[from], sets_[to]);
+  return known->second.data();
+}
+
 std::uint64_t Space::bytes() const {
   std::uint64_t total = 0;
   for (const auto& set : sets_) total += set.size() * sizeof(std::uint32_t);
@@ -114,6 +123,7 @@ view::Adjacency Space::rows(std::size_t edge, bool from_source) const {
 }
 
 void Space::orient(std::size_t edge, bool from_source) {
+  const std::lock_guard lock(*mutex_);
   Edge& turned = edges_[edge];
   Rows& wanted = from_source ? turned.forward : turned.backward;
   const Rows& made = from_source ? turned.backward : turned.forward;

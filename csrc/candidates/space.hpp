@@ -10,6 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "candidates/query.hpp"
@@ -43,8 +47,12 @@ class Space {
 
   // The rows of a query edge from its source to its target, or turned round. Call `orient` first.
   view::Adjacency rows(std::size_t edge, bool from_source) const;
-  // Makes the rows in that direction where they are not there yet. Not for several threads at once.
+  // Makes the rows in that direction where they are not there yet.
   void orient(std::size_t edge, bool from_source);
+  // `places` from the set of one query vertex to that of another, made once for all pairs of such sets.
+  const std::uint32_t* places_between(std::size_t from, std::size_t to);
+  // The first query vertex with the same candidates.
+  std::size_t class_of(std::size_t query_vertex) const { return classes_[query_vertex]; }
 
  private:
   struct Rows {
@@ -61,6 +69,10 @@ class Space {
 
   std::vector<std::vector<std::uint32_t>> sets_;
   std::vector<Edge> edges_;
+  std::vector<std::size_t> classes_;
+  // What searches ask for as they come: several threads may.
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> places_;
   State state_ = State::kReady;
   int rounds_ = 0;
 };

@@ -20,6 +20,11 @@ class Counter final : public Visitor {
     if (limit_ && total_ > *limit_) control_.stop(Stop::kLimit);
   }
 
+  void beyond() override {
+    if (!limit_) Visitor::beyond();
+    count(Total{1} << 64);  // beyond any limit; the number itself does not matter then
+  }
+
   bool keep_going() override {
     publish();
     return control_.keep_going();

@@ -55,7 +55,7 @@ class Sampler {
       double total = 0, scanned = 0;
       for (std::size_t m = 0; m < population_.size(); ++m) {
         const std::uint64_t before = work_;
-        weights_[m] = draw(level, population_[m]);
+        weights_[m] = draw(level, population_[m]) * (level == 1 ? root_weights_[m] : 1);
         scanned += static_cast<double>(work_ - before);
         total += weights_[m];
         estimate.alive += weights_[m] > 0;
@@ -63,11 +63,15 @@ class Sampler {
       const double members = options_.members;
       if (level <= problem_.tail.start) found = size;
       estimate.scanned = found * scanned / members;
-      size *= total / members;
+      // Roots keep their weights until level 1: in proportion to them, hubs would hardly ever be drawn.
+      size = (level <= 1 ? 1 : size) * total / members;
       estimate.size = size;
       estimates.push_back(estimate);
       if (estimate.alive == 0 || work_ > options_.max_work) break;
-      resample(total);
+      if (level == 0)
+        root_weights_ = weights_;
+      else
+        resample(total);
     }
     return estimates;
   }
@@ -76,11 +80,15 @@ class Sampler {
   // Draws a candidate of `level` into `values`; returns their number, or 0 if the draw is turned down.
   double draw(int level, Embedding& values) {
     if (level == 0) {
-      values[0] = static_cast<std::uint32_t>(random_.below(problem_.roots));
+      // A root as often as it has arcs: what is large to search is likely to be seen.
       ++work_;
-      const view::Adjacency& rows = problem_.root();
-      if (rows.begin(values[0]) == rows.end(values[0])) return 0;  // the search does not visit it either
-      return compare_.accepts(0, values[0], values.data()) ? problem_.roots : 0;
+      if (problem_.root_arcs() == 0) return 0;
+      const std::uint64_t* offsets = problem_.root().offsets;
+      const std::uint64_t arc = random_.below(problem_.root_arcs());
+      const std::uint64_t* end = std::upper_bound(offsets, offsets + problem_.roots + 1, arc);
+      values[0] = static_cast<std::uint32_t>(end - offsets - 1);
+      const auto share = static_cast<double>(end[0] - end[-1]) / static_cast<double>(problem_.root_arcs());
+      return compare_.accepts(0, values[0], values.data()) ? 1 / share : 0;
     }
     const sets::Span candidates = this->candidates(level, values);
     if (candidates.size() == 0) return 0;
@@ -132,7 +140,7 @@ class Sampler {
   Compare compare_;
   std::vector<std::vector<std::uint32_t>> sources_;  // of each level, those of a reused set included
   std::vector<Embedding> population_, next_;
-  std::vector<double> weights_;
+  std::vector<double> weights_, root_weights_;
   std::vector<sets::Span> spans_;
   std::vector<std::uint32_t> buffer_;
   std::uint64_t work_ = 0;

@@ -26,18 +26,17 @@ int TailComponent::sets() const {
   return set_of.empty() ? 0 : *std::max_element(set_of.begin(), set_of.end()) + 1;
 }
 
-Total multiply_checked(Total total, Total factor) {
-  Total result;
-  if (__builtin_mul_overflow(total, factor, &result))
-    throw std::overflow_error("the count exceeds 2^128 - 1");
-  return result;
-}
-
-Total falling_factorial(std::uint64_t size, std::size_t levels) {
+std::optional<Total> falling_factorial(std::uint64_t size, std::size_t levels, std::uint64_t divisor) {
   if (size < levels) return 0;
+  std::uint64_t factorial = 1;
+  for (std::size_t level = 2; level <= levels && factorial <= divisor; ++level) factorial *= level;
+  const bool binomial = factorial == divisor;
   Total result = 1;
-  for (std::size_t taken = 0; taken < levels; ++taken) result = multiply_checked(result, size - taken);
-  return result;
+  for (std::size_t taken = 0; taken < levels; ++taken) {
+    if (__builtin_mul_overflow(result, Total{size - taken}, &result)) return std::nullopt;
+    if (binomial) result /= taken + 1;  // exact: a binomial coefficient at every step
+  }
+  return binomial ? result : result / divisor;
 }
 
 Total distinct_choices(const TailComponent& component, std::span<const std::uint64_t> common) {

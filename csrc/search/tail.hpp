@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,14 +34,12 @@ struct Tail {
 inline constexpr int kMostTailSets = 4;
 inline constexpr std::size_t kMostMixedLevels = 6;
 
-// Ways to take `levels` different vertices, in order, from one set of `size`. Throws std::overflow_error.
-Total falling_factorial(std::uint64_t size, std::size_t levels);
+// Ways to take `levels` different vertices, in order, from one set of `size`, over `divisor`, which is at
+// most the factorial of `levels`. Nothing if there are more than 2^65.
+std::optional<Total> falling_factorial(std::uint64_t size, std::size_t levels, std::uint64_t divisor);
 
 // Ways to take a different vertex from each level's set. common[mask] is the size of the intersection of the
 // sets in `mask`, whose bits number sets. Throws std::overflow_error.
 Total distinct_choices(const TailComponent& component, std::span<const std::uint64_t> common);
-
-// total * factor, or std::overflow_error.
-Total multiply_checked(Total total, Total factor);
 
 }  // namespace motiflux::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 namespace motiflux::search {
 namespace {
@@ -27,6 +28,10 @@ bool shorter(sets::Span a, sets::Span b) {
 }
 
 }  // namespace
+
+void Visitor::beyond() {
+  throw std::overflow_error("the count exceeds 2^128 - 1");
+}
 
 Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
     : problem_(problem),
@@ -198,19 +203,23 @@ std::uint64_t Walker::count_level(int level) {
 
 bool Walker::count_tail() {
   Total embeddings = 1;
+  bool beyond = false;
   for (const TailComponent& component : problem_.tail.components) {
-    const Total ways = count_component(component);
-    if (ways == 0) return spend(1);
-    embeddings = multiply_checked(embeddings, ways);
+    const std::optional<Total> ways = count_component(component);
+    if (ways == Total{0}) return spend(1);
+    beyond = beyond || !ways || __builtin_mul_overflow(embeddings, *ways, &embeddings);
   }
-  visitor_.count(embeddings);
+  if (beyond)
+    visitor_.beyond();
+  else
+    visitor_.count(embeddings);
   return spend(problem_.tail.components.size());
 }
 
-Total Walker::count_component(const TailComponent& component) {
+std::optional<Total> Walker::count_component(const TailComponent& component) {
   if (component.levels.size() == 1) return count_level(component.levels[0]);
   if (component.sets() == 1)
-    return falling_factorial(count_level(component.levels[0]), component.levels.size()) / component.divisor;
+    return falling_factorial(count_level(component.levels[0]), component.levels.size(), component.divisor);
   fill_common(component);
   return distinct_choices(component, common_) / component.divisor;
 }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "search/compare.hpp"
@@ -23,6 +24,8 @@ class Visitor {
   // Levels 0..k-2 are `prefix`; each of `last`, filtered already, completes an embedding. All are values.
   virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
   virtual void count(Total embeddings) = 0;
+  // More embeddings than a Total may hold. Throws std::overflow_error unless fewer were asked for.
+  virtual void beyond();
   // Called every few thousand steps; false to stop.
   virtual bool keep_going() = 0;
 };
@@ -72,7 +75,7 @@ class Walker {
   bool is_known(int level) const;
   Span clipped(int level);
   bool count_tail();
-  Total count_component(const TailComponent& component);
+  std::optional<Total> count_component(const TailComponent& component);
   void fill_common(const TailComponent& component);
 
   Span base(int level);

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from motiflux.errors import (
         ArgumentError,
         CompileError,
+        CountOverflowError,
         DeviceError,
         DeviceMemoryError,
         FormatError,
@@ -34,6 +35,7 @@ __all__ = [
     "ArgumentError",
     "CompileError",
     "Count",
+    "CountOverflowError",
     "DeviceError",
     "DeviceMemoryError",
     "Explanation",

@@ -174,6 +174,10 @@ class CompileError(MotifluxError, RuntimeError):
         super().__init__("\n\n".join(part for part in parts if part))
 
 
+class CountOverflowError(MotifluxError, OverflowError):
+    """There are more embeddings than motiflux can count: 2**128 or more."""
+
+
 class InternalError(MotifluxError, RuntimeError):
     """A defect of motiflux itself: a check inside it failed."""
 

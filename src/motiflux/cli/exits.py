@@ -19,6 +19,7 @@ import typer
 
 from motiflux.errors import (
     ArgumentError,
+    CountOverflowError,
     DeviceError,
     FormatError,
     GraphError,
@@ -118,6 +119,8 @@ def report_error(error: Exception) -> ExitCode:
     """Say in one line what went wrong."""
     if isinstance(error, _BAD_INPUT):
         return _report(f"error: {error}", ExitCode.BAD_INPUT)
+    if isinstance(error, CountOverflowError):
+        return _report(f"error: {error}", ExitCode.INCOMPLETE)
     if isinstance(error, DeviceError):
         return _report(f"error: {error}", ExitCode.NO_DEVICE)
     if isinstance(error, OSError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from motiflux import _native
-from motiflux.errors import InternalError
+from motiflux.errors import CountOverflowError
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.problem import native_problem
@@ -97,7 +97,7 @@ def _overflow_explained() -> Iterator[None]:
     try:
         yield
     except OverflowError as error:
-        raise InternalError(f"{error}; count with a limit") from error
+        raise CountOverflowError(f"{error}; limit= ends a count as soon as it is reached") from error
 
 
 class Rows:

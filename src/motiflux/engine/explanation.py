@@ -132,7 +132,7 @@ def explain(
     level  vertex  candidates                     conditions        estimated
     0      0       vertices                       degree >= 2       3
     1      1       neighbours(0)                  > 0, degree >= 2  2.81
-    2      2       neighbours(0) & neighbours(1)  > 1               0.802
+    2      2       neighbours(0) & neighbours(1)  > 1               0.901
     >>> [step.actual for step in mf.explain(g, triangle, analyze=True).report.steps]
     [3, 3, 1]
     """

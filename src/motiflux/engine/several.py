@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 from motiflux.engine.base import Engine, Outcome, ProgressCallback, Request
 from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.planning import plan_for
 from motiflux.engine.results import Count, ProgressReport
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.plan import Plan, check_symmetry, make_plan
+from motiflux.plan import Plan, check_symmetry
 from motiflux.plan.passes import in_passes
 
 _UNITS = 1000
@@ -60,11 +61,12 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     sharing = named and engine.shares_passes and request.tuning["share"] == "on"
     planned: list[_Planned] = []
     for position, pattern in enumerate(patterns):
-        beside = [one.plan for one in planned] if sharing else []
+        beside = [one.plan for one in planned if one.plan is not None] if sharing else []
         with naming_pattern(position if named else None):
-            plan = _plan(graph, pattern, engine, request, beside)
+            plan = plan_for(graph, pattern, request, engine, watch.started, beside=beside)
         planned.append(_Planned(plan, watch.lap()))
-    plans = list({work_of(one.plan): one.plan for one in planned if one.plan.impossible is None}.values())
+    possible = [one.plan for one in planned if one.plan is not None and one.plan.impossible is None]
+    plans = list({work_of(plan): plan for plan in possible}.values())
     passes = in_passes(plans) if sharing else [[plan] for plan in plans]
     progress = _SpanningProgress(request.progress, len(passes))
     found: dict[Hashable, _Found] = {}
@@ -74,7 +76,10 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
         seconds = watch.lap()
         found |= {work_of(plan): _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
         progress.advance(sum(outcome.value for outcome in outcomes))
-    return [_count(one, found.get(work_of(one.plan), _NOTHING), engine) for one in planned]
+    return [
+        _count(one, _LATE if one.plan is None else found.get(work_of(one.plan), _NOTHING), engine)
+        for one in planned
+    ]
 
 
 def _search(
@@ -105,22 +110,8 @@ class _Watch:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    plan: Plan
+    plan: Plan | None
     seconds: float
-
-
-def _plan(graph: Graph, pattern: Pattern, engine: Engine, request: Request, beside: Sequence[Plan]) -> Plan:
-    return make_plan(
-        graph,
-        pattern,
-        semantics=request.semantics,
-        symmetry=request.symmetry,
-        space=engine.searches_space,
-        tail=engine.counts_tails,
-        threads=request.threads,
-        tuning=request.tuning,
-        beside=beside,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +122,8 @@ class _Found:
 
 _NOTHING = _Found(Outcome(0, True), 0.0)
 """What comes of a plan that is known to find nothing."""
+_LATE = _Found(Outcome(0, False), 0.0)
+"""What comes of a pattern for which there was no time to plan."""
 
 
 def _count(planned: _Planned, found: _Found, engine: Engine) -> Count:

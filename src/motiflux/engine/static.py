@@ -17,7 +17,6 @@ from motiflux.engine.several import as_patterns, count_each
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.plan import Plan, make_plan
 from motiflux.types import VertexArray
 
 DEFAULT_BATCH_ROWS = 65_536

@@ -31,6 +31,7 @@ def share_intersections(
         list(zip(step.sources, arg.adjacencies, strict=True))
         for step, arg in zip(shape.steps, args.steps, strict=True)
     ]
+    held = [frozenset(sources) for sources in wanted]
     clips: list[_Clip] = []
     for level, sources in enumerate(wanted):
         clip = _own_clip(steps[level])
@@ -39,13 +40,13 @@ def share_intersections(
             for earlier in range(_FIRST_LEVEL, level if tail is None else min(level, tail.start))
             if len(wanted[earlier]) >= _LEAST_SOURCES
             and (classes is None or classes[earlier] == classes[level])
-            and set(wanted[earlier]) <= set(sources)
+            and held[earlier] <= held[level]
         ]
         smaller, greater = _closed(shape, level) if contained else (set(), set())
         prefixes = [e for e in contained if clips[e].after <= smaller and clips[e].before <= greater]
         if prefixes:
             longest = max(prefixes, key=lambda earlier: len(wanted[earlier]))
-            rest = [at for at, source in enumerate(sources) if source not in wanted[longest]]
+            rest = [at for at, source in enumerate(sources) if source not in held[longest]]
             step, arg = steps[level], step_args[level]
             steps[level] = replace(step, sources=tuple(step.sources[at] for at in rest), reuse=longest)
             step_args[level] = replace(

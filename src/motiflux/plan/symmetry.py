@@ -31,9 +31,14 @@ def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:
 
 def closure(pairs: tuple[Restriction, ...]) -> frozenset[Restriction]:
     """Return `pairs` with all that follow from them."""
-    known = set(pairs)
-    while True:
-        implied = {(u, w) for u, v in known for x, w in known if v == x} - known
-        if not implied:
-            return frozenset(known)
-        known |= implied
+    greater: dict[int, set[int]] = {}
+    for u, v in pairs:
+        greater.setdefault(u, set()).add(v)
+    known: set[Restriction] = set()
+    for start in greater:
+        frontier = [start]
+        while frontier:
+            fresh = {(start, v) for v in greater.get(frontier.pop(), ())} - known
+            known |= fresh
+            frontier += [v for _, v in fresh]
+    return frozenset(known)

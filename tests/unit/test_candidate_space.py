@@ -1,0 +1,130 @@
+"""Candidates are filtered as far as is sound, and the arcs between them are those of the graph."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.config import resolve_tuning
+from motiflux.plan.bind import bind
+from motiflux.plan.space import CandidateSpace, candidate_space, space_key
+from motiflux.types import Semantics
+from tests.backend.cases import clique
+
+
+def space_of(graph: mf.Graph, pattern: str, semantics: str = "isomorphism", **tuning: str) -> CandidateSpace:
+    bound = bind(mf.Pattern.parse(pattern), graph)
+    key = space_key(bound, Semantics(semantics), resolve_tuning({"candidates": "on", **tuning}))
+    assert key is not None
+    space = candidate_space(graph, key, 1)
+    assert space is not None
+    return space
+
+
+def candidates(graph: mf.Graph, space: CandidateSpace) -> list[list[Any]]:
+    """The external ids of each query vertex's candidates, ascending."""
+    size = len(space.sizes)
+    return [sorted(graph.vertex_ids[space.native.members(vertex)].tolist()) for vertex in range(size)]
+
+
+# 0(a) - 1(b) - 2(c), 3(a) - 4(b), and 5(a) on its own.
+CHAINS = mf.Graph.from_edges(
+    [(0, 1), (1, 2), (3, 4)], num_vertices=6, vertex_labels=["a", "b", "c", "a", "b", "a"]
+)
+
+
+class TestFiltering:
+    def test_without_rounds_only_labels_and_degrees_filter(self) -> None:
+        space = space_of(CHAINS, "(x:a)--(y:b)--(z:c)", rounds="0")
+        assert candidates(CHAINS, space) == [[0, 3], [1], [2]]
+        space = space_of(CHAINS, "(x:a)--(y:b)--(z:c)", rounds="0", degrees="off")
+        assert candidates(CHAINS, space) == [[0, 3, 5], [1, 4], [2]]
+
+    def test_rounds_ask_for_neighbours_that_are_candidates_too(self) -> None:
+        space = space_of(CHAINS, "(x:a)--(y:b)--(z:c)", degrees="off")
+        assert candidates(CHAINS, space) == [[0], [1], [2]]
+        assert space.arcs == (1, 1)
+
+    def test_a_pattern_that_cannot_match_has_an_empty_set(self) -> None:
+        assert space_of(CHAINS, "(x:a)--(y:c)").empty
+
+    def test_alike_neighbours_need_as_many_data_vertices(self) -> None:
+        star = mf.Graph.from_edges([(0, 1), (0, 2), (3, 4)], vertex_labels=["b", "a", "a", "b", "a"])
+        twice = "(x:a)--(y:b)--(z:a)"
+        assert candidates(star, space_of(star, twice, degrees="off"))[1] == [0]
+        assert candidates(star, space_of(star, twice, "homomorphism"))[1] == [0, 3]
+        assert candidates(star, space_of(star, twice + " WHERE may_equal(x, z)"))[1] == [0, 3]
+
+    def test_parallel_edges_are_one_neighbour(self) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (0, 1)], vertex_labels=["b", "a"], edge_labels=["wire", "cash"])
+        assert space_of(graph, "(x:a)--(y:b)--(z:a)", degrees="off").empty
+
+    @pytest.mark.parametrize(
+        ("pattern", "expected"),
+        [
+            ("(x)-[:w]->(y)", [[0, 1], [1, 2]]),
+            ("(x)<-[:w]-(y)", [[1, 2], [0, 1]]),
+            ("(x)-[:w]-(y)", [[0, 1, 2], [0, 1, 2]]),
+            ("(x)-[:c]->(y)", [[2], [3]]),
+            ("(x)-[:w]->(y)-[:c]->(z)", [[1], [2], [3]]),
+        ],
+    )
+    def test_directions_and_edge_labels_are_followed(self, pattern: str, expected: list[list[int]]) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], directed=True, edge_labels=["w", "w", "c"])
+        assert candidates(graph, space_of(graph, pattern)) == expected
+
+    def test_ids_and_conditions_filter(self) -> None:
+        graph = mf.Graph.from_edges(
+            [(0, 1), (1, 2), (2, 0)],
+            vertex_attributes={"x": [1, 2, 3]},
+            edge_attributes={"w": [5, 6, 7]},
+        )
+        assert candidates(graph, space_of(graph, "(a)--(b) WHERE id(a) = 1")) == [[1], [0, 2]]
+        assert candidates(graph, space_of(graph, "(a)--(b) WHERE a.x > 2")) == [[2], [0, 1]]
+        assert candidates(graph, space_of(graph, "(a)-[e]-(b) WHERE e.w = 5")) == [[0, 1], [0, 1]]
+
+    def test_every_image_of_every_embedding_stays(self) -> None:
+        generator = np.random.default_rng(5)
+        for _ in range(20):
+            pairs = generator.integers(0, 12, (30, 2))
+            labels = generator.integers(0, 2, 12)
+            graph = mf.Graph.from_edges(pairs, num_vertices=12, vertex_labels=labels, self_loops="drop")
+            pattern = "(a:0)--(b:1)--(c)--(a), (c)--(d:1)"
+            rows = mf.match(graph, pattern, tuning={"candidates": "off"}).to_numpy()
+            kept = candidates(graph, space_of(graph, pattern, rounds="16"))
+            for column, members in zip(rows.T, kept, strict=True):
+                assert set(column.tolist()) <= set(members)
+
+
+class TestMemory:
+    def test_a_space_that_would_not_fit_is_none_and_the_count_the_same(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
+        pattern = "(a:0)--(b:1)--(c:2)--(a)"
+        expected = mf.count(graph, pattern)
+        graph.forget()
+        monkeypatch.setattr("motiflux.plan.space._ROOM_FLOOR", 40)
+        monkeypatch.setattr("motiflux.plan.space._ROOM_RATIO", 0)
+        assert mf.count(graph, pattern) == expected == 27
+        assert "memory" in str(mf.explain(graph, pattern).report.no_space)
+
+    def test_spaces_beyond_a_bound_are_made_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
+        monkeypatch.setattr("motiflux.plan.space._ROOM_FLOOR", 400)
+        monkeypatch.setattr("motiflux.plan.space._ROOM_RATIO", 0)
+        patterns = [f"(a:{x})--(b:{y})--(c:{z})--(a)" for x, y, z in permutations(range(3))]
+        for _ in range(2):
+            assert [int(mf.count(graph, pattern)) for pattern in patterns] == [27] * 6
+
+    def test_time_can_run_out_while_candidates_are_filtered(self) -> None:
+        pairs = np.random.default_rng(1).integers(0, 50_000, (600_000, 2))
+        labels = np.arange(50_000) % 2
+        graph = mf.Graph.from_edges(pairs, num_vertices=50_000, vertex_labels=labels, self_loops="drop")
+        counted = mf.count(graph, "(a:0)--(b:1)--(c:0)", timeout=0.0)
+        assert (int(counted), counted.complete) == (0, False)
+        assert mf.count(graph, "(a:0)--(b:1)--(c:0)") > 0
