@@ -142,7 +142,7 @@ class CudaDevice:
         available = free + self._pool.idle()
         held = self._account.held() - nbytes
         pieces = (
-            "the driver gives whole pieces of 2 MiB, so not all of it can be had; "
+            "the driver gives memory in large pieces, so not all of it can be had; "
             if available >= nbytes
             else ""
         )
