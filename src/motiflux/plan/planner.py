@@ -143,8 +143,8 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     sampled = switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None
     cheap = orders[:1]
     if sampled and len(orders) > 1:
-        drafts = [drafter.draft(order) for order in orders]
-        costs = [sample(graph, draft, _FEW_MEMBERS, options.threads).cost for draft in drafts]
+        sketches = [drafter.sketch(order) for order in orders]
+        costs = [sample(graph, sketch, _FEW_MEMBERS, options.threads).cost for sketch in sketches]
         by_cost = sorted(range(len(orders)), key=costs.__getitem__)
         most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and space is None else 1)
         cheap = [orders[by_cost[0]], *(orders[at] for at in by_cost[1:] if costs[at] < most)]
@@ -199,17 +199,30 @@ class _Drafter:
         """Return the plan in that order; the group's base is the order."""
         once_each = self._options.symmetry is Symmetry.SUBGRAPHS
         breaking = restrictions(group) if once_each or self._multiply else ()
-        return self.draft(order, breaking, group.order)
+        return self._draft(order, breaking, group.order)
 
-    def draft(self, order: Order, breaking: tuple[Restriction, ...] = (), automorphisms: int = 1) -> Plan:
-        """Return the plan in that order, without symmetry breaking unless it is given."""
+    def sketch(self, order: Order) -> Plan:
+        """Return a plan in that order that serves to sample it: without symmetry breaking.
+
+        Nor does it bound degrees where the candidates of a space have them already: that takes time.
+        """
+        return self._draft(order, degrees=self._space is None)
+
+    def _draft(
+        self,
+        order: Order,
+        breaking: tuple[Restriction, ...] = (),
+        automorphisms: int = 1,
+        *,
+        degrees: bool = True,
+    ) -> Plan:
         options, space = self._options, self._space
         shape, args = build_steps(
             self._bound,
             order.vertices,
             breaking,
             options.semantics,
-            degrees=options.switches["degrees"] == "on",
+            degrees=degrees and options.switches["degrees"] == "on",
         )
         classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
         groups = find_groups(shape, args, classes)
