@@ -17,6 +17,9 @@ constexpr std::uint64_t kLook = 16;  // arcs between looks whether all that is n
 // A round that removes less than this share of the candidates is the last one.
 constexpr std::uint64_t kLeastShare = 64;
 
+// `places` packs a position and a bit into 32.
+constexpr std::size_t kMostCandidates = 0x7FFFFFFE;
+
 constexpr std::uint32_t bit(std::uint32_t query_vertex) {
   return std::uint32_t{1} << query_vertex;
 }
@@ -130,7 +133,7 @@ Outcome Filter::start(std::uint64_t max_bytes) {
     }
     workers_.check();
     bytes += set.size() * sizeof(std::uint32_t);
-    if (bytes > max_bytes) return Outcome::kTooLarge;
+    if (bytes > max_bytes || set.size() > kMostCandidates) return Outcome::kTooLarge;
     left_[u] = set.size();
     for (std::uint32_t v : set) {
       if (serves_[v] == 0) active_.push_back(v);
