@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,7 +100,7 @@ class EmulatedModule:
             *(ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32),
             *(ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Options), ctypes.c_char_p, ctypes.c_size_t),
         )
-        unload = weakref.finalize(self, _ctypes.dlclose, self._library._handle)
+        unload = weakref.finalize(self, _unload, self._library._handle, self._library.motiflux_simt_forget)
         unload.atexit = False
 
     def kernel(self, name: str) -> EmulatedKernel:
@@ -144,6 +145,11 @@ class EmulatedKernel:
 
     def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
         return int(1 <= block <= MOST_THREADS and 0 <= shared <= SHARED_PER_BLOCK)
+
+
+def _unload(handle: int, forget: Callable[[], None]) -> None:
+    forget()
+    _ctypes.dlclose(handle)
 
 
 @functools.cache

@@ -349,3 +349,30 @@ def test_the_sanitizers_find(name: str, count: int, sanitized_image: Path) -> No
     assert done.returncode != 0
     assert re.search(finding, done.stderr), done.stderr
     assert f"{name} " in done.stderr or "memory.cu" in done.stderr
+
+
+LEFT_RUNNING = """
+import ctypes, sys
+from pathlib import Path
+from tests.simt.harness import Arguments, EmulatedDevice, kernel
+
+libc = ctypes.CDLL(None)
+# Called after the image's own destructors, since it is loaded later: the blocks go on meanwhile.
+libc.__cxa_atexit(libc.usleep, ctypes.c_void_p(200_000), None)
+device = EmulatedDevice()
+out, given = device.allocate(4096, "output"), device.allocate(8, "input")
+stream = device.stream()
+argument = Arguments(out.address, given.address, count=0, mask=0xFFFFFFFF, operand=0, width=32)
+stream.launch(kernel(Path(sys.argv[1]), "atomics", device), 1 << 30, 32, 0, argument)
+print("over")
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the sanitizers are used on x86-64 only")
+def test_a_kernel_that_runs_while_the_process_ends_is_no_trouble(sanitized_image: Path) -> None:
+    command = [sys.executable, "-c", LEFT_RUNNING, str(sanitized_image)]
+    environment = {**sanitizer_environment(), "TMPDIR": str(sanitized_image.parent)}
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")

@@ -18,7 +18,8 @@ __thread const Here* here = nullptr;
 
 namespace {
 
-StackPool stacks;
+// Not destroyed at exit: blocks may still run while the process ends.
+StackPool& stacks = *new StackPool;
 
 // This image's thread-local variables, as the calling thread sees them: the static shared memory of its
 // kernels, and two pointers of ours.
@@ -110,4 +111,9 @@ extern "C" __attribute__((visibility("default"))) int motiflux_simt_launch(
   }
   std::snprintf(error, error_bytes, "%s", launch.error.c_str());
   return launch.error.empty() ? 0 : 1;
+}
+
+// Gives back what the image keeps. Called before it is unloaded; nothing of it may be running.
+extern "C" __attribute__((visibility("default"))) void motiflux_simt_forget() {
+  delete &motiflux_simt::stacks;
 }
