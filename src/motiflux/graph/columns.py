@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.graph.labels import check_characters
+from motiflux.interop import Coded
 
 _EXPECTED = "integers, floats, booleans or strings"
 
@@ -152,7 +153,7 @@ def make_column(values: object, what: str) -> Column:
     ----------
     values
         A NumPy array, masked or not; anything with the Arrow array or stream capsule, which pyarrow takes;
-        a sequence, in which None is a missing value; or a column.
+        a sequence, in which None is a missing value; `Coded` values; or a column.
     what
         What to call them in an error.
 
@@ -163,6 +164,8 @@ def make_column(values: object, what: str) -> Column:
     """
     if isinstance(values, Column):
         return values
+    if isinstance(values, Coded):
+        return _from_coded(values, what)
     if isinstance(values, np.ndarray):
         return _from_numpy(values, what)
     if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
@@ -294,6 +297,20 @@ def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
     raise GraphError(
         f"{what}: expected {_EXPECTED}, found {array.type}{_advice(types.is_temporal(array.type))}"
     )
+
+
+def _from_coded(coded: Coded, what: str) -> Column:
+    missing = coded.missing if coded.missing is not None and coded.missing.any() else None
+    if missing is not None and not len(coded.values):
+        return Column(np.zeros(len(coded), dtype="V1"))
+    codes = coded.codes if missing is None else np.where(missing, np.uint32(0), coded.codes)
+    if coded.values.dtype.kind in "OUT":
+        strings = coded.values.tolist()
+        odd = next((value for value in strings if not isinstance(value, str)), None)
+        if odd is not None:
+            raise GraphError(f"{what}: expected {_EXPECTED}, all of one kind, found {odd!r}")
+        return _recoded(codes, strings, missing)
+    return _plain(coded.values[codes], missing)
 
 
 def _recoded(codes: NDArray[Any], strings: list[str], mask: NDArray[np.bool_] | None) -> Column:

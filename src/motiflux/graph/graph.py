@@ -10,19 +10,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.conditions import Condition
-from motiflux.errors import ArgumentError, GraphError
 from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, narrow
-from motiflux.graph.attributes import AttributeTable, make_attributes
+from motiflux.graph.assemble import SelfLoops, assemble
+from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.csr import Csr
-from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_any, row_order, row_starts
-from motiflux.graph.labels import LabelTable, as_column, encode_labels
+from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_any, row_starts
+from motiflux.graph.labels import LabelTable
 from motiflux.graph.memo import Memo
-from motiflux.graph.numbering import find_ids, number_vertices, split_edges
+from motiflux.graph.numbering import find_ids, split_edges
 from motiflux.graph.shape import ShapeStats, describe
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
+from motiflux.interop import GraphColumns
 from motiflux.types import (
     DEFAULT_LABEL,
     VERTEX_DTYPE,
@@ -33,8 +33,6 @@ from motiflux.types import (
     VertexArray,
     VertexId,
 )
-
-SelfLoops = Literal["error", "drop"]
 
 # Narrowed adjacencies, and likewise masks, are kept for later queries up to this many bytes, or this many
 # times the graph.
@@ -175,56 +173,48 @@ class Graph:
         >>> g.edge_attributes["amount"]
         Column(2 floats, 1 missing)
         """
-        if not isinstance(directed, (bool, np.bool_)):
-            raise ArgumentError("directed", "True or False", directed)
         sources, targets = split_edges(edges)
-        if self_loops not in ("error", "drop"):
-            raise ArgumentError("self_loops", "'error' or 'drop'", self_loops)
-        edge_label_table, edge_codes = encode_labels(edge_labels, len(sources), "edge_labels")
-        edge_columns = make_attributes("edge", edge_attributes, len(sources))
-        vertex_columns = make_attributes("vertex", vertex_attributes)
-        if num_vertices is None and vertex_ids is None:
-            if vertex_labels is not None:
-                vertex_labels = as_column(vertex_labels, "vertex_labels")
-                num_vertices = len(vertex_labels)
-            else:
-                num_vertices = vertex_columns.length
-        ids, source_index, target_index = number_vertices(sources, targets, num_vertices, vertex_ids)
-        vertex_label_table, vertex_codes = encode_labels(vertex_labels, len(ids), "vertex_labels")
-        vertex_columns.check_length(len(ids))
-
-        loops = np.flatnonzero(source_index == target_index)
-        if loops.size:
-            if self_loops == "error":
-                row = int(loops[0])
-                raise GraphError(
-                    f"edges, row {row}: expected two different vertices, found {sources[row].item()!r} twice"
-                )
-            kept = source_index != target_index
-            source_index, target_index = source_index[kept], target_index[kept]
-            edge_codes = None if edge_codes is None else edge_codes[kept]
-            edge_columns = edge_columns.take(kept)
-
-        order, forward, reverse, duplicates = _native.build_rows(
-            source_index, target_index, edge_codes, len(ids), bool(directed), resolve_threads(threads)
+        columns = GraphColumns(
+            sources,
+            targets,
+            vertex_ids=vertex_ids,
+            num_vertices=num_vertices,
+            vertex_labels=vertex_labels,
+            edge_labels=edge_labels,
+            vertex_attributes={} if vertex_attributes is None else vertex_attributes,
+            edge_attributes={} if edge_attributes is None else edge_attributes,
+            directed=directed,
         )
-        if edge_columns:
-            rows = row_order(source_index, target_index, edge_codes, order, directed=bool(directed))
-            edge_columns = edge_columns.take(rows)
-        forward_rows = Csr(*forward)
-        return cls(
-            directed=bool(directed),
-            vertex_ids=ids[order],
-            forward=forward_rows,
-            reverse=forward_rows if reverse is None else Csr(*reverse),
-            vertex_labels=None if vertex_codes is None else vertex_codes[order],
-            vertex_label_table=vertex_label_table,
-            edge_label_table=edge_label_table,
-            self_loops_dropped=int(loops.size),
-            duplicate_edges=duplicates,
-            vertex_attributes=vertex_columns.take(order),
-            edge_attributes=edge_columns,
-        )
+        return cls.from_columns(columns, self_loops=self_loops, threads=threads)
+
+    @classmethod
+    def from_columns(
+        cls, columns: GraphColumns, *, self_loops: SelfLoops = "error", threads: int | None = None
+    ) -> Graph:
+        """Build a graph from columns, as readers of files and importers of other libraries make them.
+
+        Parameters
+        ----------
+        columns
+            The graph.
+        self_loops, threads
+            As for `from_edges`.
+
+        Raises
+        ------
+        GraphError
+            The columns do not describe a graph.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import motiflux as mf
+        >>> from motiflux.interop import GraphColumns
+        >>> ends = np.array([0, 1]), np.array([1, 2])
+        >>> mf.Graph.from_columns(GraphColumns(*ends, vertex_ids=["ann", "bob", "cy"], positions=True))
+        Graph(3 vertices, 2 edges, undirected)
+        """
+        return cls(**assemble(columns, self_loops, resolve_threads(threads))._asdict())
 
     @property
     def num_vertices(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motiflux.errors import GraphError
+from motiflux.interop import Coded
 from motiflux.types import DEFAULT_LABEL, LABEL_DTYPE, Label, LabelArray
 
 # Codes by presence table instead of sorting while the table is at most this many times the input.
@@ -42,7 +43,9 @@ class LabelTable:
         return tuple(sorted(self._codes[label] for label in set(labels) if label in self._codes))
 
 
-def encode_labels(labels: ArrayLike | None, length: int, what: str) -> tuple[LabelTable, LabelArray | None]:
+def encode_labels(
+    labels: ArrayLike | Coded | None, length: int, what: str
+) -> tuple[LabelTable, LabelArray | None]:
     """Return the table of `labels` and their codes; no codes where there is only one label.
 
     Raises
@@ -52,13 +55,28 @@ def encode_labels(labels: ArrayLike | None, length: int, what: str) -> tuple[Lab
     """
     if labels is None:
         return LabelTable(), None
-    array = as_column(labels, what)
+    array = labels if isinstance(labels, Coded) else as_column(labels, what)
     if len(array) != length:
         raise GraphError(f"{what}: expected {length} labels, found {len(array)}")
-    values, codes = dense_codes(array)
+    values, codes = _recoded(array, what) if isinstance(array, Coded) else dense_codes(array)
     if len(values) == 0:
         return LabelTable(), None
     return LabelTable(tuple(values.tolist())), codes if len(values) > 1 else None
+
+
+def _recoded(labels: Coded, what: str) -> tuple[NDArray[Any], LabelArray]:
+    """Return the labels that occur, ascending, and which of them each entry is."""
+    if labels.missing is not None and labels.missing.any():
+        row = int(labels.missing.argmax())
+        raise GraphError(f"{what}, row {row}: expected a label, found none")
+    values = as_column(labels.values, what)
+    occurs = np.zeros(len(values), dtype=bool)
+    occurs[labels.codes] = True
+    kept = np.flatnonzero(occurs)
+    order = kept[np.argsort(values[kept], kind="stable")]
+    new_code = np.zeros(len(values), dtype=LABEL_DTYPE)
+    new_code[order] = np.arange(len(order), dtype=LABEL_DTYPE)
+    return values[order], new_code[labels.codes]
 
 
 def as_names(values: ArrayLike, what: str) -> NDArray[Any]:

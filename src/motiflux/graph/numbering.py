@@ -17,12 +17,7 @@ def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray
     """Return sources and targets as arrays of equal length and kind."""
     if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(part, np.ndarray) for part in edges):
         sources, targets = as_column(edges[0], "sources"), as_column(edges[1], "targets")
-        if sources.shape != targets.shape:
-            raise GraphError(
-                f"edges: expected as many targets as sources, found {len(sources)} and {len(targets)}"
-            )
-        if sources.dtype.kind != targets.dtype.kind:
-            raise GraphError("edges: expected ids of one kind, found integers and strings")
+        _check_pairs(sources, targets)
         return sources, targets
     array = as_names(edges, "edges")  # type: ignore[arg-type]
     if array.size == 0 and array.ndim == 1:
@@ -32,14 +27,40 @@ def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray
     return array[:, 0], array[:, 1]
 
 
+def _check_pairs(sources: NDArray[Any], targets: NDArray[Any]) -> None:
+    if sources.shape != targets.shape:
+        raise GraphError(
+            f"edges: expected as many targets as sources, found {len(sources)} and {len(targets)}"
+        )
+    if (sources.dtype.kind == "U") != (targets.dtype.kind == "U"):
+        raise GraphError("edges: expected ids of one kind, found integers and strings")
+
+
 def number_vertices(
-    sources: NDArray[Any], targets: NDArray[Any], num_vertices: int | None, vertex_ids: ArrayLike | None
+    sources: NDArray[Any],
+    targets: NDArray[Any],
+    num_vertices: int | None,
+    vertex_ids: ArrayLike | None,
+    *,
+    positions: bool = False,
 ) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the external ids and, for each edge, the positions of its ends among them."""
+    """Return the external ids and, for each edge, the positions of its ends among them.
+
+    With `positions` the ends are positions in `vertex_ids` already.
+    """
     if num_vertices is not None and vertex_ids is not None:
         raise GraphError("num_vertices and vertex_ids: expected one of them, found both")
+    if positions or num_vertices is not None:
+        sources, targets = (
+            end if end.dtype.kind in "iu" else as_column(end, "edges") for end in (sources, targets)
+        )
+    else:
+        sources, targets = as_column(sources, "sources"), as_column(targets, "targets")
+    _check_pairs(sources, targets)
     if num_vertices is not None:
         return _numbers(sources, targets, num_vertices)
+    if positions:
+        return _numbered(sources, targets, as_column([] if vertex_ids is None else vertex_ids, "vertex_ids"))
     if vertex_ids is not None:
         return _listed(sources, targets, as_column(vertex_ids, "vertex_ids"))
     ids, codes = dense_codes(np.concatenate([sources, targets]))
@@ -54,7 +75,7 @@ def _numbers(
     for column in (sources, targets):
         if not column.size:
             continue
-        if column.dtype.kind != "i":
+        if column.dtype.kind not in "iu":
             raise GraphError(f"edges: expected integer ids with num_vertices, found {column[0].item()!r}")
         outside = np.flatnonzero((column < 0) | (column >= num_vertices))
         if outside.size:
@@ -66,6 +87,14 @@ def _numbers(
     return ids, sources.astype(VERTEX_DTYPE), targets.astype(VERTEX_DTYPE)
 
 
+def _numbered(
+    sources: NDArray[Any], targets: NDArray[Any], ids: NDArray[Any]
+) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
+    _, sources, targets = _numbers(sources, targets, len(ids))
+    _check_distinct(np.sort(ids))
+    return ids, sources, targets
+
+
 def _listed(
     sources: NDArray[Any], targets: NDArray[Any], ids: NDArray[Any]
 ) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
@@ -74,9 +103,7 @@ def _listed(
         raise GraphError("vertex_ids and edges: expected ids of one kind, found integers and strings")
     order = np.argsort(ids, kind="stable")
     ascending = ids[order]
-    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
-    if repeated.size:
-        raise GraphError(f"vertex_ids: expected each id once, found {ascending[repeated[0]].item()!r} twice")
+    _check_distinct(ascending)
 
     def positions(column: NDArray[Any]) -> NDArray[np.uint32]:
         place = np.searchsorted(ascending, column)
@@ -90,6 +117,12 @@ def _listed(
         return order[place].astype(VERTEX_DTYPE)
 
     return ids, positions(sources), positions(targets)
+
+
+def _check_distinct(ascending: NDArray[Any]) -> None:
+    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
+    if repeated.size:
+        raise GraphError(f"vertex_ids: expected each id once, found {ascending[repeated[0]].item()!r} twice")
 
 
 def _check_vertices(count: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiflux._native import EdgeListParser, ParseError
+from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.source import feed_all, parse_failure
 
@@ -30,4 +31,5 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         source, target, labels = parser.finish()
     except ParseError as error:
         raise parse_failure(path, error) from None
-    return build_graph(path, (source, target), directed=bool(directed), edge_labels=labels, threads=threads)
+    columns = GraphColumns(source, target, edge_labels=labels, directed=bool(directed))
+    return build_graph(path, columns, threads=threads)

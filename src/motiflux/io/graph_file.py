@@ -9,6 +9,7 @@ import numpy as np
 
 from motiflux._native import GraphFileParser, ParseError
 from motiflux.errors import PatternError
+from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.source import base_name, feed_all, parse_failure
 from motiflux.pattern import Pattern, PatternBuilder
@@ -40,19 +41,19 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     FormatError
         Naming the line, what was found there and what was expected.
     """
-    columns = _parse(path, wildcards=False)
-    count = len(columns.vertices)
-    numbered = np.array_equal(columns.vertices, np.arange(count))  # nearly always; saves sorting the ids
-    return build_graph(
-        path,
-        (columns.sources, columns.targets),
-        directed=bool(directed),
+    parsed = _parse(path, wildcards=False)
+    count = len(parsed.vertices)
+    numbered = np.array_equal(parsed.vertices, np.arange(count))  # nearly always; saves sorting the ids
+    columns = GraphColumns(
+        parsed.sources,
+        parsed.targets,
         num_vertices=count if numbered else None,
-        vertex_ids=None if numbered else columns.vertices,
-        vertex_labels=columns.vertex_labels,
-        edge_labels=columns.edge_labels,
-        threads=threads,
+        vertex_ids=None if numbered else parsed.vertices,
+        vertex_labels=parsed.vertex_labels,
+        edge_labels=parsed.edge_labels,
+        directed=bool(directed),
     )
+    return build_graph(path, columns, threads=threads)
 
 
 def read_query(path: Path) -> Pattern:

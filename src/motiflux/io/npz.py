@@ -33,6 +33,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from motiflux.errors import FormatError
+from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.source import CHUNK_BYTES, is_gzip, open_source, read_chunks
 from motiflux.types import MAX_VERTICES
@@ -100,17 +101,17 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         _check_length(path, "timestamps", times, len(edges), "edges")
         edge_attributes["time"] = times
     _check_ids(path, edges, num_vertices)
-    return build_graph(
-        path,
-        edges,
-        directed=says_directed if directed is None else directed,
+    columns = GraphColumns(
+        edges[:, 0],
+        edges[:, 1],
         num_vertices=num_vertices,
         vertex_labels=vertex_labels,
         edge_labels=edge_labels,
         vertex_attributes=vertex_attributes,
         edge_attributes=edge_attributes,
-        threads=threads,
+        directed=says_directed if directed is None else directed,
     )
+    return build_graph(path, columns, threads=threads)
 
 
 class _Archive:

@@ -1,0 +1,108 @@
+"""From columns to what a graph is made of."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import ArgumentError, GraphError
+from motiflux.graph.attributes import AttributeTable, make_attributes
+from motiflux.graph.csr import Csr
+from motiflux.graph.edge_rows import row_order
+from motiflux.graph.labels import LabelTable, as_column, encode_labels
+from motiflux.graph.numbering import number_vertices
+from motiflux.interop import Coded, GraphColumns
+from motiflux.types import IdArray, LabelArray
+
+SelfLoops = Literal["error", "drop"]
+
+
+class Parts(NamedTuple):
+    """The fields of a graph."""
+
+    directed: bool
+    vertex_ids: IdArray
+    forward: Csr
+    reverse: Csr
+    vertex_labels: LabelArray | None
+    vertex_label_table: LabelTable
+    edge_label_table: LabelTable
+    self_loops_dropped: int
+    duplicate_edges: int
+    vertex_attributes: AttributeTable
+    edge_attributes: AttributeTable
+
+
+def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Parts:
+    """Return the fields: number the vertices, encode the labels, build rows, order attributes.
+
+    Raises
+    ------
+    GraphError
+        The columns do not describe a graph.
+    """
+    directed, length = _direction(columns), len(columns.sources)
+    if self_loops not in ("error", "drop"):
+        raise ArgumentError("self_loops", "'error' or 'drop'", self_loops)
+    edge_label_table, edge_codes = encode_labels(columns.edge_labels, length, "edge_labels")
+    edge_attributes = make_attributes("edge", columns.edge_attributes, length)
+    vertex_attributes = make_attributes("vertex", columns.vertex_attributes)
+    num_vertices, vertex_labels = columns.num_vertices, columns.vertex_labels
+    if num_vertices is None and columns.vertex_ids is None:
+        if vertex_labels is not None:
+            if not isinstance(vertex_labels, Coded):
+                vertex_labels = as_column(vertex_labels, "vertex_labels")
+            num_vertices = len(vertex_labels)
+        else:
+            num_vertices = vertex_attributes.length
+    ids, sources, targets = number_vertices(
+        columns.sources, columns.targets, num_vertices, columns.vertex_ids, positions=columns.positions
+    )
+    vertex_label_table, vertex_codes = encode_labels(vertex_labels, len(ids), "vertex_labels")
+    vertex_attributes.check_length(len(ids))
+
+    loops = np.flatnonzero(sources == targets)
+    if loops.size:
+        if self_loops == "error":
+            raise _self_loop(columns, ids, int(loops[0]))
+        kept = sources != targets
+        sources, targets = sources[kept], targets[kept]
+        edge_codes = None if edge_codes is None else edge_codes[kept]
+        edge_attributes = edge_attributes.take(kept)
+
+    order, forward, reverse, duplicates = _native.build_rows(
+        sources, targets, edge_codes, len(ids), directed, threads
+    )
+    if edge_attributes:
+        edge_attributes = edge_attributes.take(
+            row_order(sources, targets, edge_codes, order, directed=directed)
+        )
+    forward_rows = Csr(*forward)
+    return Parts(
+        directed=directed,
+        vertex_ids=ids[order],
+        forward=forward_rows,
+        reverse=forward_rows if reverse is None else Csr(*reverse),
+        vertex_labels=None if vertex_codes is None else vertex_codes[order],
+        vertex_label_table=vertex_label_table,
+        edge_label_table=edge_label_table,
+        self_loops_dropped=int(loops.size),
+        duplicate_edges=duplicates,
+        vertex_attributes=vertex_attributes.take(order),
+        edge_attributes=edge_attributes,
+    )
+
+
+def _direction(columns: GraphColumns) -> bool:
+    if not isinstance(columns.directed, (bool, np.bool_)):
+        raise ArgumentError("directed", "True or False", columns.directed)
+    return bool(columns.directed)
+
+
+def _self_loop(columns: GraphColumns, ids: NDArray[Any], row: int) -> GraphError:
+    vertex = columns.sources[row]
+    found = (ids[vertex] if columns.positions else vertex).item()
+    return GraphError(f"edges, row {row}: expected two different vertices, found {found!r} twice")

@@ -1,0 +1,13 @@
+"""Data of other libraries and of files as columns: what graphs are made of. Knows no graphs and no files."""
+
+from motiflux.interop.columns import Coded, GraphColumns
+from motiflux.interop.mapping import ChosenColumns, ColumnMapping, ColumnName, VertexMapping
+
+__all__ = [
+    "ChosenColumns",
+    "Coded",
+    "ColumnMapping",
+    "ColumnName",
+    "GraphColumns",
+    "VertexMapping",
+]

@@ -1,0 +1,68 @@
+"""What every reader and every importer makes: a graph as plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Values of which many are equal: each distinct one once, and for every entry which one it is.
+
+    Parameters
+    ----------
+    codes
+        uint32 [n], positions in `values`; anything below the number of values where one is missing.
+    values
+        Distinct integers or strings [k], in any order.
+    missing
+        bool [n], True where an entry has no value; None where all have one.
+    """
+
+    codes: NDArray[np.uint32]
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphColumns:
+    """A graph as columns; `motiflux.Graph.from_columns` makes a graph of it and checks what it holds.
+
+    Parameters
+    ----------
+    sources, targets
+        The ends of each edge, [m]: ids, integers or strings; or positions in `vertex_ids`, see `positions`.
+    vertex_ids
+        The ids of all vertices, [n], each once.
+    num_vertices
+        n, where the ids are ``0..n-1``. Without this and `vertex_ids`, the vertices are those that occur in
+        an edge (or ``0..k-1`` for k vertex labels or values of a vertex attribute).
+    vertex_labels, edge_labels
+        Integers or strings, [n] in the order of the ids, and [m]; or `Coded`.
+    vertex_attributes, edge_attributes
+        Columns by name, of all types that `motiflux.Graph.from_edges` takes, and `Coded`.
+    directed
+        Whether an edge goes from its source to its target only.
+    positions
+        `sources` and `targets` are no ids but positions in `vertex_ids`, whatever these are: for those who
+        have numbered the ids already.
+    """
+
+    sources: NDArray[Any]
+    targets: NDArray[Any]
+    vertex_ids: ArrayLike | None = None
+    num_vertices: int | None = None
+    vertex_labels: ArrayLike | Coded | None = None
+    edge_labels: ArrayLike | Coded | None = None
+    vertex_attributes: Mapping[str, object] = field(default_factory=dict)
+    edge_attributes: Mapping[str, object] = field(default_factory=dict)
+    directed: bool = False
+    positions: bool = False

@@ -1,0 +1,245 @@
+"""Which column of a table means what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from motiflux.errors import ArgumentError
+
+ColumnName: TypeAlias = str | int
+"""A column by name, or by position counted from 0."""
+
+TIME = "time"
+"""The edge attribute that holds the times of edges."""
+
+_SOURCES = ("src", "source", "from")
+_TARGETS = ("dst", "target", "to")
+_LABELS = ("label",)
+_TIMES = ("time", "timestamp")
+_IDS = ("id",)
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """The positions of the columns that are wanted.
+
+    Parameters
+    ----------
+    ends
+        Of the sources and the targets; of a table of vertices, of the ids alone.
+    label
+        Of the labels; None where there are none.
+    attributes
+        By the name that the attribute is to have.
+    """
+
+    ends: tuple[int, ...]
+    label: int | None
+    attributes: dict[str, int]
+
+    def positions(self) -> list[int]:
+        """Return all positions, each once, ascending."""
+        label = () if self.label is None else (self.label,)
+        return sorted({*self.ends, *label, *self.attributes.values()})
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """Which column of a table of edges means what: names, or positions counted from 0.
+
+    Parameters
+    ----------
+    src, dst
+        The ends of an edge. Without them the first column named ``src``, ``source`` or ``from`` and the
+        first named ``dst``, ``target`` or ``to``, in any case of letters; where there is neither, the first
+        and the second column.
+    label
+        The labels; without it the column named ``label``, if there is one.
+    time
+        The times, which become the edge attribute ``time``; without it the column named ``time`` or
+        ``timestamp``, if there is one.
+    attributes
+        The columns to take as edge attributes of their own names; without it all others. An empty list
+        takes none.
+
+    Examples
+    --------
+    >>> from motiflux.interop import ColumnMapping
+    >>> ColumnMapping().choose(["id", "from", "to", "Label", "amount"])
+    ChosenColumns(ends=(1, 2), label=3, attributes={'id': 0, 'amount': 4})
+    >>> ColumnMapping(src="payer", dst="payee", attributes=[]).choose(["payer", "payee", "amount"])
+    ChosenColumns(ends=(0, 1), label=None, attributes={})
+    """
+
+    src: ColumnName | None = None
+    dst: ColumnName | None = None
+    label: ColumnName | None = None
+    time: ColumnName | None = None
+    attributes: Sequence[ColumnName] | None = None
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is said."""
+        return self != ColumnMapping()
+
+    def said(self) -> list[str]:
+        """Return the names of what is said."""
+        every = ("src", "dst", "label", "time", "attributes")
+        return [name for name in every if getattr(self, name) is not None]
+
+    def choose(self, names: Sequence[str], table: str = "the table") -> ChosenColumns:
+        """Return where the columns of this meaning are.
+
+        Parameters
+        ----------
+        names
+            The names of all columns in their order.
+        table
+            What to call the table in an error.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such column, more than one, or one is said to be two things; lists the columns.
+        """
+        header = _Header(names, table)
+        ends = self._ends(header)
+        label = header.said_or_named("label", self.label, _LABELS, ends)
+        time = header.find("time", self.time)
+        if time is None and self.attributes is None:
+            time = header.named(_TIMES, {*ends, label})
+        taken = {*ends, label, time}
+        attributes = header.attributes(self.attributes, taken)
+        if time is not None:
+            if attributes.get(TIME, time) != time:
+                raise ArgumentError("time", "no other column named 'time'", header.name(attributes[TIME]))
+            attributes[TIME] = time
+        return ChosenColumns(ends, label, attributes)
+
+    def _ends(self, header: _Header) -> tuple[int, int]:
+        source = header.find("src", self.src)
+        target = header.find("dst", self.dst)
+        nothing_said = source is None and target is None
+        if source is None:
+            source = header.named(_SOURCES, {target})
+        if target is None:
+            target = header.named(_TARGETS, {source})
+        if nothing_said and source is None and target is None and len(header) >= 2:
+            source, target = 0, 1
+        if source is None:
+            raise header.not_there("src", self.src)
+        if target is None:
+            raise header.not_there("dst", self.dst)
+        if source == target:
+            raise ArgumentError("dst", f"another column than src, {header.listing}", self.dst)
+        return source, target
+
+
+@dataclass(frozen=True)
+class VertexMapping:
+    """Which column of a table of vertices means what: names, or positions counted from 0.
+
+    Parameters
+    ----------
+    id
+        The ids; without it the column named ``id``, in any case of letters, else the first one.
+    label
+        The labels; without it the column named ``label``, if there is one.
+
+    Examples
+    --------
+    >>> from motiflux.interop import VertexMapping
+    >>> VertexMapping().choose(["name", "ID", "age"])
+    ChosenColumns(ends=(1,), label=None, attributes={'name': 0, 'age': 2})
+    """
+
+    id: ColumnName | None = None
+    label: ColumnName | None = None
+
+    def choose(self, names: Sequence[str], table: str = "the table of vertices") -> ChosenColumns:
+        """Return where the columns of this meaning are; see `ColumnMapping.choose`."""
+        header = _Header(names, table)
+        vertex_id = header.said_or_named("vertex_id", self.id, _IDS, ())
+        if vertex_id is None:
+            vertex_id = 0
+        if not len(header):
+            raise header.not_there("vertex_id", self.id)
+        label = header.said_or_named("vertex_label", self.label, _LABELS, (vertex_id,))
+        return ChosenColumns((vertex_id,), label, header.attributes(None, {vertex_id, label}))
+
+
+class _Header:
+    """The names of a table's columns."""
+
+    def __init__(self, names: Sequence[str], table: str) -> None:
+        self._names = list(names)
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def listing(self) -> str:
+        """The columns, as errors list them."""
+        shown = ", ".join(map(repr, self._names[:_MOST_NAMES]))
+        more = ", ..." if len(self) > _MOST_NAMES else ""
+        return f"one of the columns of {self._table} ({shown or 'it has none'}{more})"
+
+    def name(self, position: int) -> str:
+        return self._names[position]
+
+    def not_there(self, argument: str, found: object) -> ArgumentError:
+        return ArgumentError(argument, self.listing, found)
+
+    def find(self, argument: str, wanted: ColumnName | None) -> int | None:
+        """Return the position of a column that was asked for; None where none was."""
+        if wanted is None:
+            return None
+        if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+            if not 0 <= wanted < len(self):
+                raise self.not_there(argument, wanted)
+            return int(wanted)
+        if not isinstance(wanted, str) or wanted not in self._names:
+            raise self.not_there(argument, wanted)
+        if self._names.count(wanted) > 1:
+            raise ArgumentError(
+                argument, f"a position, as several columns of {self._table} have this name", wanted
+            )
+        return self._names.index(wanted)
+
+    def named(self, names: Iterable[str], taken: Iterable[int | None]) -> int | None:
+        """Return the first column that has one of some names, in any case of letters, and is not taken."""
+        wanted, used = set(names), set(taken)
+        places = (place for place, name in enumerate(self._names) if name.lower() in wanted)
+        return next((place for place in places if place not in used), None)
+
+    def said_or_named(
+        self, argument: str, wanted: ColumnName | None, names: Iterable[str], taken: Iterable[int | None]
+    ) -> int | None:
+        place = self.find(argument, wanted)
+        return self.named(names, taken) if place is None else place
+
+    def attributes(self, wanted: Sequence[ColumnName] | None, taken: Iterable[int | None]) -> dict[str, int]:
+        """Return the attributes that are asked for, or all columns that are not taken."""
+        used = set(taken)
+        if isinstance(wanted, str):
+            raise ArgumentError("attributes", "a list of columns", wanted)
+        if wanted is None:
+            places = [place for place in range(len(self)) if place not in used]
+        else:
+            found = (self.find("attributes", one) for one in wanted)
+            places = [place for place in found if place is not None]
+        chosen: dict[str, int] = {}
+        for place in places:
+            name = self._names[place]
+            if not name:
+                raise ArgumentError("attributes", f"columns that have names, column {place} has none", name)
+            if chosen.setdefault(name, place) != place:
+                raise ArgumentError(
+                    "attributes", f"names that differ, as each names an attribute of {self._table}", name
+                )
+        return chosen
