@@ -128,3 +128,12 @@ def test_real_patterns_hold_what_their_header_announces() -> None:
         pattern = mf.read_pattern(path)
         header = path.read_text().split("\n", 1)[0]
         assert header == f"t {pattern.num_vertices} {pattern.num_edges}"
+
+
+@pytest.mark.parametrize("said", [{"src": "a"}, {"attributes": []}, {"vertices": "v.csv"}, {"vertex_id": 0}])
+def test_columns_chosen_of_a_format_without_any_are_refused_by_name(tmp_path, said):
+    path = tmp_path / "g.txt"
+    path.write_text("1 2\n")
+    argument = next(iter(said))
+    with pytest.raises(mf.ArgumentError, match=rf"{argument}: expected nothing: \.txt files have no columns"):
+        mf.read_graph(path, **said)

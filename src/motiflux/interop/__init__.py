@@ -2,6 +2,7 @@
 
 from motiflux.interop.columns import Coded, GraphColumns
 from motiflux.interop.mapping import ChosenColumns, ColumnMapping, ColumnName, VertexMapping
+from motiflux.interop.vertices import VertexColumns
 
 __all__ = [
     "ChosenColumns",
@@ -9,5 +10,6 @@ __all__ = [
     "ColumnMapping",
     "ColumnName",
     "GraphColumns",
+    "VertexColumns",
     "VertexMapping",
 ]

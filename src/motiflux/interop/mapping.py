@@ -82,14 +82,9 @@ class ColumnMapping:
     time: ColumnName | None = None
     attributes: Sequence[ColumnName] | None = None
 
-    def __bool__(self) -> bool:
-        """Tell whether anything is said."""
-        return self != ColumnMapping()
-
-    def said(self) -> list[str]:
-        """Return the names of what is said."""
-        every = ("src", "dst", "label", "time", "attributes")
-        return [name for name in every if getattr(self, name) is not None]
+    def said(self) -> dict[str, object]:
+        """Return what is said, by argument."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def choose(self, names: Sequence[str], table: str = "the table") -> ChosenColumns:
         """Return where the columns of this meaning are.
@@ -159,6 +154,15 @@ class VertexMapping:
 
     id: ColumnName | None = None
     label: ColumnName | None = None
+
+    def said(self) -> dict[str, object]:
+        """Return what is said, by argument."""
+        return {f"vertex_{name}": value for name, value in vars(self).items() if value is not None}
+
+    def refuse_alone(self) -> None:
+        """Refuse what is said where there is no table of vertices."""
+        for argument, found in self.said().items():
+            raise ArgumentError(argument, "a table of vertices beside it (vertices=)", found)
 
     def choose(self, names: Sequence[str], table: str = "the table of vertices") -> ChosenColumns:
         """Return where the columns of this meaning are; see `ColumnMapping.choose`."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from motiflux.errors import FormatError
+from motiflux.errors import ArgumentError, FormatError, GraphError
+from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
 from motiflux.io import edge_list, graph_file, mfg, npz, pattern_text
+from motiflux.io.build import build_graph
 from motiflux.io.progress import is_shown, reading_meter
 from motiflux.io.source import format_suffix
 
@@ -25,6 +28,20 @@ class GraphReader(Protocol):
         """Read one file."""
 
 
+class TableReader(Protocol):
+    """What the ``read`` of a module that reads tables of edges looks like."""
+
+    def __call__(self, path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
+        """Read the columns that are wanted from one file."""
+
+
+class VertexTableReader(Protocol):
+    """What the ``read_vertices`` of a module that reads tables looks like."""
+
+    def __call__(self, path: Path, mapping: VertexMapping) -> VertexColumns:
+        """Read one table of vertices."""
+
+
 GRAPH_READERS: dict[str, GraphReader] = {
     mfg.SUFFIX: mfg.read,
     ".npz": npz.read,
@@ -34,6 +51,12 @@ GRAPH_READERS: dict[str, GraphReader] = {
     ".el": edge_list.read,
 }
 """Readers of data graphs; each suffix but ``.mfg`` may be followed by ``.gz``."""
+
+TABLE_READERS: dict[str, TableReader] = {}
+"""Readers of tables of edges, whose columns may be chosen."""
+
+VERTEX_TABLE_READERS: dict[str, VertexTableReader] = {}
+"""Readers of tables of vertices, which may stand beside a table of edges."""
 
 PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
     ".graph": graph_file.read_query,
@@ -47,6 +70,14 @@ def read_graph(
     path: str | os.PathLike[str],
     *,
     directed: bool | None = None,
+    src: ColumnName | None = None,
+    dst: ColumnName | None = None,
+    label: ColumnName | None = None,
+    time: ColumnName | None = None,
+    attributes: Sequence[ColumnName] | None = None,
+    vertices: str | os.PathLike[str] | None = None,
+    vertex_id: ColumnName | None = None,
+    vertex_label: ColumnName | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> Graph:
@@ -61,6 +92,15 @@ def read_graph(
         Whether edges have a direction. None: as the file says; formats that say nothing are undirected.
         A directed file read as undirected merges the two arcs between a pair of vertices. An undirected
         ``.mfg`` file does not say which way its edges went, and is not read as directed.
+    src, dst, label, time, attributes
+        Which column of a table of edges means what: names, or positions counted from 0; see
+        `motiflux.interop.ColumnMapping` for what is taken without them. Formats that are no tables refuse
+        them.
+    vertices
+        A table of vertices, which are then all that there are, in a file of its own.
+    vertex_id, vertex_label
+        Its columns; without them the id is the column ``id``, else the first one, and the label the column
+        ``label``. All others are attributes.
     threads
         Threads that build the graph; None: one per core.
     progress
@@ -89,11 +129,52 @@ def read_graph(
     >>> folder.cleanup()
     """
     source = Path(path)
-    reader = GRAPH_READERS.get(format_suffix(source))
-    if reader is None:
-        raise _unknown_suffix(source, "a graph", GRAPH_READERS)
+    wanted = _Wanted(
+        ColumnMapping(src, dst, label, time, attributes), vertices, VertexMapping(vertex_id, vertex_label)
+    )
+    suffix = format_suffix(source)
     with reading_meter(source) if progress and is_shown() else nullcontext():
+        if suffix in TABLE_READERS:
+            return _read_table(source, wanted, directed=bool(directed), threads=threads)
+        reader = GRAPH_READERS.get(suffix)
+        if reader is None:
+            raise _unknown_suffix(source, "a graph", (*GRAPH_READERS, *TABLE_READERS))
+        wanted.refuse(suffix)
         return reader(source, directed=directed, threads=threads)
+
+
+class _Wanted(NamedTuple):
+    """What is to be read of a table."""
+
+    edges: ColumnMapping
+    vertices: str | os.PathLike[str] | None
+    of_vertices: VertexMapping
+
+    def refuse(self, suffix: str) -> None:
+        """Refuse all that is said, as the format has no columns."""
+        beside = {} if self.vertices is None else {"vertices": self.vertices}
+        for argument, found in {**self.edges.said(), **beside, **self.of_vertices.said()}.items():
+            raise ArgumentError(argument, f"nothing: {suffix} files have no columns to choose from", found)
+
+
+def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | None) -> Graph:
+    if wanted.vertices is None:
+        wanted.of_vertices.refuse_alone()
+    columns = TABLE_READERS[format_suffix(path)](path, wanted.edges, threads=threads)
+    if wanted.vertices is not None:
+        columns = _with_vertices(columns, Path(wanted.vertices), wanted.of_vertices)
+    return build_graph(path, replace(columns, directed=directed), threads=threads)
+
+
+def _with_vertices(columns: GraphColumns, path: Path, mapping: VertexMapping) -> GraphColumns:
+    reader = VERTEX_TABLE_READERS.get(format_suffix(path))
+    if reader is None:
+        raise _unknown_suffix(path, "a table of vertices", VERTEX_TABLE_READERS)
+    vertices = reader(path, mapping)
+    try:
+        return vertices.added_to(columns)
+    except GraphError as error:
+        raise FormatError(path, str(error)) from error
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:
