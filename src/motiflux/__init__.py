@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         PatternSyntaxError,
     )
     from motiflux.graph import Graph, GraphStats, ShapeStats
-    from motiflux.io import read_graph, read_pattern, verify_graph, write_graph
+    from motiflux.io import as_graph, read_graph, read_pattern, verify_graph, write_graph
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
 
 __version__ = _version("motiflux")
@@ -57,6 +57,7 @@ __all__ = [
     "QueryVertex",
     "ShapeStats",
     "__version__",
+    "as_graph",
     "count",
     "explain",
     "match",
@@ -72,7 +73,7 @@ _HOMES = {
     "motiflux.engine": ("Count", "Explanation", "Matches", "ProgressReport", "count", "explain", "match"),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
-    "motiflux.io": ("read_graph", "read_pattern", "verify_graph", "write_graph"),
+    "motiflux.io": ("as_graph", "read_graph", "read_pattern", "verify_graph", "write_graph"),
     "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -12,7 +12,7 @@ import motiflux as mf
 from tests.fault.files import complaint, refusal
 
 ID = "an integer from 0 to 9223372036854775807"
-KNOWN = ".npz, .graph, .txt, .edges, .el (or with .gz after it), .mfg"
+KNOWN = ".npz, .graph, .txt, .edges, .el (or with .gz after it), .mfg, .parquet, .arrow, .feather"
 
 
 # Files that cannot be read at all
@@ -43,7 +43,7 @@ def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("graph.parquet", "suffix '.parquet'"),
+        ("graph.ods", "suffix '.ods'"),
         ("graph", "no suffix"),
         ("graph.gz", "suffix '.gz'"),
         ("graph.doc.gz", "suffix '.doc.gz'"),

@@ -17,6 +17,8 @@ from motiflux.graph.assemble import SelfLoops, assemble
 from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.csr import Csr
 from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_any, row_starts
+from motiflux.graph.exporters import Exporters
+from motiflux.graph.importers import Importers
 from motiflux.graph.labels import LabelTable
 from motiflux.graph.memo import Memo
 from motiflux.graph.numbering import find_ids, split_edges
@@ -55,7 +57,7 @@ class EdgeList(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(Importers, Exporters):
     """A data graph: immutable, safe to share between threads.
 
     Vertices have internal ids ``0..n-1`` in order of ascending degree, so that an order restriction between
@@ -127,7 +129,9 @@ class Graph:
         Parameters
         ----------
         edges
-            Array [m, 2], or a tuple of two NumPy arrays [m] (sources, targets), of ids: integers or strings.
+            Array [m, 2], or a tuple of two arrays [m] (sources, targets), of ids: integers or strings. Arrays
+            of other libraries come through DLPack or ``__cuda_array_interface__``. An array [2, m] is taken
+            as sources and targets, where it cannot be [m, 2].
         directed
             Whether ``(u, v)`` goes from u to v only.
         num_vertices

@@ -10,18 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError
 from motiflux.graph.labels import as_column, as_names, dense_codes
+from motiflux.interop.arrays import as_host_array, is_array
 from motiflux.types import MAX_VERTICES, VERTEX_DTYPE, IdArray
 
 
 def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return sources and targets as arrays of equal length and kind."""
-    if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(part, np.ndarray) for part in edges):
+    if not isinstance(edges, np.ndarray) and is_array(edges):
+        edges = as_host_array(edges, "edges")
+    if isinstance(edges, tuple) and len(edges) == 2 and all(is_array(part) for part in edges):
+        edges = as_host_array(edges[0], "sources"), as_host_array(edges[1], "targets")
         sources, targets = as_column(edges[0], "sources"), as_column(edges[1], "targets")
         _check_pairs(sources, targets)
         return sources, targets
     array = as_names(edges, "edges")  # type: ignore[arg-type]
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 2)
+    if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
+        array = array.T
     if array.ndim != 2 or array.shape[1] != 2:
         raise GraphError(f"edges: expected an array of shape [m, 2], found {list(array.shape)}")
     return array[:, 0], array[:, 1]

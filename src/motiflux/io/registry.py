@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
-from motiflux.io import edge_list, graph_file, mfg, npz, pattern_text
+from motiflux.io import arrow_file, edge_list, graph_file, mfg, npz, parquet, pattern_text
 from motiflux.io.build import build_graph
 from motiflux.io.progress import is_shown, reading_meter
 from motiflux.io.source import format_suffix
@@ -52,11 +52,21 @@ GRAPH_READERS: dict[str, GraphReader] = {
 }
 """Readers of data graphs; each suffix but ``.mfg`` may be followed by ``.gz``."""
 
-TABLE_READERS: dict[str, TableReader] = {}
+TABLE_READERS: dict[str, TableReader] = {
+    ".parquet": parquet.read,
+    ".arrow": arrow_file.read,
+    ".feather": arrow_file.read,
+}
 """Readers of tables of edges, whose columns may be chosen."""
 
-VERTEX_TABLE_READERS: dict[str, VertexTableReader] = {}
+VERTEX_TABLE_READERS: dict[str, VertexTableReader] = {
+    ".parquet": parquet.read_vertices,
+    ".arrow": arrow_file.read_vertices,
+    ".feather": arrow_file.read_vertices,
+}
 """Readers of tables of vertices, which may stand beside a table of edges."""
+
+_NEVER_COMPRESSED = (mfg.SUFFIX, ".parquet", ".arrow", ".feather")
 
 PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
     ".graph": graph_file.read_query,
@@ -87,7 +97,8 @@ def read_graph(
     ----------
     path
         ``.mfg``, ``.npz``, ``.graph``, or a text edge list ``.txt``, ``.edges``, ``.el``; each but the first
-        also with ``.gz``.
+        also with ``.gz``. Tables of edges: ``.parquet``, ``.arrow``, ``.feather`` (these take the package
+        pyarrow).
     directed
         Whether edges have a direction. None: as the file says; formats that say nothing are undirected.
         A directed file read as undirected merges the two arcs between a pair of vertices. An undirected
@@ -235,7 +246,7 @@ def is_pattern_file(name: str) -> bool:
 
 def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
     found = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
-    mapped = "".join(f", {suffix}" for suffix in known if suffix == mfg.SUFFIX)  # and never compressed
-    expected = ", ".join(suffix for suffix in known if suffix != mfg.SUFFIX)
+    mapped = "".join(f", {suffix}" for suffix in known if suffix in _NEVER_COMPRESSED)  # and never compressed
+    expected = ", ".join(suffix for suffix in known if suffix not in _NEVER_COMPRESSED)
     said = f"suffix {found!r}" if found else "no suffix"
     return FormatError(path, f"found {said}, expected {what} in {expected} (or with .gz after it){mapped}")

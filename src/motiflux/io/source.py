@@ -82,6 +82,13 @@ def watched(on_read: OnRead) -> Iterator[None]:
         _on_read.reset(token)
 
 
+def tell_read(done: int) -> None:
+    """Tell those who watch how many bytes have been read, where it is not `open_source` that reads."""
+    on_read = _on_read.get()
+    if on_read is not None:
+        on_read(done)
+
+
 def read_chunks(path: Path) -> Iterator[bytes]:
     """Yield the content of a file, decompressed if its name ends in ``.gz``.
 

@@ -1,0 +1,224 @@
+"""What can be made of a `Graph`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from motiflux.errors import GraphError, MotifluxError
+from motiflux.graph.attributes import AttributeTable
+from motiflux.graph.columns import Column, Kind
+from motiflux.types import DEFAULT_LABEL
+
+if TYPE_CHECKING:
+    from motiflux.graph.graph import Graph
+
+
+class ArrowTables(NamedTuple):
+    """A graph as two tables of pyarrow; `Graph.from_table` takes them again.
+
+    ``edges`` has the columns ``src``, ``dst``, ``label`` (if edges have labels) and the edge attributes, and
+    a row for every copy of an edge; ``vertices`` has ``id``, ``label`` (if vertices have labels) and the
+    vertex attributes.
+    """
+
+    edges: Any
+    vertices: Any
+
+
+class Exporters:
+    """The ways from a graph to objects of other libraries."""
+
+    def to_arrow(self) -> ArrowTables:
+        """Return the graph as two tables of pyarrow, of edges and of vertices.
+
+        Returns
+        -------
+        ArrowTables
+            ``edges`` and ``vertices``, see there.
+
+        Raises
+        ------
+        GraphError
+            An attribute is called as another column is.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([("ann", "bob")], vertex_labels=["x", "y"], vertex_ids=["ann", "bob"])
+        >>> edges, vertices = g.to_arrow()
+        >>> vertices.to_pylist()
+        [{'id': 'ann', 'label': 'x'}, {'id': 'bob', 'label': 'y'}]
+        """
+        graph = cast("Graph", self)
+        pa = _package("pyarrow", "arrow")
+        sources, targets, labels, copies = graph.to_edges()
+        edges: dict[str, Any] = {"src": np.repeat(sources, copies), "dst": np.repeat(targets, copies)}
+        if labels is not None:
+            edges["label"] = np.repeat(labels, copies)
+        vertices: dict[str, Any] = {"id": graph.vertex_ids}
+        if _has_vertex_labels(graph):
+            vertices["label"] = _labels(graph)
+        return ArrowTables(
+            _arrow_table(pa, edges, graph.edge_attributes),
+            _arrow_table(pa, vertices, graph.vertex_attributes),
+        )
+
+    def to_networkx(self) -> Any:
+        """Return the graph as one of networkx.
+
+        Returns
+        -------
+        networkx.Graph
+            Or a DiGraph; with copies of an edge, or edges that differ in their labels alone, a MultiGraph or
+            MultiDiGraph. Labels are the attribute ``label``; a value that is missing is left out.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> since = {"since": [2019]}
+        >>> g = mf.Graph.from_edges([("ann", "bob")], edge_labels=["knows"], edge_attributes=since)
+        >>> g.to_networkx()["ann"]["bob"]
+        {'since': 2019, 'label': 'knows'}
+        """
+        graph = cast("Graph", self)
+        nx = _package("networkx", "networkx")
+        sources, targets, labels, copies = graph.to_edges()
+        pairs = np.stack([graph.forward.sources(), graph.forward.neighbors], axis=1)
+        parallel = bool((copies > 1).any()) or bool((pairs[1:] == pairs[:-1]).all(axis=1).any())
+        made = getattr(nx, ("Multi" if parallel else "") + ("DiGraph" if graph.directed else "Graph"))()
+        vertex_labels = _labels(graph) if _has_vertex_labels(graph) else None
+        made.add_nodes_from(
+            zip(
+                graph.vertex_ids.tolist(),
+                _records(graph.vertex_attributes, vertex_labels, graph.num_vertices),
+                strict=True,
+            )
+        )
+        rows = int(copies.sum())
+        every_label = None if labels is None else np.repeat(labels, copies)
+        made.add_edges_from(
+            zip(
+                np.repeat(sources, copies).tolist(),
+                np.repeat(targets, copies).tolist(),
+                _records(graph.edge_attributes, every_label, rows),
+                strict=True,
+            )
+        )
+        return made
+
+    def to_scipy(self, weight: str | None = None) -> Any:
+        """Return the adjacency matrix.
+
+        Parameters
+        ----------
+        weight
+            The edge attribute whose values are the entries, of numbers or booleans without a missing one.
+            None: the entry is how often the edge was given.
+
+        Returns
+        -------
+        scipy.sparse.coo_array
+            [n, n]; rows and columns are the vertices by ascending id, so that vertex i of ``0..n-1`` is row
+            i. Each edge is an entry, an undirected one two; with `weight`, each copy of an edge.
+
+        Raises
+        ------
+        GraphError
+            There is no such attribute, or its values are no numbers, or some are missing.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> mf.Graph.from_edges([(0, 1), (1, 2)]).to_scipy().toarray().tolist()
+        [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+        """
+        graph = cast("Graph", self)
+        sparse = _package("scipy.sparse", "scipy")
+        ascending = np.argsort(graph.vertex_ids, kind="stable")
+        row_of = np.empty(graph.num_vertices, dtype=np.int64)
+        row_of[ascending] = np.arange(graph.num_vertices)
+        first, second = graph.forward.sources(), graph.forward.neighbors
+        kept = np.ones(len(first), dtype=bool) if graph.directed else first < second
+        values = graph.to_edges().multiplicity
+        rows, columns = row_of[first[kept]], row_of[second[kept]]
+        if weight is not None:
+            rows, columns = np.repeat(rows, values), np.repeat(columns, values)
+            values = _weights(graph.edge_attributes, weight)
+        if not graph.directed:
+            rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+            values = np.concatenate([values, values])
+        return sparse.coo_array((values, (rows, columns)), shape=(graph.num_vertices, graph.num_vertices))
+
+
+def _has_vertex_labels(graph: Graph) -> bool:
+    return graph.vertex_labels is not None or graph.vertex_label_table.values != (DEFAULT_LABEL,)
+
+
+def _labels(graph: Graph) -> Any:
+    values = np.array(graph.vertex_label_table.values)
+    if graph.vertex_labels is None:
+        return np.repeat(values, graph.num_vertices)
+    return values[graph.vertex_labels]
+
+
+def _package(name: str, extra: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise MotifluxError(
+            f"this takes the package {package}; install it, or motiflux with the extra {extra!r}"
+        ) from None
+
+
+def _arrow_table(pa: Any, columns: dict[str, Any], attributes: AttributeTable) -> Any:
+    for name, column in attributes.items():
+        if name in columns:
+            raise GraphError(
+                f"{attributes.of}_attributes[{name!r}]: expected another name, as a column of the table has "
+                "this one"
+            )
+        columns[name] = _arrow_column(pa, column)
+    return pa.table(columns)
+
+
+def _arrow_column(pa: Any, column: Column) -> Any:
+    if column.kind is Kind.NOTHING:
+        return pa.nulls(len(column))
+    missing = column.missing()
+    mask = missing if missing.any() else None
+    if column.strings is None:
+        return pa.array(column.data, mask=mask)
+    codes = pa.array(column.data.astype(np.int32), mask=mask)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(list(column.strings), type=pa.large_string()))
+
+
+def _records(attributes: AttributeTable, labels: Any, rows: int) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = [{} for _ in range(rows)]
+    for name, column in attributes.items():
+        values, missing = column.to_numpy().tolist(), column.missing().tolist()
+        for record, value, absent in zip(records, values, missing, strict=True):
+            if not absent:
+                record[name] = value
+    if labels is not None:
+        if "label" in attributes:
+            raise GraphError(
+                f"{attributes.of}_attributes['label']: expected another name, as labels have this"
+            )
+        for record, label in zip(records, labels.tolist(), strict=True):
+            record["label"] = label
+    return records
+
+
+def _weights(attributes: AttributeTable, name: str) -> Any:
+    if name not in attributes:
+        known = ", ".join(map(repr, attributes)) or "it has none"
+        raise GraphError(f"weight: expected an edge attribute ({known}), found {name!r}")
+    column = attributes[name]
+    if column.kind in (Kind.STRING, Kind.NOTHING) or column.missing().any():
+        raise GraphError(f"weight: expected numbers, none of them missing, found {column!r}")
+    return column.data

@@ -1,0 +1,199 @@
+"""Arrow arrays and tables of any library, through pyarrow, as what `tables` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import GraphError, MotifluxError
+
+NamesError = Callable[[int, str], NoReturn]
+
+
+def import_arrow(what: str) -> Any:
+    """Return the package pyarrow.
+
+    Raises
+    ------
+    MotifluxError
+        It is not installed; says what it is needed for.
+    """
+    try:
+        return import_module("pyarrow")
+    except ImportError:
+        raise MotifluxError(
+            f"{what}: this takes the package pyarrow; install it, or motiflux with the extra 'arrow'"
+        ) from None
+
+
+def is_arrow(values: object) -> bool:
+    """Tell whether an object has one of the Arrow capsules."""
+    return hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
+
+
+def is_arrow_array(values: object) -> bool:
+    """Tell whether a column is an array of pyarrow."""
+    return type(values).__module__.partition(".")[0] == "pyarrow"
+
+
+def open_stream(table: Any, what: str) -> Any:
+    """Return a `pyarrow.RecordBatchReader` over a table of any library.
+
+    Raises
+    ------
+    GraphError
+        It is no table.
+    """
+    pa = import_arrow(what)
+    try:
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(table)
+        batch = pa.record_batch(table)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise GraphError(f"{what}: expected a table, found {type(table).__name__}: {error}") from error
+
+
+def batches_of(reader: Any, positions: list[int], what: str) -> Iterator[list[Any]]:
+    """Yield some columns of each batch of a `pyarrow.RecordBatchReader`.
+
+    Raises
+    ------
+    GraphError
+        The batches end with an error.
+    """
+    pa = import_arrow(what)
+    while True:
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise GraphError(f"{what}: the table cannot be read to its end: {error}") from error
+        yield [batch.column(position) for position in positions]
+
+
+def array_of(values: Any, what: str) -> Any:
+    """Return an Arrow column of any library as an array of pyarrow, in one piece."""
+    pa = import_arrow(what)
+    try:
+        if not hasattr(values, "__arrow_c_stream__"):
+            return pa.array(values)
+        chunked = pa.chunked_array(values)
+        return chunked.combine_chunks() if chunked.num_chunks != 1 else chunked.chunk(0)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise GraphError(
+            f"{what}: expected an Arrow array, found {type(values).__name__}: {error}"
+        ) from error
+
+
+def first_null(array: Any) -> int | None:
+    """Return the first row without a value; None where all have one."""
+    nulls = array.is_null(nan_is_null=_types().is_floating(array.type)) if _may_lack(array) else None
+    if nulls is None:
+        return None
+    places = np.flatnonzero(nulls.to_numpy(zero_copy_only=False))
+    return int(places[0]) if places.size else None
+
+
+def _may_lack(array: Any) -> bool:
+    types = _types()
+    if types.is_dictionary(array.type):
+        return True  # its values may have nulls
+    return bool(array.null_count) or types.is_floating(array.type) or types.is_null(array.type)
+
+
+def is_string(array: Any) -> bool:
+    """Tell whether an array is of strings, coded or not."""
+    types = _types()
+    kind = array.type.value_type if types.is_dictionary(array.type) else array.type
+    view = hasattr(types, "is_string_view") and types.is_string_view(kind)
+    return bool(view or types.is_string(kind) or types.is_large_string(kind))
+
+
+def is_coded(array: Any) -> bool:
+    """Tell whether an array is dictionary-encoded."""
+    return bool(_types().is_dictionary(array.type))
+
+
+def is_integer(array: Any) -> bool:
+    """Tell whether an array is of integers, coded or not."""
+    kind = array.type.value_type if is_coded(array) else array.type
+    return bool(_types().is_integer(kind))
+
+
+def integers(array: Any) -> NDArray[Any]:
+    """Return an array of integers without nulls as NumPy's, without a copy where there can be none."""
+    if is_coded(array):
+        array = array.dictionary_decode()
+    values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def strings(array: Any) -> Any:
+    """Return an array of strings as dictionary-encoded: distinct ones as ``large_string``."""
+    pa = import_module("pyarrow")
+    long = pa.large_string()
+    if is_coded(array):
+        if array.dictionary.type == long and array.indices.type == pa.int32():
+            return array
+        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), array.dictionary.cast(long))
+    return array.cast(long).dictionary_encode()
+
+
+def joined(chunks: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_] | None, list[str]]:
+    """Return which string each entry of dictionary-encoded arrays is, where none is one, and the strings.
+
+    The strings are distinct and ascend by code points.
+    """
+    pa = import_module("pyarrow")
+    if not chunks:
+        return np.zeros(0, dtype=np.uint32), None, []
+    unified = pa.chunked_array(chunks).unify_dictionaries()
+    dictionary = unified.chunk(unified.num_chunks - 1).dictionary
+    names = dictionary.to_pylist()
+    order = sorted((name, place) for place, name in enumerate(names) if name is not None)
+    distinct: list[str] = []
+    new_code = np.zeros(len(names), dtype=np.uint32)
+    for name, place in order:  # a dictionary may hold a string twice
+        if not distinct or distinct[-1] != name:
+            distinct.append(name)
+        new_code[place] = len(distinct) - 1
+    absent = np.array([name is None for name in names], dtype=bool)
+    codes = np.zeros(len(unified), dtype=np.uint32)
+    missing = np.zeros(len(unified), dtype=bool)
+    start = 0
+    for chunk in unified.chunks:
+        part = slice(start, start + len(chunk))
+        indices = chunk.indices
+        if indices.null_count:
+            missing[part] = indices.is_null().to_numpy(zero_copy_only=False)
+            indices = indices.fill_null(0)
+        places = indices.to_numpy(zero_copy_only=False)
+        if len(names):
+            codes[part] = new_code[places]
+            if absent.any():
+                missing[part] |= absent[places]
+        start = part.stop
+    return codes, missing if missing.any() else None, distinct
+
+
+def plain(array: Any) -> Any:
+    """Return an array as one of a type that attributes can have, if there is one: times as integers.
+
+    Timestamps, dates, times of day and durations become the integers that Arrow keeps, in their own units.
+    """
+    pa, types = import_module("pyarrow"), _types()
+    if is_coded(array) and not is_string(array):
+        array = array.dictionary_decode()
+    if not types.is_temporal(array.type) or types.is_interval(array.type):
+        return array
+    return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+
+
+def _types() -> Any:
+    return import_module("pyarrow.types")

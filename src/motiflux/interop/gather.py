@@ -1,0 +1,93 @@
+"""One column of labels or of an attribute, batch by batch."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from motiflux.errors import GraphError
+from motiflux.interop import arrow
+from motiflux.interop.columns import Coded
+
+
+class Gathered:
+    """Collects a column, strings coded from the first batch on.
+
+    Parameters
+    ----------
+    name
+        What to call the column in an error.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._chunks: list[Any] = []
+        self._rows = 0
+
+    def add(self, values: Any) -> None:
+        """Take the values of one batch."""
+        if arrow.is_arrow_array(values):
+            values = arrow.plain(values)
+            values = arrow.strings(values) if arrow.is_string(values) else values
+        self._chunks.append(values)
+        self._rows += len(values)
+
+    def values(self) -> Any:
+        """Return the column as an attribute: of a type that `motiflux.Graph.from_edges` takes, or `Coded`."""
+        if not self._chunks:
+            return []
+        first = self._chunks[0]
+        if not arrow.is_arrow_array(first):
+            return _plain(first)
+        if arrow.is_string(first):
+            codes, missing, names = arrow.joined(self._chunks)
+            return Coded(codes, np.array(names, dtype=object), missing)
+        return import_module("pyarrow").chunked_array(self._chunks)
+
+    def labels(self) -> Any:
+        """Return the column as labels.
+
+        Raises
+        ------
+        GraphError
+            One is missing, or neither an integer nor a string; names the row.
+        """
+        start = 0
+        for chunk in self._chunks:
+            self._check(chunk, start)
+            start += len(chunk)
+        column = self.values()
+        if isinstance(column, Coded):
+            return Coded(column.codes, column.values.astype(np.str_))
+        return column.to_numpy() if arrow.is_arrow_array(column) else column
+
+    def _check(self, chunk: Any, start: int) -> None:
+        if arrow.is_arrow_array(chunk):
+            row = arrow.first_null(chunk)
+            if row is not None:
+                self._refuse(start + row, chunk[row].as_py())
+            if not (arrow.is_string(chunk) or arrow.is_integer(chunk)) and len(chunk):
+                self._refuse(start, chunk[0].as_py())
+        elif isinstance(chunk, np.ma.MaskedArray) and chunk.mask.any():
+            self._refuse(start + int(np.flatnonzero(chunk.mask)[0]), None)
+        elif isinstance(chunk, list) or chunk.dtype.kind in "Of":
+            for row, value in enumerate(chunk if isinstance(chunk, list) else chunk.tolist()):
+                if value is None or value != value:
+                    self._refuse(start + row, value)
+
+    def _refuse(self, row: int, found: object) -> None:
+        said = "none" if found is None else repr(found)
+        raise GraphError(
+            f"column {self._name!r}, row {row}: expected a label, an integer or a string, found {said}"
+        )
+
+
+def _plain(values: Any) -> Any:
+    """Return NumPy's times as integers, missing where they are not a time."""
+    if isinstance(values, list) or values.dtype.kind not in "mM":
+        return values
+    missing = np.isnat(values) | np.ma.getmaskarray(values)
+    numbers = np.asarray(np.ma.getdata(values)).view(np.int64)
+    return np.ma.MaskedArray(numbers, missing) if missing.any() else numbers

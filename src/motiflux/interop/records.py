@@ -1,0 +1,108 @@
+"""Attributes that come vertex by vertex and edge by edge, in dictionaries, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from motiflux.errors import ArgumentError, GraphError
+from motiflux.types import Label
+
+_PLAIN = (bool, int, float, str)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is taken of the attributes of vertices, or of edges.
+
+    Parameters
+    ----------
+    label
+        The attribute that holds the label; None: there are no labels.
+    default
+        The label of what has none; None refuses that, unless nothing has one.
+    attributes
+        Names of those to take; None takes all but the label.
+    """
+
+    label: str | None
+    default: Label | None
+    attributes: Sequence[str] | None
+
+
+def split_records(
+    records: Sequence[Mapping[str, Any]], wanted: Wanted, name: Callable[[int], str], of: str
+) -> tuple[list[Label] | None, dict[str, list[Any]]]:
+    """Return labels, None where there are none, and columns by name, with None where a value is missing.
+
+    Parameters
+    ----------
+    records
+        The attributes of each vertex, or of each edge.
+    wanted
+        What of them is taken.
+    name
+        What to call one of them in an error.
+    of
+        ``"vertex"`` or ``"edge"``.
+
+    Raises
+    ------
+    GraphError
+        A label is missing or of another kind than the others, or an attribute cannot be one; names where.
+    """
+    names = dict.fromkeys(key for record in records for key in record)
+    labels = _labels(records, wanted, name, of)
+    chosen = list(names) if wanted.attributes is None else list(wanted.attributes)
+    if wanted.attributes is None and wanted.label in chosen:
+        chosen.remove(wanted.label)
+    for key in chosen:
+        if not isinstance(key, str) or (wanted.attributes is not None and key not in names and records):
+            known = ", ".join(map(repr, names)) or "none"
+            raise ArgumentError(f"{of}_attributes", f"names out of those there are ({known})", key)
+    return labels, {key: _column(records, key, name, of) for key in chosen}
+
+
+def _labels(
+    records: Sequence[Mapping[str, Any]], wanted: Wanted, name: Callable[[int], str], of: str
+) -> list[Label] | None:
+    if wanted.label is None:
+        return None
+    found = [plain(record.get(wanted.label)) for record in records]
+    present = [place for place, label in enumerate(found) if label is not None]
+    if not present:
+        return None if wanted.default is None else [wanted.default] * len(found)
+    if len(present) < len(found) and wanted.default is None:
+        absent = next(place for place, label in enumerate(found) if label is None)
+        raise GraphError(
+            f"{name(absent)}: expected a label in {wanted.label!r}, as {name(present[0])} has one, found "
+            f"none; default_{of}_label= is given to those without"
+        )
+    labels: list[Any] = [wanted.default if label is None else label for label in found]
+    kind = str if isinstance(labels[present[0]], str) else int
+    for place, label in enumerate(labels):
+        if not isinstance(label, kind) or isinstance(label, bool):
+            kinds = "an integer or a string"
+            if isinstance(label, (int, str)) and not isinstance(label, bool):
+                kinds = ("a string" if kind is str else "an integer") + f" as of {name(present[0])}"
+            raise GraphError(f"{name(place)}: expected as label {kinds}, found {label!r}")
+    return labels
+
+
+def _column(records: Sequence[Mapping[str, Any]], key: str, name: Callable[[int], str], of: str) -> list[Any]:
+    values = [plain(record.get(key)) for record in records]
+    for place, value in enumerate(values):
+        if value is not None and not isinstance(value, _PLAIN):
+            raise GraphError(
+                f"{name(place)}, attribute {key!r}: expected integers, floats, booleans or strings, found "
+                f"{value!r}; {of}_attributes=[...] takes only those it lists"
+            )
+    return values
+
+
+def plain(value: Any) -> Any:
+    """Return NumPy's numbers and strings as Python's, all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value

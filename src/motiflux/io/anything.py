@@ -1,0 +1,79 @@
+"""A graph of whatever is given."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
+from motiflux.interop.arrays import is_array
+from motiflux.interop.arrow import is_arrow
+from motiflux.interop.igraph import is_igraph
+from motiflux.interop.networkx import is_networkx
+from motiflux.interop.pyg import is_pyg
+from motiflux.interop.scipy_sparse import is_sparse
+from motiflux.io.registry import read_graph
+
+
+def as_graph(graph: Any, **options: Any) -> Graph:
+    """Return a graph of whatever is given.
+
+    Parameters
+    ----------
+    graph
+        A `Graph`, which is returned as it is; a path (`read_graph`); a graph of networkx
+        (`Graph.from_networkx`) or igraph (`Graph.from_igraph`); a sparse matrix of scipy
+        (`Graph.from_scipy`); a Data or HeteroData of PyTorch Geometric (`Graph.from_pyg`); a table
+        (`Graph.from_table`); an array or a list of edges (`Graph.from_edges`).
+    options
+        Of the call in parentheses.
+
+    Raises
+    ------
+    ArgumentError
+        It is nothing of this, or the call has no such option.
+    MotifluxError
+        What that call raises.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> mf.as_graph([("ann", "bob"), ("bob", "cy")], directed=True)
+    Graph(3 vertices, 2 edges, directed)
+    >>> mf.as_graph({"from": [1, 2], "to": [2, 3]})
+    Graph(3 vertices, 2 edges, undirected)
+    """
+    maker = _maker(graph)
+    try:
+        made: Graph = maker(graph, **options)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise ArgumentError("options", f"those of {maker.__qualname__}", sorted(options)) from error
+    return made
+
+
+def _maker(graph: Any) -> Any:
+    if isinstance(graph, Graph):
+        return _as_it_is
+    if isinstance(graph, (str, os.PathLike)):
+        return read_graph
+    structured = getattr(getattr(graph, "dtype", None), "names", None) is not None
+    makers = (
+        (is_sparse, Graph.from_scipy),
+        (is_networkx, Graph.from_networkx),
+        (is_igraph, Graph.from_igraph),
+        (is_pyg, Graph.from_pyg),
+        (lambda one: is_arrow(one) or isinstance(one, dict) or structured, Graph.from_table),
+        (lambda one: is_array(one) or isinstance(one, (list, tuple)), Graph.from_edges),
+    )
+    for fits, maker in makers:
+        if fits(graph):
+            return maker
+    expected = "a graph, a path, a table, an array of edges, or a graph of networkx, igraph, scipy or PyG"
+    raise ArgumentError("graph", expected, type(graph).__name__)
+
+
+def _as_it_is(graph: Graph) -> Graph:
+    return graph

@@ -1,0 +1,59 @@
+"""What the readers of Parquet and Arrow files share: pyarrow, progress, and errors that name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from motiflux.errors import FormatError, GraphError
+from motiflux.interop.tables import Table, read_edges, read_vertices
+from motiflux.io.source import format_suffix, open_source
+
+if TYPE_CHECKING:
+    from motiflux.interop import ColumnMapping, GraphColumns, VertexColumns, VertexMapping
+
+Open: TypeAlias = Callable[[Path, Any, int | None], Table]
+"""Opens a file with the package pyarrow, on some threads (None: as many as there are)."""
+
+
+def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: int | None) -> GraphColumns:
+    """Read the columns that are wanted of a table of edges.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged or of another format, or does not hold what edges need; names the row.
+    ArgumentError
+        It has no such columns.
+    """
+    with _naming(path) as pa:
+        return read_edges(opened(path, pa, threads), mapping, str(path))
+
+
+def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:
+    """Read a table of vertices; raises what `read_edge_table` does."""
+    with _naming(path) as pa:
+        return read_vertices(opened(path, pa, None), mapping, str(path))
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[Any]:
+    """Give the package pyarrow; what goes wrong in the ``with`` block is said of the file."""
+    if format_suffix(path) != path.suffix.lower():
+        raise FormatError(path, "found a compressed file, expected one as it is: its columns are compressed")
+    open_source(path).close()  # says why it cannot be opened as for other formats
+    try:
+        pa = import_module("pyarrow")
+    except ImportError:
+        raise FormatError(
+            path, "this takes the package pyarrow; install it, or motiflux with the extra 'arrow'"
+        ) from None
+    try:
+        yield pa
+    except GraphError as error:
+        raise FormatError(path, str(error)) from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise FormatError(path, f"the file is damaged, or of another format: {error}") from error

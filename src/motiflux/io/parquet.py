@@ -1,0 +1,51 @@
+"""Parquet files (``.parquet``): tables of edges or of vertices, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motiflux.interop.tables import Table
+from motiflux.io.arrow_tables import read_edge_table, read_vertex_table
+from motiflux.io.source import tell_read
+
+if TYPE_CHECKING:
+    from motiflux.interop import ColumnMapping, GraphColumns, VertexColumns, VertexMapping
+
+_BATCH_ROWS = 1 << 18
+
+
+def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
+    """Read the columns that are wanted of a table of edges.
+
+    Raises
+    ------
+    FormatError
+        The file is no Parquet file, is damaged, or does not hold what edges need; names the row.
+    ArgumentError
+        It has no such columns.
+    """
+    return read_edge_table(path, _open, mapping, threads)
+
+
+def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
+    """Read a table of vertices; raises what `read` does."""
+    return read_vertex_table(path, _open, mapping)
+
+
+def _open(path: Path, _: Any, threads: int | None) -> Table:
+    file = import_module("pyarrow.parquet").ParquetFile(path)
+    names = file.schema_arrow.names
+
+    def batches(positions: list[int]) -> Iterator[list[Any]]:
+        wanted = [names[position] for position in positions]
+        with file:
+            size, rows, done = path.stat().st_size, max(file.metadata.num_rows, 1), 0
+            for batch in file.iter_batches(_BATCH_ROWS, columns=wanted, use_threads=threads != 1):
+                yield [batch.column(name) for name in wanted]
+                done += batch.num_rows
+                tell_read(size * done // rows)
+
+    return Table(names, batches)

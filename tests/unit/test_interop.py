@@ -1,0 +1,403 @@
+"""What importers take, refuse and say of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from tests.unit.graph_cases import edge_counts
+
+pa = pytest.importorskip("pyarrow")
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("width", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_ids_of_every_width_are_taken(width):
+    table = pa.table({"src": pa.array([1, 2], type=width), "dst": pa.array([2, 3], type=width)})
+    graph = mf.Graph.from_table(table)
+    assert edge_counts(graph) == {(1, 2, 0): 1, (2, 3, 0): 1}
+    assert graph.vertex_ids.dtype == np.int64
+
+
+def test_ids_may_be_wide_in_one_batch_only():
+    batches = [
+        pa.record_batch({"src": [values], "dst": [7]}) for values in (5, -5, 2**40, 2**63 - 1, -(2**63))
+    ]
+    graph = mf.Graph.from_table(pa.Table.from_batches(batches))
+    assert sorted(graph.vertex_ids.tolist()) == [-(2**63), -5, 5, 7, 2**40, 2**63 - 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array([1, None, 3], pa.timestamp("ms", "UTC")), [1, None, 3]),
+        (pa.array([1, None, 3], pa.date32()), [1, None, 3]),
+        (pa.array([86_400_000, None], pa.date64()), [86_400_000, None]),
+        (pa.array([1, None], pa.time32("s")), [1, None]),
+        (pa.array([1, None], pa.time64("ns")), [1, None]),
+        (pa.array([-1, None], pa.duration("us")), [-1, None]),
+        (np.array(["2026-01-01", "NaT"], dtype="datetime64[D]"), [20454, None]),
+        (np.array([5, -5], dtype="timedelta64[s]"), [5, -5]),
+        ([dt.date(1970, 1, 2)], None),
+    ],
+)
+def test_times_become_the_integers_they_are_kept_as(values, expected):
+    count = len(values)
+    table = {"src": list(range(count)), "dst": list(range(1, count + 1)), "when": values}
+    if expected is None:
+        with pytest.raises(mf.GraphError, match="when"):
+            mf.Graph.from_table(table)
+        return
+    graph = mf.Graph.from_table(table, directed=True, time="when")
+    assert graph.edge_attributes["time"].to_numpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (pa.array([1, None, 3]), "column 'src', row 1: expected an id, an integer or a string, found none"),
+        (pa.array([1, 2, None], pa.int8()), "row 2: .* found none"),
+        (pa.array(["a", None, "c"]), "row 1: .* found none"),
+        (pa.array(["a", None, "c"]).dictionary_encode(), "row 1: .* found none"),
+        (pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", None])), "row 1: .* found none"),
+        (pa.array([1.0, NAN, 3.0]), "row 1: .* found nan"),
+        (pa.array([1.5, 2.5, 3.5]), "row 0: .* found double"),
+        (pa.array([True, False, True]), "found bool"),
+        (pa.nulls(3), "row 0: .* found none"),
+        (np.array([1.0, 2.0, NAN]), "row 2: .* found nan"),
+        (np.array([1.5, 2.0, 3.0]), "row 0: .* found 1.5"),
+        (np.array([True, False, True]), "row 0: .* found True"),
+        (np.ma.MaskedArray([1, 2, 3], [0, 0, 1]), "row 2: .* found none"),
+        (["a", "b", None], "row 2: .* found none"),
+        (["a", NAN, "c"], "row 1: .* found nan"),
+        ([1, "b", 3], "row 1: expected integers as before, found 'b'"),
+        (["a", 2, "c"], "row 1: expected strings as before, found 2"),
+        ([1, True, 3], "row 1: .* found True"),
+        ([1, 2**63, 3], "row 1: expected integers of 64 bits, found 9223372036854775808"),
+        (np.array([1, 2**63, 3], dtype=np.uint64), r"below 2\*\*63, found 9223372036854775808"),
+        (["a", "b", "c"], "expected ids of one kind, found integers and strings"),
+        ([1, 2], "expected columns of one length"),
+        (np.zeros((3, 2), dtype=int), r"expected an array of shape \[m\], found \[3, 2\]"),
+        ("abc", "expected an array, found 'abc'"),
+    ],
+)
+def test_what_is_no_id_is_refused_with_its_column_and_row(source, message):
+    with pytest.raises(mf.GraphError, match=message):
+        mf.Graph.from_table({"src": source, "dst": [5, 6, 7]})
+
+
+def test_rows_are_counted_over_batches():
+    batches = [pa.record_batch({"src": pa.array([1, last]), "dst": [2, 3]}) for last in (5, 6, None)]
+    with pytest.raises(mf.GraphError, match=r"column 'src', row 5: .* found none"):
+        mf.Graph.from_table(pa.Table.from_batches(batches))
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (
+            pa.array(["x", None]),
+            "column 'label', row 1: expected a label, an integer or a string, found none",
+        ),
+        (pa.array([1, None]), "row 1: .* found none"),
+        (pa.array([1.5, 2.5]), "row 0: .* found 1.5"),
+        (["x", None], "row 1: .* found none"),
+        (np.array([1.0, NAN]), "row 1: .* found nan"),
+        (["x", 2], "all integers or all strings, found 2"),
+    ],
+)
+def test_what_is_no_label_is_refused_with_its_row(label, message):
+    with pytest.raises(mf.GraphError, match=message):
+        mf.Graph.from_table({"src": [1, 2], "dst": [2, 3], "label": label})
+
+
+def test_a_vertex_that_is_not_listed_is_refused():
+    vertices = {"id": ["a", "b"], "label": [1, 2]}
+    with pytest.raises(
+        mf.GraphError, match="edges, row 1: expected an id that the table of vertices lists, "
+    ):
+        mf.Graph.from_table(pa.table({"src": ["a", "b"], "dst": ["b", "zz"]}), vertices=vertices)
+    with pytest.raises(mf.GraphError, match="one kind"):
+        mf.Graph.from_table(pa.table({"src": ["a"], "dst": ["b"]}), vertices={"id": [1, 2]})
+
+
+def test_columns_of_vertices_need_a_table_of_vertices():
+    with pytest.raises(mf.ArgumentError, match="vertex_label: expected a table of vertices beside it"):
+        mf.Graph.from_table({"src": [1], "dst": [2]}, vertex_label="kind")
+
+
+@pytest.mark.parametrize("table", [7, "edges.csv", np.zeros((2, 2)), [1, 2]])
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(mf.GraphError, match="table: expected a table"):
+        mf.Graph.from_table(table)
+
+
+def test_an_arrow_array_alone_is_no_table():
+    with pytest.raises(mf.GraphError, match="expected a table"):
+        mf.Graph.from_table(pa.array([1, 2]))
+
+
+@pytest.mark.parametrize("kind", ["Graph", "DiGraph", "MultiGraph", "MultiDiGraph"])
+def test_networkx_gives_its_direction_and_its_copies(kind):
+    nx = pytest.importorskip("networkx")
+    graph = getattr(nx, kind)([(1, 2), (2, 1), (2, 3)])
+    made = mf.Graph.from_networkx(graph)
+    assert made.directed == ("Di" in kind)
+    assert made.num_edge_copies == graph.number_of_edges()
+
+
+def test_labels_that_some_nodes_lack_are_refused_or_given():
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph()
+    graph.add_node("a", label="x")
+    graph.add_edge("a", "b")
+    with pytest.raises(mf.GraphError, match=r"node 'b': expected a label in 'label', as node 'a' has one"):
+        mf.Graph.from_networkx(graph)
+    given = mf.Graph.from_networkx(graph, default_vertex_label="y").vertex_labels_by_id()
+    assert given == {"a": "x", "b": "y"}
+    assert mf.Graph.from_networkx(graph, vertex_label=None).vertex_attributes["label"].to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["x", 2], "node 1: expected as label a string as of node 0, found 2"),
+        ([1, "y"], "node 1: expected as label an integer as of node 0, found 'y'"),
+        ([1, 2.5], "node 1: expected as label an integer or a string, found 2.5"),
+        ([1, True], "node 1: expected as label an integer or a string, found True"),
+        ([("x",), "y"], "node 0: expected as label an integer or a string, found .'x',."),
+    ],
+)
+def test_labels_of_several_kinds_are_refused_with_the_node(labels, message):
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph([(0, 1)])
+    nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+    with pytest.raises(mf.GraphError, match=message):
+        mf.Graph.from_networkx(graph)
+
+
+@pytest.mark.parametrize("nodes", [[(0, 0), (0, 1)], [1, "a"], [1.5, 2.5], [True, 2], [1, 2**63]])
+def test_nodes_that_are_no_ids_are_refused(nodes):
+    nx = pytest.importorskip("networkx")
+    with pytest.raises(mf.GraphError, match=r"node .*: expected"):
+        mf.Graph.from_networkx(nx.Graph([tuple(nodes)]))
+
+
+def test_attributes_that_cannot_be_columns_are_refused_or_left_out():
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph()
+    graph.add_node(1, pos=(0, 1), age=np.float64(2.5))
+    graph.add_node(2)
+    graph.add_edge(1, 2, tags=[])
+    with pytest.raises(mf.GraphError, match=r"node 1, attribute 'pos': .*vertex_attributes=\[...\]"):
+        mf.Graph.from_networkx(graph)
+    made = mf.Graph.from_networkx(graph, vertex_attributes=["age"], edge_attributes=[])
+    assert made.vertex_attributes["age"].to_numpy().tolist() == [2.5, None]
+    with pytest.raises(mf.ArgumentError, match=r"vertex_attributes: expected names .*'pos', 'age'"):
+        mf.Graph.from_networkx(graph, vertex_attributes=["agee"])
+
+
+def test_igraph_gives_names_or_indexes():
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph(edges=[(0, 1)], directed=True)
+    assert mf.Graph.from_igraph(graph).vertex_ids.tolist() == [0, 1]
+    graph.vs["name"] = ["a", "b"]
+    assert edge_counts(mf.Graph.from_igraph(graph)) == {("a", "b", 0): 1}
+    graph.vs["name"] = ["a", "a"]
+    with pytest.raises(mf.GraphError, match="each id once, found 'a' twice"):
+        mf.Graph.from_igraph(graph)
+    graph.vs["name"] = ["a", None]
+    with pytest.raises(mf.GraphError, match=r"vertex 1: expected names .* found None"):
+        mf.Graph.from_igraph(graph)
+
+
+def test_a_symmetric_matrix_has_each_undirected_edge_once():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.coo_array(([5, 5, 6, 6], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(4, 4))
+    made = mf.Graph.from_scipy(matrix, directed=False)
+    assert (made.num_vertices, made.num_edge_copies) == (4, 2)
+    assert made.edge_attributes["weight"].to_numpy().tolist() == [5, 6]
+    other = sparse.coo_array(([5, 7, 6], ([0, 1, 1], [1, 0, 2])), shape=(4, 4))
+    assert mf.Graph.from_scipy(other, directed=False).num_edge_copies == 3
+    assert mf.Graph.from_scipy(matrix).num_edges == 4
+
+
+def test_matrices_that_are_no_graph_are_refused():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(mf.GraphError, match=r"square one, found shape \[2, 3\]"):
+        mf.Graph.from_scipy(sparse.csr_array((2, 3)))
+    with pytest.raises(mf.GraphError, match="sparse matrix of scipy, found ndarray"):
+        mf.Graph.from_scipy(np.zeros((2, 2)))
+    with pytest.raises(mf.GraphError, match="weight"):
+        mf.Graph.from_scipy(sparse.coo_array(([1j], ([0], [1])), shape=(2, 2)))
+
+
+class Data(SimpleNamespace):
+    """Stands in for a Data of PyTorch Geometric."""
+
+    def is_undirected(self) -> bool:
+        pairs = set(zip(*self.edge_index.tolist(), strict=True))
+        return all((v, u) in pairs for u, v in pairs)
+
+    def is_edge_attr(self, name: str) -> bool:
+        return name in ("edge_weight", "amount")
+
+
+def test_undirected_data_has_each_edge_once():
+    ends = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    data = Data(edge_index=ends, num_nodes=3, amount=np.array([5, 5, 6, 6]), y=np.array([[7], [8], [9]]))
+    made = mf.Graph.from_pyg(data, vertex_label="y")
+    assert (made.directed, made.num_edge_copies) == (False, 2)
+    assert made.edge_attributes["amount"].to_numpy().tolist() == [5, 6]
+    assert made.vertex_labels_by_id() == {0: 7, 1: 8, 2: 9}
+    assert mf.Graph.from_pyg(data, directed=True).num_edges == 4
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (Data(edge_index=None, num_nodes=3), mf.GraphError, "expected an edge_index, found none"),
+        (Data(edge_index=np.zeros((3, 2)), num_nodes=3), mf.GraphError, r"integers \[2, m\], found float64"),
+        (Data(edge_index=np.array([[0], [9]]), num_nodes=3), mf.GraphError, "from 0 to 2, found 9"),
+        (7, mf.GraphError, "a Data or HeteroData of PyTorch Geometric, found int"),
+    ],
+)
+def test_data_that_is_no_graph_is_refused(data, error, message):
+    with pytest.raises(error, match=message):
+        mf.Graph.from_pyg(data, directed=True)
+
+
+def test_a_label_that_data_lack_is_refused():
+    data = Data(edge_index=np.array([[0], [1]]), num_nodes=2, x=np.zeros((2, 3)), y=np.array([1, 2]))
+    with pytest.raises(mf.ArgumentError, match="vertex_label: expected a one-dimensional attribute"):
+        mf.Graph.from_pyg(data, vertex_label="x")
+
+
+def test_an_edge_to_another_type_of_hetero_data_is_refused():
+    class Hetero(dict[Any, Any]):
+        node_types = ["a", "b"]
+        edge_types = [("a", "to", "a")]
+
+    data = Hetero(
+        {
+            "a": SimpleNamespace(num_nodes=2),
+            "b": SimpleNamespace(num_nodes=2),
+            ("a", "to", "a"): SimpleNamespace(edge_index=np.array([[0], [2]])),
+        }
+    )
+    with pytest.raises(mf.GraphError, match=r"edge_index\[1, 0\]: expected a node from 0 to 1, found 2"):
+        mf.Graph.from_pyg(data)
+
+
+class OnlyDlpack:
+    """An array of another library, in host memory."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+class OnCuda:
+    """An array that says it is on a GPU."""
+
+    __cuda_array_interface__ = {"shape": (1, 2), "typestr": "<i8", "data": (4096, True), "version": 3}
+
+
+def test_arrays_come_through_dlpack():
+    array = np.array([[0, 1], [1, 2], [2, 3]])
+    assert mf.Graph.from_edges(OnlyDlpack(array)).num_edges == 3
+    ends = OnlyDlpack(np.array([0, 1])), OnlyDlpack(np.array([1, 2]))
+    assert mf.Graph.from_edges(ends).num_edges == 2
+
+
+def test_an_array_on_a_gpu_is_refused_where_there_is_none(monkeypatch):
+    from motiflux import device
+
+    def absent(name: str) -> None:
+        raise mf.DeviceError(f"{name}: no driver")
+
+    monkeypatch.setattr(device, "open_device", absent)
+    with pytest.raises(mf.DeviceError, match="cuda"):
+        mf.Graph.from_edges(OnCuda())
+
+
+def test_two_rows_are_sources_and_targets_where_they_cannot_be_edges():
+    assert edge_counts(mf.Graph.from_edges(np.array([[0, 1, 2], [1, 2, 3]]))) == {
+        (0, 1, 0): 1,
+        (1, 2, 0): 1,
+        (2, 3, 0): 1,
+    }
+    assert edge_counts(mf.Graph.from_edges(np.array([[0, 1], [2, 3]]))) == {(0, 1, 0): 1, (2, 3, 0): 1}
+
+
+def test_as_graph_takes_whatever_is_a_graph(tmp_path):
+    path = tmp_path / "g.txt"
+    path.write_text("0 1\n1 2\n")
+    graph = mf.read_graph(path)
+    assert mf.as_graph(graph) is graph
+    edges = np.array([[0, 1], [1, 2]])
+    for one in (
+        str(path),
+        path,
+        edges,
+        edges.tolist(),
+        (edges[:, 0], edges[:, 1]),
+        {"src": [0, 1], "dst": [1, 2]},
+    ):
+        assert edge_counts(mf.as_graph(one)) == edge_counts(graph)
+    assert edge_counts(mf.as_graph(pa.table({"src": [0, 1], "dst": [1, 2]}))) == edge_counts(graph)
+    with pytest.raises(mf.ArgumentError, match="graph: expected a graph, a path"):
+        mf.as_graph(7)
+    with pytest.raises(mf.ArgumentError, match="options: expected those of"):
+        mf.as_graph(edges, colour="red")
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch):
+    graph = mf.Graph.from_edges([(0, 1)])
+    missing = {"pyarrow", "networkx", "scipy.sparse"}
+
+    def without(name: str, package: str | None = None) -> Any:
+        if name in missing:
+            raise ImportError(name)
+        return imported(name, package)
+
+    imported = importlib.import_module
+    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setattr("motiflux.interop.arrow.import_module", without)
+    for call, package in (
+        (graph.to_arrow, "pyarrow"),
+        (graph.to_networkx, "networkx"),
+        (graph.to_scipy, "scipy"),
+    ):
+        with pytest.raises(mf.MotifluxError, match=f"takes the package {package}; install it"):
+            call()
+    with pytest.raises(mf.MotifluxError, match="takes the package pyarrow"):
+        mf.Graph.from_table(pa.table({"a": [1], "b": [2]}))
+
+
+def test_to_scipy_gives_copies_or_weights():
+    pytest.importorskip("scipy.sparse")
+    edges = [(0, 2), (0, 2), (2, 1)]
+    graph = mf.Graph.from_edges(edges, directed=True, edge_attributes={"w": [0.5, 0.25, 1.0], "s": ["a"] * 3})
+    assert graph.to_scipy().toarray().tolist() == [[0, 0, 2], [0, 0, 0], [0, 1, 0]]
+    assert graph.to_scipy("w").toarray().tolist() == [[0, 0, 0.75], [0, 0, 0], [0, 1, 0]]
+    for weight in ("v", "s"):
+        with pytest.raises(mf.GraphError, match="weight: expected"):
+            graph.to_scipy(weight)
+
+
+def test_an_attribute_named_as_a_column_is_not_written_over_it():
+    graph = mf.Graph.from_edges([(0, 1)], edge_attributes={"src": [1]})
+    with pytest.raises(mf.GraphError, match=r"edge_attributes\['src'\]: expected another name"):
+        graph.to_arrow()
