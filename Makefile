@@ -100,7 +100,7 @@ $(STAMPS)/gpu: pyproject.toml | $(STAMPS)/package
 
 $(STAMPS)/tools: groups := test lint nvrtc
 $(STAMPS)/docs: groups := docs
-$(STAMPS)/peers: groups := peers
+$(STAMPS)/peers: groups := peers interop
 $(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/venv
 	@echo "==> installing packages: $(groups)"
 	@$(PIP) install $(addprefix --group ,$(groups))

@@ -9,6 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from motiflux.cli import bench, convert, count, doctor, explain, info, match
 from motiflux.cli import options as opt
+from motiflux.cli.columns import with_columns
 from motiflux.cli.exits import guarded
 
 
@@ -42,11 +43,11 @@ app = typer.Typer(
     "3 device not available, 4 internal error, 143 terminated (SIGTERM).",
 )
 
-app.command("count", help=count.HELP, cls=_Command)(guarded(count.run))
-app.command("match", help=match.HELP, cls=_Command)(guarded(match.run))
-app.command("explain", help=explain.HELP, cls=_Command)(guarded(explain.run))
-app.command("info", help=info.HELP, cls=_Command)(guarded(info.run))
-app.command("convert", help=convert.HELP, cls=_Command)(guarded(convert.run))
+app.command("count", help=count.HELP, cls=_Command)(guarded(with_columns(count.run)))
+app.command("match", help=match.HELP, cls=_Command)(guarded(with_columns(match.run)))
+app.command("explain", help=explain.HELP, cls=_Command)(guarded(with_columns(explain.run)))
+app.command("info", help=info.HELP, cls=_Command)(guarded(with_columns(info.run)))
+app.command("convert", help=convert.HELP, cls=_Command)(guarded(with_columns(convert.run)))
 app.command("doctor", help=doctor.HELP, cls=_Command)(guarded(doctor.run))
 app.command("bench", help=bench.HELP, cls=_Command)(guarded(bench.run))
 

@@ -59,7 +59,7 @@ GraphArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         parser=file_name,
-        help="Data graph: .mfg, or .npz .graph .txt .edges .el, each also .gz.",
+        help="Data graph: .mfg .parquet .arrow .feather, or .npz .graph .txt .edges .el, each also .gz.",
     ),
 ]
 PatternArgument = Annotated[
@@ -146,14 +146,16 @@ def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
 def read_graph(
     path: Path, *, directed: bool | None, threads: int | None = None, progress: bool | None = None
 ) -> "mf.Graph":
-    """Read a graph, with progress as `search_progress` shows it."""
+    """Read a graph, its columns as the command line says, with progress as `search_progress` shows it."""
     import motiflux as mf
+    from motiflux.cli import columns
     from motiflux.io.progress import is_shown, reading_meter
 
     if progress and not is_shown():
         with reading_meter(path):
-            return mf.read_graph(path, directed=directed, threads=threads)
-    return mf.read_graph(path, directed=directed, threads=threads, progress=progress is not False)
+            return mf.read_graph(path, directed=directed, threads=threads, **columns.said())
+    shown = progress is not False
+    return mf.read_graph(path, directed=directed, threads=threads, progress=shown, **columns.said())
 
 
 def read_pattern(source: str) -> "mf.Pattern":

@@ -169,23 +169,26 @@ class _Wanted(NamedTuple):
 
 
 def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | None) -> Graph:
+    read = TABLE_READERS[format_suffix(path)]
     if wanted.vertices is None:
         wanted.of_vertices.refuse_alone()
-    columns = TABLE_READERS[format_suffix(path)](path, wanted.edges, threads=threads)
-    if wanted.vertices is not None:
-        columns = _with_vertices(columns, Path(wanted.vertices), wanted.of_vertices)
+        columns = read(path, wanted.edges, threads=threads)
+    else:
+        beside = Path(wanted.vertices)
+        read_vertices = _vertex_reader(beside)  # before the long read
+        columns = read(path, wanted.edges, threads=threads)
+        try:
+            columns = read_vertices(beside, wanted.of_vertices).added_to(columns)
+        except GraphError as error:
+            raise FormatError(path, str(error)) from error
     return build_graph(path, replace(columns, directed=directed), threads=threads)
 
 
-def _with_vertices(columns: GraphColumns, path: Path, mapping: VertexMapping) -> GraphColumns:
+def _vertex_reader(path: Path) -> VertexTableReader:
     reader = VERTEX_TABLE_READERS.get(format_suffix(path))
     if reader is None:
         raise _unknown_suffix(path, "a table of vertices", VERTEX_TABLE_READERS)
-    vertices = reader(path, mapping)
-    try:
-        return vertices.added_to(columns)
-    except GraphError as error:
-        raise FormatError(path, str(error)) from error
+    return reader
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:

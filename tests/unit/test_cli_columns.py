@@ -1,0 +1,60 @@
+"""The options that say which column of a table means what."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.cli_run import motiflux as run
+from tests.unit.test_read_tables import PAYMENTS, write
+
+pa = pytest.importorskip("pyarrow")
+COMMANDS = {
+    "count": ["(a)-[:x]->(b)"],
+    "match": ["(a)-[:x]->(b)"],
+    "explain": ["(a)-[:x]->(b)"],
+    "info": [],
+    "convert": ["out.mfg"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_reads_a_graph_takes_columns(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(pa.table(PAYMENTS), tmp_path / "p.parquet")
+    said = ["--src", "payer", "--dst", "2", "--attributes", "amount", "--directed", "--json"]
+    done = run(command, "p.parquet", *COMMANDS[command], *said)
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    if command == "count":
+        assert found["count"] == 2
+    if command == "info":
+        assert found["edge_attributes"] == {"amount": "integers"}
+    wrong = run(command, "p.parquet", *COMMANDS[command], "--src", "nope")
+    assert wrong.exit_code == 2
+    assert (
+        "src: expected one of the columns of p.parquet ('payer', 'amount', 'payee', 'label')" in wrong.stderr
+    )
+
+
+def test_what_one_command_was_told_is_forgotten_for_the_next(tmp_path):
+    path = str(write(pa.table(PAYMENTS), tmp_path / "p.parquet"))
+    assert run("info", path, "--src", "payer", "--dst", "payee", "--attributes", "", "--json").exit_code == 0
+    again = run("info", path, "--src", "payer", "--dst", "payee", "--json")
+    assert json.loads(again.stdout)["edge_attributes"] == {"amount": "integers"}
+
+
+def test_vertices_come_from_a_file(tmp_path):
+    edges = write(pa.table(PAYMENTS), tmp_path / "p.parquet")
+    vertices = write(pa.table({"id": ["a", "b", "c", "d"]}), tmp_path / "v.feather")
+    said = ["--src", "payer", "--dst", "payee", "--label", "label", "--time", "amount"]
+    done = run("info", str(edges), *said, "--vertices", str(vertices), "--json")
+    found = json.loads(done.stdout)
+    assert (found["vertices"], found["edge_labels"], found["edge_attributes"]) == (4, 2, {"time": "integers"})
+
+
+def test_an_empty_column_is_refused(tmp_path):
+    done = run("info", "g.parquet", "--src", "")
+    assert done.exit_code == 2
+    assert "expected the name or the position of a column" in done.stderr
