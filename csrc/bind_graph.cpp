@@ -14,6 +14,7 @@
 #include "graph/build.hpp"
 #include "graph/check.hpp"
 #include "graph/filter.hpp"
+#include "graph/number.hpp"
 
 namespace motiflux {
 namespace {
@@ -51,6 +52,19 @@ nb::tuple build_rows(const InputArray<std::uint32_t>& sources, const InputArray<
   nb::object reverse = directed ? nb::object(rows_to_python(std::move(built.reverse))) : nb::none();
   return nb::make_tuple(to_numpy(std::move(built.order)), rows_to_python(std::move(built.forward)), reverse,
                         built.duplicates);
+}
+
+nb::object sort_edges(const InputArray<std::uint32_t>& sources, const InputArray<std::uint32_t>& targets,
+                      const std::optional<InputArray<std::uint32_t>>& labels,
+                      const InputArray<std::uint32_t>& order, bool directed, int threads) {
+  if (sources.size() != targets.size() || (labels && labels->size() != sources.size()))
+    throw nb::value_error("sources, targets and labels differ in length");
+  const graph::EdgeList edges{as_span(sources), as_span(targets), as_span(labels)};
+  std::vector<std::uint32_t> sorted;
+  run_graph_work(sources.size() + order.size(), threads, [&](const Workers& workers) {
+    sorted = graph::sort_edges(edges, as_span(order), directed, workers);
+  });
+  return to_numpy(std::move(sorted));
 }
 
 using Mask = std::optional<InputArray<std::uint8_t>>;
@@ -95,11 +109,70 @@ std::string describe_fault(const InputArray<std::uint64_t>& offsets,
   return fault;
 }
 
+using AnyColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using RowsOfBytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::list codes_to_python(std::vector<std::vector<std::uint32_t>>&& codes) {
+  nb::list result;
+  for (auto& one : codes) result.append(to_numpy(std::move(one)));
+  return result;
+}
+
+template <class Integer>
+graph::Numbered number_columns(const std::vector<AnyColumn>& columns, int threads) {
+  std::vector<graph::IntegerColumn<Integer>> given;
+  std::size_t entries = 0;
+  for (const AnyColumn& column : columns) {
+    if (column.dtype() != nb::dtype<Integer>()) throw nb::type_error("columns of one type expected");
+    const auto stride = static_cast<std::ptrdiff_t>(column.stride(0) * sizeof(Integer));
+    given.push_back({static_cast<const std::byte*>(column.data()), column.size(), stride});
+    entries += column.size();
+  }
+  graph::Numbered result;
+  run_graph_work(entries, threads,
+                 [&](const Workers& workers) { result = graph::number_integers<Integer>(given, workers); });
+  return result;
+}
+
+nb::tuple number_integers(const std::vector<AnyColumn>& columns, int threads) {
+  if (columns.empty()) throw nb::value_error("a column expected");
+  graph::Numbered result;
+  if (columns[0].dtype() == nb::dtype<std::int64_t>())
+    result = number_columns<std::int64_t>(columns, threads);
+  else if (columns[0].dtype() == nb::dtype<std::int32_t>())
+    result = number_columns<std::int32_t>(columns, threads);
+  else if (columns[0].dtype() == nb::dtype<std::uint32_t>())
+    result = number_columns<std::uint32_t>(columns, threads);
+  else
+    throw nb::type_error("columns of int64, int32 or uint32 expected");
+  return nb::make_tuple(to_numpy(std::move(result.values)), codes_to_python(std::move(result.codes)));
+}
+
+nb::tuple number_rows(const std::vector<RowsOfBytes>& columns, int threads) {
+  if (columns.empty()) throw nb::value_error("a column expected");
+  graph::ByteRows given{{}, {}, columns[0].shape(1)};
+  std::size_t entries = 0;
+  for (const RowsOfBytes& column : columns) {
+    if (column.shape(1) != given.width) throw nb::value_error("rows of one width expected");
+    given.data.push_back(column.data());
+    given.sizes.push_back(column.shape(0));
+    entries += column.shape(0);
+  }
+  graph::NumberedRows result;
+  run_graph_work(entries, threads,
+                 [&](const Workers& workers) { result = graph::number_rows(given, workers); });
+  return nb::make_tuple(to_numpy(std::move(result.values)), codes_to_python(std::move(result.codes)));
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& module) {
   module.def("build_rows", &build_rows, nb::arg("sources"), nb::arg("targets"), nb::arg("labels").none(),
              nb::arg("vertices"), nb::arg("directed"), nb::arg("threads"));
+  module.def("sort_edges", &sort_edges, nb::arg("sources"), nb::arg("targets"), nb::arg("labels").none(),
+             nb::arg("order"), nb::arg("directed"), nb::arg("threads"));
+  module.def("number_integers", &number_integers, nb::arg("columns"), nb::arg("threads"));
+  module.def("number_rows", &number_rows, nb::arg("columns"), nb::arg("threads"));
   module.def("filter_rows", &filter_rows, nb::arg("parts"), nb::arg("edge_labels").none(),
              nb::arg("source_labels").none(), nb::arg("target_labels").none(),
              nb::arg("vertex_labels").none(), nb::arg("sources").none(), nb::arg("targets").none(),

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace motiflux::graph {
 namespace {
@@ -39,21 +40,36 @@ void check_edges(const EdgeList& edges, std::uint32_t vertices, const Workers& w
       const std::uint32_t source = edges.sources[e], target = edges.targets[e];
       if (source >= vertices || target >= vertices)
         throw std::invalid_argument("edge " + std::to_string(e) + ": vertex out of range");
-      if (source == target) throw std::invalid_argument("edge " + std::to_string(e) + ": self-loop");
     }
   });
 }
 
-// Vertices by ascending degree, ties by id: a counting sort.
-std::vector<std::uint32_t> degree_order(const EdgeList& edges, std::uint32_t vertices,
-                                        const Workers& workers) {
-  std::vector<std::uint32_t> degree(vertices, 0);
+// Calls visit(from, to, label) for the arcs of edges that are no self-loops.
+template <class Visit>
+void for_each_arc(const EdgeList& edges, bool forward, bool both, std::size_t begin, std::size_t end,
+                  Visit&& visit) {
+  for (std::size_t e = begin; e < end; ++e) {
+    if (edges.sources[e] == edges.targets[e]) continue;
+    const std::uint32_t label = edges.labels.empty() ? 0 : edges.labels[e];
+    if (forward || both) visit(edges.sources[e], edges.targets[e], label);
+    if (!forward || both) visit(edges.targets[e], edges.sources[e], label);
+  }
+}
+
+// Arcs out of each vertex if `forward`, into it if not, or `both`; self-loops apart.
+std::vector<std::uint32_t> count_arcs(const EdgeList& edges, std::uint32_t vertices, bool forward, bool both,
+                                      const Workers& workers) {
+  std::vector<std::uint32_t> counts(vertices, 0);
   parallel_for(workers, edges.sources.size(), kEdgeGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t e = begin; e < end; ++e) {
-      add(degree[edges.sources[e]]);
-      add(degree[edges.targets[e]]);
-    }
+    for_each_arc(edges, forward, both, begin, end,
+                 [&](std::uint32_t from, std::uint32_t, std::uint32_t) { add(counts[from]); });
   });
+  return counts;
+}
+
+// Vertices by ascending degree, ties by id: a counting sort.
+std::vector<std::uint32_t> degree_order(const std::vector<std::uint32_t>& degree) {
+  const auto vertices = static_cast<std::uint32_t>(degree.size());
   const std::uint32_t largest = vertices ? *std::max_element(degree.begin(), degree.end()) : 0;
   std::vector<std::uint64_t> place(std::size_t{largest} + 2, 0);
   for (std::uint32_t d : degree) ++place[std::size_t{d} + 1];
@@ -63,16 +79,6 @@ std::vector<std::uint32_t> degree_order(const EdgeList& edges, std::uint32_t ver
   return order;
 }
 
-template <class Visit>
-void for_each_arc(const EdgeList& edges, bool forward, bool both, std::size_t begin, std::size_t end,
-                  Visit&& visit) {
-  for (std::size_t e = begin; e < end; ++e) {
-    const std::uint32_t label = edges.labels.empty() ? 0 : edges.labels[e];
-    if (forward || both) visit(edges.sources[e], edges.targets[e], label);
-    if (!forward || both) visit(edges.targets[e], edges.sources[e], label);
-  }
-}
-
 // The rows of one direction before equal arcs are folded together.
 template <class Entry>
 struct RawRows {
@@ -80,20 +86,18 @@ struct RawRows {
   std::vector<typename Entry::Word> arcs;
 };
 
+// `counts` are the arcs of each row, by the vertex's id in the edge list.
 template <class Entry>
-RawRows<Entry> fill_rows(const EdgeList& edges, const std::vector<std::uint32_t>& new_id, bool forward,
-                         bool both, const Workers& workers) {
+RawRows<Entry> fill_rows(const EdgeList& edges, const std::vector<std::uint32_t>& new_id,
+                         const std::vector<std::uint32_t>& counts, bool forward, bool both,
+                         const Workers& workers) {
   const std::size_t vertices = new_id.size();
-  std::vector<std::uint32_t> fill(vertices, 0);
-  parallel_for(workers, edges.sources.size(), kEdgeGrain, [&](std::size_t begin, std::size_t end) {
-    for_each_arc(edges, forward, both, begin, end,
-                 [&](std::uint32_t from, std::uint32_t, std::uint32_t) { add(fill[new_id[from]]); });
-  });
   RawRows<Entry> raw;
   raw.offsets.assign(vertices + 1, 0);
-  for (std::size_t v = 0; v < vertices; ++v) raw.offsets[v + 1] = raw.offsets[v] + fill[v];
+  for (std::size_t v = 0; v < vertices; ++v) raw.offsets[new_id[v] + 1] = counts[v];
+  std::partial_sum(raw.offsets.begin(), raw.offsets.end(), raw.offsets.begin());
   raw.arcs.resize(raw.offsets.back());
-  std::fill(fill.begin(), fill.end(), 0);
+  std::vector<std::uint32_t> fill(vertices, 0);
   parallel_for(workers, edges.sources.size(), kEdgeGrain, [&](std::size_t begin, std::size_t end) {
     for_each_arc(edges, forward, both, begin, end,
                  [&](std::uint32_t from, std::uint32_t to, std::uint32_t label) {
@@ -113,8 +117,9 @@ RawRows<Entry> fill_rows(const EdgeList& edges, const std::vector<std::uint32_t>
   return raw;
 }
 
+// Takes the memory of `raw` where it can.
 template <class Entry>
-Rows fold_copies(const RawRows<Entry>& raw, const Workers& workers) {
+Rows fold_copies(RawRows<Entry> raw, const Workers& workers) {
   const std::size_t vertices = raw.offsets.size() - 1;
   const auto& arcs = raw.arcs;
   Rows rows;
@@ -130,6 +135,12 @@ Rows fold_copies(const RawRows<Entry>& raw, const Workers& workers) {
   std::partial_sum(rows.offsets.begin(), rows.offsets.end(), rows.offsets.begin());
   const std::size_t distinct = rows.offsets.back();
   const bool repeated = distinct != arcs.size();
+  if constexpr (!Entry::kLabelled) {
+    if (!repeated) {
+      rows.neighbors = std::move(raw.arcs);
+      return rows;
+    }
+  }
   rows.neighbors.resize(distinct);
   if (Entry::kLabelled) rows.labels.resize(distinct);
   if (repeated) rows.copies.resize(distinct);
@@ -150,13 +161,17 @@ Rows fold_copies(const RawRows<Entry>& raw, const Workers& workers) {
 }
 
 template <class Entry>
-void build_rows(Built& built, const EdgeList& edges, const std::vector<std::uint32_t>& new_id, bool directed,
-                const Workers& workers) {
-  const std::size_t arcs_per_edge = directed ? 1 : 2;
-  built.forward = fold_copies<Entry>(fill_rows<Entry>(edges, new_id, true, !directed, workers), workers);
-  if (directed)
-    built.reverse = fold_copies<Entry>(fill_rows<Entry>(edges, new_id, false, false, workers), workers);
-  built.duplicates = edges.sources.size() - built.forward.neighbors.size() / arcs_per_edge;
+void build_rows(Built& built, const EdgeList& edges, const std::vector<std::uint32_t>& new_id,
+                std::vector<std::uint32_t> degree, bool directed, const Workers& workers) {
+  const auto vertices = static_cast<std::uint32_t>(new_id.size());
+  if (directed) degree = count_arcs(edges, vertices, true, false, workers);
+  built.forward =
+      fold_copies<Entry>(fill_rows<Entry>(edges, new_id, degree, true, !directed, workers), workers);
+  const auto arcs = std::accumulate(degree.begin(), degree.end(), std::uint64_t{0});
+  built.duplicates = (arcs - built.forward.neighbors.size()) / (directed ? 1 : 2);
+  if (!directed) return;
+  degree = count_arcs(edges, vertices, false, false, workers);
+  built.reverse = fold_copies<Entry>(fill_rows<Entry>(edges, new_id, degree, false, false, workers), workers);
 }
 
 }  // namespace
@@ -166,13 +181,14 @@ Built build(const EdgeList& edges, std::uint32_t vertices, bool directed, const 
     throw std::invalid_argument("more than 2^31 - 1 edges in one list");
   check_edges(edges, vertices, workers);
   Built built;
-  built.order = degree_order(edges, vertices, workers);
+  std::vector<std::uint32_t> degree = count_arcs(edges, vertices, true, true, workers);
+  built.order = degree_order(degree);
   std::vector<std::uint32_t> new_id(vertices);
   for (std::uint32_t v = 0; v < vertices; ++v) new_id[built.order[v]] = v;
   if (edges.labels.empty())
-    build_rows<PlainEntry>(built, edges, new_id, directed, workers);
+    build_rows<PlainEntry>(built, edges, new_id, std::move(degree), directed, workers);
   else
-    build_rows<LabelledEntry>(built, edges, new_id, directed, workers);
+    build_rows<LabelledEntry>(built, edges, new_id, std::move(degree), directed, workers);
   return built;
 }
 

@@ -33,7 +33,12 @@ struct Built {
 
 // Ids are renumbered by ascending degree (ties keep their order), so that an order restriction u < v is at
 // the same time a degree-ordered orientation: the neighbours greater than a vertex are at most sqrt(2m).
-// Every id must be below `vertices` and no edge may be a self-loop; throws std::invalid_argument otherwise.
+// Every id must be below `vertices`; throws std::invalid_argument otherwise. Self-loops are left out.
 Built build(const EdgeList& edges, std::uint32_t vertices, bool directed, const Workers& workers);
+
+// The positions that sort edges by source, target and label in the ids that `order` gives, as Built has it;
+// ends of undirected edges the smaller one first, and equal edges as they came. No edge may be a self-loop.
+std::vector<std::uint32_t> sort_edges(const EdgeList& edges, std::span<const std::uint32_t> order,
+                                      bool directed, const Workers& workers);
 
 }  // namespace motiflux::graph

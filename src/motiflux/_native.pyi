@@ -18,6 +18,20 @@ def build_rows(
     directed: bool,
     threads: int,
 ) -> tuple[NDArray[np.uint32], _Rows, _Rows | None, int]: ...
+def sort_edges(
+    sources: NDArray[np.uint32],
+    targets: NDArray[np.uint32],
+    labels: NDArray[np.uint32] | None,
+    order: NDArray[np.uint32],
+    directed: bool,
+    threads: int,
+) -> NDArray[np.uint32]: ...
+def number_integers(
+    columns: Sequence[NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint32]], threads: int
+) -> tuple[NDArray[np.int64], list[NDArray[np.uint32]]]: ...
+def number_rows(
+    columns: Sequence[NDArray[np.uint8]], threads: int
+) -> tuple[NDArray[np.uint8], list[NDArray[np.uint32]]]: ...
 def filter_rows(
     parts: Sequence[
         tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None, NDArray[np.uint8] | None]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 
 import numpy as np
 
 from motiflux.errors import ArgumentError
+
+MAX_THREADS = 1024
 
 
 def check_integer(
@@ -72,3 +75,17 @@ def check_bytes(argument: str, value: object) -> int:
     if number <= 0:
         raise ArgumentError(argument, "a number of bytes, or text such as '8GiB'", value)
     return number
+
+
+def resolve_threads(threads: int | None) -> int:
+    """Return `threads`, or as many as this process may run on.
+
+    Raises
+    ------
+    ArgumentError
+        `threads` is not an integer from 1 to 1024.
+    """
+    if threads is None:
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(usable, MAX_THREADS)
+    return check_integer("threads", threads, 1, MAX_THREADS)

@@ -1,9 +1,10 @@
 """Data graphs and how they are stored."""
 
+from motiflux.arguments import resolve_threads
 from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, VertexFilter
 from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.columns import Column, Kind
-from motiflux.graph.graph import EdgeList, Graph, resolve_threads
+from motiflux.graph.graph import EdgeList, Graph
 from motiflux.graph.labels import LabelTable
 from motiflux.graph.shape import ShapeStats
 from motiflux.graph.stats import GraphStats

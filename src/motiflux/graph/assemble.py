@@ -11,7 +11,6 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, GraphError
 from motiflux.graph.attributes import AttributeTable, make_attributes
 from motiflux.graph.csr import Csr
-from motiflux.graph.edge_rows import row_order
 from motiflux.graph.labels import LabelTable, as_column, encode_labels
 from motiflux.graph.numbering import number_vertices
 from motiflux.interop import Coded, GraphColumns
@@ -47,7 +46,7 @@ def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Part
     directed, length = _direction(columns), len(columns.sources)
     if self_loops not in ("error", "drop"):
         raise ArgumentError("self_loops", "'error' or 'drop'", self_loops)
-    edge_label_table, edge_codes = encode_labels(columns.edge_labels, length, "edge_labels")
+    edge_label_table, edge_codes = encode_labels(columns.edge_labels, length, "edge_labels", threads)
     edge_attributes = make_attributes("edge", columns.edge_attributes, length)
     vertex_attributes = make_attributes("vertex", columns.vertex_attributes)
     num_vertices, vertex_labels = columns.num_vertices, columns.vertex_labels
@@ -59,27 +58,32 @@ def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Part
         else:
             num_vertices = vertex_attributes.length
     ids, sources, targets = number_vertices(
-        columns.sources, columns.targets, num_vertices, columns.vertex_ids, positions=columns.positions
+        columns.sources,
+        columns.targets,
+        num_vertices,
+        columns.vertex_ids,
+        positions=columns.positions,
+        threads=threads,
     )
-    vertex_label_table, vertex_codes = encode_labels(vertex_labels, len(ids), "vertex_labels")
+    vertex_label_table, vertex_codes = encode_labels(vertex_labels, len(ids), "vertex_labels", threads)
     vertex_attributes.check_length(len(ids))
 
     loops = np.flatnonzero(sources == targets)
     if loops.size:
         if self_loops == "error":
             raise _self_loop(columns, ids, int(loops[0]))
-        kept = sources != targets
-        sources, targets = sources[kept], targets[kept]
-        edge_codes = None if edge_codes is None else edge_codes[kept]
-        edge_attributes = edge_attributes.take(kept)
+        if edge_attributes:
+            kept = sources != targets
+            sources, targets = sources[kept], targets[kept]
+            edge_codes = None if edge_codes is None else edge_codes[kept]
+            edge_attributes = edge_attributes.take(kept)
 
     order, forward, reverse, duplicates = _native.build_rows(
         sources, targets, edge_codes, len(ids), directed, threads
     )
     if edge_attributes:
-        edge_attributes = edge_attributes.take(
-            row_order(sources, targets, edge_codes, order, directed=directed)
-        )
+        rows = _native.sort_edges(sources, targets, edge_codes, order, directed, threads)
+        edge_attributes = edge_attributes.take(rows)
     forward_rows = Csr(*forward)
     return Parts(
         directed=directed,

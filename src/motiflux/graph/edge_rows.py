@@ -11,33 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.graph.csr import Csr
-from motiflux.types import LabelArray, VertexArray
-
-
-def row_order(
-    sources: VertexArray,
-    targets: VertexArray,
-    labels: LabelArray | None,
-    order: VertexArray,
-    *,
-    directed: bool,
-) -> NDArray[np.intp]:
-    """Return the positions that sort rows by edge, copies in the order they were given.
-
-    Parameters
-    ----------
-    sources, targets, labels
-        Each row's edge [rows], vertices numbered as before they were sorted by degree.
-    order
-        The vertices [n] in internal order.
-    """
-    internal = np.empty(len(order), dtype=np.uint64)
-    internal[order] = np.arange(len(order), dtype=np.uint64)
-    first, second = internal[sources], internal[targets]
-    if not directed:
-        first, second = np.minimum(first, second), np.maximum(first, second)
-    pairs = first << np.uint64(32) | second
-    return np.argsort(pairs, kind="stable") if labels is None else np.lexsort((labels, pairs))
 
 
 def row_starts(forward: Csr, *, directed: bool) -> NDArray[np.int64] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motiflux.arguments import check_integer
+from motiflux.arguments import resolve_threads
 from motiflux.conditions import Condition
 from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, narrow
 from motiflux.graph.assemble import SelfLoops, assemble
@@ -40,8 +39,6 @@ from motiflux.types import (
 # times the graph.
 _KEPT_BYTES = 64 << 20
 _KEPT_RATIO = 4
-
-MAX_THREADS = 1024
 
 
 class EdgeList(NamedTuple):
@@ -402,20 +399,6 @@ class Graph(Importers, Exporters):
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind})"
-
-
-def resolve_threads(threads: int | None) -> int:
-    """Return `threads`, or as many as this process may run on.
-
-    Raises
-    ------
-    ArgumentError
-        `threads` is not an integer from 1 to 1024.
-    """
-    if threads is None:
-        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(usable, MAX_THREADS)
-    return check_integer("threads", threads, 1, MAX_THREADS)
 
 
 def _bytes(rows: Adjacency) -> int:

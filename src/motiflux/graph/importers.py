@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from motiflux.arguments import resolve_threads
 from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
 from motiflux.interop.igraph import from_igraph
@@ -95,6 +96,7 @@ class Importers:
             ColumnMapping(src, dst, label, time, attributes),
             vertices,
             VertexMapping(vertex_id, vertex_label),
+            resolve_threads(threads),
         )
         columns = dataclasses.replace(columns, directed=directed)
         return cls.from_columns(columns, self_loops=self_loops, threads=threads)

@@ -12,11 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop import Coded
+from motiflux.interop.dense import dense_codes
 from motiflux.types import DEFAULT_LABEL, LABEL_DTYPE, Label, LabelArray
-
-# Codes by presence table instead of sorting while the table is at most this many times the input.
-_TABLE_RATIO = 8
-_TABLE_FLOOR = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class LabelTable:
 
 
 def encode_labels(
-    labels: ArrayLike | Coded | None, length: int, what: str
+    labels: ArrayLike | Coded | None, length: int, what: str, threads: int = 1
 ) -> tuple[LabelTable, LabelArray | None]:
     """Return the table of `labels` and their codes; no codes where there is only one label.
 
@@ -58,7 +55,10 @@ def encode_labels(
     array = labels if isinstance(labels, Coded) else as_column(labels, what)
     if len(array) != length:
         raise GraphError(f"{what}: expected {length} labels, found {len(array)}")
-    values, codes = _recoded(array, what) if isinstance(array, Coded) else dense_codes(array)
+    if isinstance(array, Coded):
+        values, codes = _recoded(array, what)
+    else:
+        values, (codes,) = dense_codes([array], threads)
     if len(values) == 0:
         return LabelTable(), None
     return LabelTable(tuple(values.tolist())), codes if len(values) > 1 else None
@@ -117,6 +117,17 @@ def check_characters(array: NDArray[Any], what: str) -> None:
         raise GraphError(f"{what}: expected characters up to {sys.maxunicode:#x}, found {largest:#x}")
 
 
+def is_plain(values: object) -> bool:
+    """Tell whether values are an array of integers that `as_names` would let pass as they are, or widened."""
+    return (
+        isinstance(values, np.ndarray)
+        and not isinstance(values, np.ma.MaskedArray)
+        and values.dtype.kind in "iu"
+        and values.dtype != np.uint64
+        and values.dtype.isnative
+    )
+
+
 def as_column(values: ArrayLike, what: str) -> NDArray[Any]:
     """Return ids or labels as `as_names` does, refusing all but one dimension."""
     array = as_names(values, what)
@@ -149,19 +160,6 @@ def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
     first = type(array.flat[0])
     odd = next(item for item in array.flat if type(item) is not first or not kinds.get(first))
     raise GraphError(f"{what}: expected all integers or all strings, found {odd!r}")
-
-
-def dense_codes(array: NDArray[Any]) -> tuple[NDArray[Any], LabelArray]:
-    """Return the distinct values of a 1-d array, ascending, and the position of each entry among them."""
-    if array.dtype.kind == "i" and array.size:
-        low, high = int(array.min()), int(array.max())
-        if high - low < max(_TABLE_RATIO * array.size, _TABLE_FLOOR):
-            present = np.zeros(high - low + 1, dtype=bool)
-            present[array - low] = True
-            code_of = np.cumsum(present, dtype=np.int64) - 1
-            return np.flatnonzero(present) + low, code_of[array - low].astype(LABEL_DTYPE)
-    values, codes = np.unique(array, return_inverse=True)
-    return values, codes.reshape(-1).astype(LABEL_DTYPE)
 
 
 def mask(codes: Sequence[int] | None, size: int) -> NDArray[np.uint8] | None:

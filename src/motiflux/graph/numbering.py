@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError
-from motiflux.graph.labels import as_column, as_names, dense_codes
+from motiflux.graph.labels import as_column, as_names, is_plain
 from motiflux.interop.arrays import as_host_array, is_array
+from motiflux.interop.dense import dense_codes
 from motiflux.types import MAX_VERTICES, VERTEX_DTYPE, IdArray
 
 
@@ -20,10 +21,10 @@ def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray
         edges = as_host_array(edges, "edges")
     if isinstance(edges, tuple) and len(edges) == 2 and all(is_array(part) for part in edges):
         edges = as_host_array(edges[0], "sources"), as_host_array(edges[1], "targets")
-        sources, targets = as_column(edges[0], "sources"), as_column(edges[1], "targets")
+        sources, targets = _ends(edges[0], "sources"), _ends(edges[1], "targets")
         _check_pairs(sources, targets)
         return sources, targets
-    array = as_names(edges, "edges")  # type: ignore[arg-type]
+    array = np.asarray(edges) if is_plain(edges) else as_names(edges, "edges")  # type: ignore[arg-type]
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 2)
     if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
@@ -49,6 +50,7 @@ def number_vertices(
     vertex_ids: ArrayLike | None,
     *,
     positions: bool = False,
+    threads: int = 1,
 ) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the external ids and, for each edge, the positions of its ends among them.
 
@@ -56,12 +58,7 @@ def number_vertices(
     """
     if num_vertices is not None and vertex_ids is not None:
         raise GraphError("num_vertices and vertex_ids: expected one of them, found both")
-    if positions or num_vertices is not None:
-        sources, targets = (
-            end if end.dtype.kind in "iu" else as_column(end, "edges") for end in (sources, targets)
-        )
-    else:
-        sources, targets = as_column(sources, "sources"), as_column(targets, "targets")
+    sources, targets = _ends(sources, "sources"), _ends(targets, "targets")
     _check_pairs(sources, targets)
     if num_vertices is not None:
         return _numbers(sources, targets, num_vertices)
@@ -69,9 +66,16 @@ def number_vertices(
         return _numbered(sources, targets, as_column([] if vertex_ids is None else vertex_ids, "vertex_ids"))
     if vertex_ids is not None:
         return _listed(sources, targets, as_column(vertex_ids, "vertex_ids"))
-    ids, codes = dense_codes(np.concatenate([sources, targets]))
+    ids, (source_codes, target_codes) = dense_codes([sources, targets], threads)
     _check_vertices(len(ids))
-    return ids, codes[: len(sources)], codes[len(sources) :]
+    return ids, source_codes, target_codes
+
+
+def _ends(ends: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return ids as integers of any width or as strings."""
+    if is_plain(ends) and ends.ndim == 1:
+        return ends
+    return as_column(ends, what)
 
 
 def _numbers(
@@ -90,7 +94,7 @@ def _numbers(
                 f"edges, row {row}: expected ids from 0 to {num_vertices - 1}, found {column[row]}"
             )
     ids = np.arange(num_vertices, dtype=np.int64)
-    return ids, sources.astype(VERTEX_DTYPE), targets.astype(VERTEX_DTYPE)
+    return ids, sources.astype(VERTEX_DTYPE, copy=False), targets.astype(VERTEX_DTYPE, copy=False)
 
 
 def _numbered(
@@ -105,7 +109,7 @@ def _listed(
     sources: NDArray[Any], targets: NDArray[Any], ids: NDArray[Any]
 ) -> tuple[IdArray, NDArray[np.uint32], NDArray[np.uint32]]:
     _check_vertices(len(ids))
-    if sources.size and sources.dtype.kind != ids.dtype.kind:
+    if sources.size and (sources.dtype.kind == "U") != (ids.dtype.kind == "U"):
         raise GraphError("vertex_ids and edges: expected ids of one kind, found integers and strings")
     order = np.argsort(ids, kind="stable")
     ascending = ids[order]

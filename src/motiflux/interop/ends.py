@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
+from motiflux.interop.dense import dense_codes
 
 _MAX_UINT32 = 2**32 - 1
+_MAX_INT64 = 2**63 - 1
 _EXPECTED = "an id, an integer or a string"
 
 
@@ -43,18 +45,19 @@ class Ends:
             raise GraphError(f"columns {names}: expected ids of one kind, found integers and strings")
         self._rows += len(sources)
 
-    def finish(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        """Return sources and targets, and what they are positions in; None where they are ids themselves.
+    def finish(self, threads: int) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the distinct ids, ascending, and the positions among them of sources and of targets.
 
-        Without targets the second is empty.
+        Without targets the last is empty.
         """
         columns, self._columns = self._columns, []
-        if all(column.kind != "strings" for column in columns):
-            parts = [column.integers() for column in columns]
-            return parts[0], parts[1] if len(parts) > 1 else parts[0][:0], None
-        codes, _, names = arrow.joined([chunk for column in columns for chunk in column.chunks])
-        ids = np.array(names, dtype=np.str_) if names else np.zeros(0, dtype="<U1")
-        return codes[: self._rows], codes[self._rows :], ids
+        if any(column.kind == "strings" for column in columns):
+            codes, _, names = arrow.joined([chunk for column in columns for chunk in column.chunks])
+            ids = np.array(names, dtype=np.str_) if names else np.zeros(0, dtype="<U1")
+            return ids, codes[: self._rows], codes[self._rows :]
+        integers = [column.integers() for column in columns]
+        ids, numbered = dense_codes(integers, threads)
+        return ids, numbered[0], numbered[1] if len(numbered) > 1 else numbered[0][:0]
 
 
 class _Ids:
@@ -71,14 +74,14 @@ class _Ids:
         if not arrow.is_arrow_array(values):
             values = _checked(values, self.name, start)
             if values.dtype.kind in "iu":
-                self._take("integers", _narrow(values), start)
+                self._take("integers", _narrow(values, self.name, start), start)
                 return
             values = arrow.import_arrow(f"column {self.name!r}, of strings").array(values.astype(object))
         row = arrow.first_null(values)
         if row is not None:
             raise _odd(self.name, start + row, values[row].as_py())
         if arrow.is_integer(values):
-            self._take("integers", _narrow(arrow.integers(values)), start)
+            self._take("integers", _narrow(arrow.integers(values), self.name, start), start)
         elif arrow.is_string(values):
             self._take("strings", arrow.strings(values), start)
         else:
@@ -105,16 +108,15 @@ class _Ids:
         return joined
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return integers as uint32 where they fit, else as int64 or uint64; in a copy, or as they are."""
-    if values.dtype in (np.uint32, np.int64) and values.base is None:
-        return values
+def _narrow(values: NDArray[Any], name: str, start: int) -> NDArray[Any]:
+    """Return integers as uint32 where they fit, else as int64; in a copy, or as they are."""
+    if values.dtype == np.uint64 and values.size and values.max() > _MAX_INT64:
+        row = int(values.argmax())
+        raise GraphError(f"{_place(name, start + row)}: expected integers below 2**63, found {values[row]}")
     if values.dtype.itemsize < 4 and values.dtype.kind == "u":
         return values.astype(np.uint32)
     if values.size and values.min() >= 0 and values.max() <= _MAX_UINT32:
         return values.astype(np.uint32)
-    if values.dtype.kind == "u":
-        return values
     return values.astype(np.int64)
 
 
@@ -125,7 +127,7 @@ def _checked(values: Any, name: str, start: int) -> NDArray[Any]:
         if absent.size:
             raise _odd(name, start + int(absent[0]), None)
         values = values.data
-    if isinstance(values, list) or values.dtype.kind in "OT":
+    if isinstance(values, list) or values.dtype.kind in ("O", "T"):
         listed = values if isinstance(values, list) else values.tolist()
         return _from_objects(listed, name, start)
     if values.dtype.kind == "f":

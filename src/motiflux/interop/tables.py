@@ -89,7 +89,7 @@ def _column(values: Any, what: str) -> Any:
     return array
 
 
-def read_edges(table: Table, mapping: ColumnMapping, what: str) -> GraphColumns:
+def read_edges(table: Table, mapping: ColumnMapping, what: str, threads: int = 1) -> GraphColumns:
     """Return a table of edges as columns.
 
     Raises
@@ -110,18 +110,18 @@ def read_edges(table: Table, mapping: ColumnMapping, what: str) -> GraphColumns:
         for position, column in gathered.items():
             column.add(columns[position])
         del batch, columns
-    sources, targets, ids = ends.finish()
+    ids, sources, targets = ends.finish(threads)
     return GraphColumns(
         sources,
         targets,
         vertex_ids=ids,
-        positions=ids is not None,
+        positions=True,
         edge_labels=None if chosen.label is None else gathered[chosen.label].labels(),
         edge_attributes={name: gathered[place].values() for name, place in chosen.attributes.items()},
     )
 
 
-def read_vertices(table: Table, mapping: VertexMapping, what: str) -> VertexColumns:
+def read_vertices(table: Table, mapping: VertexMapping, what: str, threads: int = 1) -> VertexColumns:
     """Return a table of vertices as columns; raises what `read_edges` does."""
     chosen = mapping.choose(table.names, what)
     (place,) = chosen.ends
@@ -133,9 +133,9 @@ def read_vertices(table: Table, mapping: VertexMapping, what: str) -> VertexColu
         ends.add(columns[place], None)
         for position, column in gathered.items():
             column.add(columns[position])
-    codes, _, distinct = ends.finish()
+    ids, codes, _ = ends.finish(threads)
     return VertexColumns(
-        codes if distinct is None else distinct[codes],
+        ids[codes],
         None if chosen.label is None else gathered[chosen.label].labels(),
         {name: gathered[place].values() for name, place in chosen.attributes.items()},
     )
@@ -147,7 +147,11 @@ def _gathered(table: Table, chosen: ChosenColumns) -> dict[int, Gathered]:
 
 
 def read_table(
-    edges: object, mapping: ColumnMapping, vertices: object | None, of_vertices: VertexMapping
+    edges: object,
+    mapping: ColumnMapping,
+    vertices: object | None,
+    of_vertices: VertexMapping,
+    threads: int = 1,
 ) -> GraphColumns:
     """Return tables in memory as columns, without a direction.
 
@@ -158,8 +162,8 @@ def read_table(
     """
     if vertices is None:
         of_vertices.refuse_alone()
-    columns = read_edges(open_table(edges, "table"), mapping, "the table")
+    columns = read_edges(open_table(edges, "table"), mapping, "the table", threads)
     if vertices is None:
         return columns
     table = open_table(vertices, "vertices")
-    return read_vertices(table, of_vertices, "the table of vertices").added_to(columns)
+    return read_vertices(table, of_vertices, "the table of vertices", threads).added_to(columns)

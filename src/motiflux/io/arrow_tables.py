@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError, GraphError
 from motiflux.interop.tables import Table, read_edges, read_vertices
 from motiflux.io.source import format_suffix, open_source
@@ -30,7 +31,7 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
         It has no such columns.
     """
     with _naming(path) as pa:
-        return read_edges(opened(path, pa, threads), mapping, str(path))
+        return read_edges(opened(path, pa, threads), mapping, str(path), resolve_threads(threads))
 
 
 def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:

@@ -25,6 +25,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from motiflux.graph import Graph
 
 AnyArray: TypeAlias = NDArray[Any]
+
+_Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
+"""Shape, whether columns come first, and type."""
+_Begin: TypeAlias = Callable[[tuple[int, ...], bool, np.dtype[Any]], Callable[[bytes], object]]
 
 _MAX_ID = MAX_VERTICES - 1
 _MAX_INT64 = 2**63 - 1
@@ -102,8 +107,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         edge_attributes["time"] = times
     _check_ids(path, edges, num_vertices)
     columns = GraphColumns(
-        edges[:, 0],
-        edges[:, 1],
+        *edges.take(),
         num_vertices=num_vertices,
         vertex_labels=vertex_labels,
         edge_labels=edge_labels,
@@ -112,6 +116,67 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         directed=says_directed if directed is None else directed,
     )
     return build_graph(path, columns, threads=threads)
+
+
+class _Edges:
+    """The ends of edges as they are read: kept as 32-bit ids, and where there is one that is none."""
+
+    def __init__(self) -> None:
+        self._sources: list[NDArray[np.uint32]] = []
+        self._targets: list[NDArray[np.uint32]] = []
+        self._bad: tuple[int, int, int] | None = None
+        self._length = 0
+        self.largest = -1
+
+    def __len__(self) -> int:
+        return self._length
+
+    def add(self, data: bytes, dtype: np.dtype[Any]) -> None:
+        """Take the next edges; what is left at the end is no edge."""
+        edges = np.frombuffer(data, dtype, len(data) // dtype.itemsize // 2 * 2).reshape(-1, 2)
+        if not edges.size:
+            return
+        low, high = int(edges.min()), int(edges.max())
+        self.largest = max(self.largest, high)
+        if self._bad is None and (low < 0 or high > _MAX_ID):
+            row, column = np.argwhere((edges < 0) | (edges > _MAX_ID))[0].tolist()
+            self._bad = self._length + row, column, int(edges[row, column])
+        self._sources.append(edges[:, 0].astype(np.uint32))
+        self._targets.append(edges[:, 1].astype(np.uint32))
+        self._length += len(edges)
+
+    def first_outside(self, num_vertices: int) -> tuple[int, int, int] | None:
+        """Return row, column and value of the first id that is none of ``0..num_vertices-1``."""
+        if self._bad is None and self.largest < num_vertices:
+            return None
+        start = 0
+        for sources, targets in zip(self._sources, self._targets, strict=True):
+            if self._bad is not None and start + len(sources) > self._bad[0]:
+                sources, targets = sources[: self._bad[0] - start], targets[: self._bad[0] - start]
+            outside = np.argwhere(np.stack([sources, targets], axis=1) >= num_vertices)
+            if outside.size:
+                row, column = outside[0].tolist()
+                return start + row, column, int((sources, targets)[column][row])
+            start += len(sources)
+            if self._bad is not None and start == self._bad[0]:
+                break
+        return self._bad
+
+    def take(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return sources and targets, and keep nothing."""
+        return _joined(self._sources), _joined(self._targets)
+
+
+def _joined(chunks: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """Return the chunks in one array, and drop each as soon as it is copied."""
+    whole = np.empty(sum(map(len, chunks)), dtype=np.uint32)
+    start = 0
+    chunks.reverse()
+    while chunks:
+        chunk = chunks.pop()
+        whole[start : start + len(chunk)] = chunk
+        start += len(chunk)
+    return whole
 
 
 class _Archive:
@@ -127,13 +192,22 @@ class _Archive:
             name.removesuffix(".npy"): name for name in self._zip.namelist() if name.endswith(".npy")
         }
 
-    def edges(self) -> NDArray[np.integer[Any]]:
+    def edges(self) -> _Edges:
         if "edges" not in self._keys:
             held = ", ".join(sorted(self._keys)) or "nothing"
             raise self._fault(f"edges: found no such key (the file holds {held}), expected integers [m, 2]")
-        edges = self._array("edges")
-        if edges.dtype.kind not in "iu" or edges.ndim != 2 or edges.shape[1] != 2:
-            raise self._mismatch("edges", edges, "integers [m, 2]")
+        edges = _Edges()
+
+        def begin(
+            shape: tuple[int, ...], column_major: bool, dtype: np.dtype[Any]
+        ) -> Callable[[bytes], object]:
+            if dtype.kind not in "iu" or len(shape) != 2 or shape[1] != 2:
+                raise self._mismatch("edges", dtype, shape, "integers [m, 2]")
+            return (lambda _: None) if column_major else (lambda data: edges.add(data, dtype))
+
+        if self._read("edges", begin)[1]:  # not how NumPy writes a list of edges; read whole
+            columns = self._array("edges")
+            edges.add(np.ascontiguousarray(columns).tobytes(), columns.dtype)
         return edges
 
     def labels(self, key: str) -> AnyArray | None:
@@ -141,7 +215,7 @@ class _Archive:
             return None
         labels = self._array(key)
         if labels.dtype.kind not in "iuU" or labels.ndim != 1:
-            raise self._mismatch(key, labels, "integers or strings, 1-d")
+            raise self._mismatch(key, labels.dtype, labels.shape, "integers or strings, 1-d")
         if labels.dtype.kind == "u" and labels.size and int(labels.max()) > _MAX_INT64:
             row = int(labels.argmax())
             raise self._fault(f"{key}[{row}]: found {labels[row]}, expected at most {_MAX_INT64}")
@@ -166,7 +240,7 @@ class _Archive:
     def _column(self, key: str, kinds: str, expected: str) -> AnyArray:
         array = self._array(key)
         if array.dtype.kind not in kinds or array.ndim != 1 or array.dtype == np.longdouble:
-            raise self._mismatch(key, array, expected)
+            raise self._mismatch(key, array.dtype, array.shape, expected)
         return array
 
     def directed(self) -> bool:
@@ -174,7 +248,7 @@ class _Archive:
             return False
         flag = self._array("directed")
         if flag.dtype.kind not in "biu" or flag.size != 1:
-            raise self._mismatch("directed", flag, "one bool")
+            raise self._mismatch("directed", flag.dtype, flag.shape, "one bool")
         value = int(flag.reshape(()))
         if value not in (0, 1):
             raise self._fault(f"directed: found {value}, expected one bool")
@@ -185,28 +259,42 @@ class _Archive:
             return None
         number = self._array("num_vertices")
         if number.dtype.kind not in "iu" or number.size != 1:
-            raise self._mismatch("num_vertices", number, "one integer")
+            raise self._mismatch("num_vertices", number.dtype, number.shape, "one integer")
         value = int(number.reshape(()))
         if not 0 <= value <= MAX_VERTICES:
             raise self._fault(f"num_vertices: found {value}, expected an integer from 0 to {MAX_VERTICES}")
         return value
 
     def _array(self, key: str) -> AnyArray:
-        """Read one member whole; its size must be what its header announces."""
+        """Read one member whole."""
+        data = bytearray()
+        shape, column_major, dtype = self._read(key, lambda *_: data.extend)
+        array: AnyArray = np.ndarray(shape, dtype, data, order="F" if column_major else "C")
+        return array.astype(dtype.newbyteorder("="), copy=False)
+
+    def _read(self, key: str, begin: _Begin) -> _Header:
+        """Read one member in chunks; its size must be what its header announces.
+
+        `begin` is given the header, and returns what takes the chunks. All but the last are `CHUNK_BYTES`
+        long, and the last may be one byte too long. At the end the archive's checksum is compared.
+        """
         try:
             with self._zip.open(self._plainly_compressed(key)) as member:
-                shape, column_major, dtype = self._header(key, member)
-                size = math.prod(shape) * dtype.itemsize
-                data = _read_up_to(member, size + 1)
-            if len(data) != size:
-                found = f"{len(data)} bytes" if len(data) < size else "more bytes"
-                raise self._fault(f"{key}: found {found} of data, expected {size} as its header announces")
-            array = np.ndarray(shape, dtype, data, order="F" if column_major else "C")
+                header = self._header(key, member)
+                take = begin(*header)
+                shape, _, dtype = header
+                size, found = math.prod(shape) * dtype.itemsize, 0
+                while found <= size and (chunk := member.read(min(CHUNK_BYTES, size + 1 - found))):
+                    found += len(chunk)
+                    take(chunk)
+            if found != size:
+                said = f"{found} bytes" if found < size else "more bytes"
+                raise self._fault(f"{key}: found {said} of data, expected {size} as its header announces")
         except FormatError:
             raise
         except _BAD_ARCHIVE as error:
             raise self._fault(f"{key}: the archive is damaged or cut short: {error}") from error
-        return array.astype(dtype.newbyteorder("="), copy=False)
+        return header
 
     def _plainly_compressed(self, key: str) -> zipfile.ZipInfo:
         info = self._zip.getinfo(self._keys[key])
@@ -214,7 +302,7 @@ class _Archive:
             raise self._fault(f"{key}: found zip method {info.compress_type}, expected stored or deflated")
         return info
 
-    def _header(self, key: str, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    def _header(self, key: str, member: IO[bytes]) -> _Header:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -229,27 +317,21 @@ class _Archive:
             raise self._fault(f"{key}: found dtype {dtype} and shape {shape}, expected a plain array")
         return shape, column_major, dtype
 
-    def _mismatch(self, key: str, array: AnyArray, expected: str) -> FormatError:
-        shape = ", ".join(map(str, array.shape))
-        return self._fault(f"{key}: found {array.dtype} [{shape}], expected {expected}")
+    def _mismatch(
+        self, key: str, dtype: np.dtype[Any], extents: tuple[int, ...], expected: str
+    ) -> FormatError:
+        shape = ", ".join(map(str, extents))
+        return self._fault(f"{key}: found {dtype} [{shape}], expected {expected}")
 
     def _fault(self, message: str) -> FormatError:
         return FormatError(self._path, message)
 
 
-def _read_up_to(member: IO[bytes], size: int) -> bytearray:
-    """Read to the end or `size` bytes, in chunks; at the end the archive's checksum is compared."""
-    data = bytearray()
-    while len(data) < size and (chunk := member.read(min(CHUNK_BYTES, size - len(data)))):
-        data += chunk
-    return data
-
-
-def _implied_vertices(edges: NDArray[np.integer[Any]], of_vertices: AnyArray | None) -> int:
+def _implied_vertices(edges: _Edges, of_vertices: AnyArray | None) -> int:
     if of_vertices is not None:
         return len(of_vertices)
     # An id that no graph can have is left to _check_ids, which names its row.
-    return max(0, min(int(edges.max()), _MAX_ID) + 1) if edges.size else 0
+    return max(0, min(edges.largest, _MAX_ID) + 1)
 
 
 def _check_length(path: Path, key: str, array: AnyArray | None, expected: int, what: str) -> None:
@@ -259,10 +341,10 @@ def _check_length(path: Path, key: str, array: AnyArray | None, expected: int, w
         )
 
 
-def _check_ids(path: Path, edges: NDArray[np.integer[Any]], num_vertices: int) -> None:
-    if not edges.size or (edges.min() >= 0 and edges.max() < num_vertices):
+def _check_ids(path: Path, edges: _Edges, num_vertices: int) -> None:
+    place = edges.first_outside(num_vertices)
+    if place is None:
         return
-    row, column = np.argwhere((edges < 0) | (edges >= num_vertices))[0].tolist()
-    found = int(edges[row, column])
+    row, column, found = place
     expected = f"an id from 0 to {num_vertices - 1}" if num_vertices else "no edges, as there are no vertices"
     raise FormatError(path, f"edges[{row}, {column}]: found {found}, expected {expected}")
