@@ -14,7 +14,6 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "text/csv.hpp"
-#include "text/edge_list.hpp"
 #include "text/graph_file.hpp"
 #include "text/parse.hpp"
 
@@ -30,12 +29,6 @@ void feed(Parser& parser, nb::bytes chunk) {
   const std::string_view bytes(chunk.c_str(), chunk.size());
   const FreeGil free_gil;
   parser.feed(bytes);
-}
-
-nb::tuple finish_edge_list(text::EdgeListParser& parser) {
-  text::EdgeList edges = parser.finish();
-  return nb::make_tuple(to_numpy(std::move(edges.source)), to_numpy(std::move(edges.target)),
-                        to_numpy_or_none(std::move(edges.label)));
 }
 
 nb::tuple finish_graph_file(text::GraphFileParser& parser) {
@@ -75,11 +68,6 @@ void bind_parse_error(nb::module_& m) {
 
 void bind_text(nb::module_& m) {
   bind_parse_error(m);
-
-  nb::class_<text::EdgeListParser>(m, "EdgeListParser")
-      .def(nb::init<>())
-      .def("feed", &feed<text::EdgeListParser>, nb::arg("chunk"))
-      .def("finish", &finish_edge_list);
 
   nb::class_<text::GraphFileParser>(m, "GraphFileParser")
       .def(nb::init<bool>(), nb::arg("wildcards"))

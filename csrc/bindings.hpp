@@ -8,6 +8,7 @@ void bind_candidates(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
+void bind_table(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 
 }  // namespace motiflux

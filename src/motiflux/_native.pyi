@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,10 +166,36 @@ class Rows:
 class ParseError(ValueError):
     args: tuple[int, str]
 
-class EdgeListParser:
-    def __init__(self) -> None: ...
-    def feed(self, chunk: bytes) -> None: ...
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]: ...
+class Layout:
+    def __init__(self, separator: str, quotes: bool, comments: bool, trims: bool) -> None: ...
+
+ParsedTable: TypeAlias = tuple[
+    int,
+    int,
+    list[tuple[NDArray[Any] | int, NDArray[np.bool_] | None, int | None]],
+    list[tuple[NDArray[np.uint8], NDArray[np.int64]]],
+    list[int],
+]
+
+class TableParser:
+    def __init__(
+        self,
+        layout: Layout,
+        width: int,
+        width_reason: str,
+        lines_before: int,
+        columns: Sequence[tuple[int, str, int, int, bool, int, int]],
+        threads: int,
+    ) -> None: ...
+    def feed(self, chunk: bytes, start: int = 0) -> None: ...
+    def finish(self) -> ParsedTable: ...
+
+def first_record(
+    data: bytes, layout: Layout, at_end: bool
+) -> tuple[int, int, int, int, list[bytes]] | None: ...
+def characters(
+    text: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
+) -> NDArray[np.uint32] | None: ...
 
 class GraphFileParser:
     def __init__(self, wildcards: bool) -> None: ...

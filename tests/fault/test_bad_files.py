@@ -12,7 +12,10 @@ import motiflux as mf
 from tests.fault.files import complaint, refusal
 
 ID = "an integer from 0 to 9223372036854775807"
-KNOWN = ".npz, .graph, .txt, .edges, .el (or with .gz after it), .mfg, .parquet, .arrow, .feather"
+KNOWN = (
+    ".npz, .graph, .mtx, .txt, .edges, .el, .csv, .tsv (or with .gz or .zst after it), "
+    ".mfg, .parquet, .arrow, .feather"
+)
 
 
 # Files that cannot be read at all
@@ -55,7 +58,9 @@ def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path, name: str, found
 
 
 def test_a_pattern_of_an_unknown_suffix_lists_the_known_ones(tmp_path: Path) -> None:
-    expected = "found suffix '.npz', expected a pattern in .graph, .pattern, .cypher (or with .gz after it)"
+    expected = (
+        "found suffix '.npz', expected a pattern in .graph, .pattern, .cypher (or with .gz or .zst after it)"
+    )
     assert refusal(tmp_path / "query.npz", pattern=True) == expected
 
 
@@ -102,7 +107,10 @@ def test_rubbish_after_gzip_is_refused(tmp_path: Path) -> None:
         (b"1 9223372036854775808\n", f"line 1: target id: found '9223372036854775808', expected {ID}"),
         (b"1 1e3\n", f"line 1: target id: found '1e3', expected {ID}"),
         (b"1 nan\n", f"line 1: target id: found 'nan', expected {ID}"),
-        (b"1,2\n1,3\n", "line 1: found 1 field, expected 'source target' or 'source target label'"),
+        (b"1\n1\n", "line 1: found 1 field, expected 'source target' or 'source target label'"),
+        (b"1,2\n1,x\n", f"line 2: target id: found 'x', expected {ID}"),
+        (b"1,2\n1 3\n", f"line 2: source id: found '1 3', expected {ID}"),
+        (b"ann 2\n", f"line 1: source id: found 'ann', expected {ID}"),
         (b"1 2 3 4\n", "line 1: found 4 fields, expected 'source target' or 'source target label'"),
         (b"1 2\n3 4 5\n", "line 2: found 3 fields, expected 2 as on line 1"),
         (b"#\n1 2 3\n3 4\n", "line 3: found 2 fields, expected 3 as on line 2"),

@@ -72,7 +72,9 @@ class TestRoundTrips:
         path.write_bytes(gzip.compress((tmp_path / "G.MFG").read_bytes()))
         with pytest.raises(mf.FormatError) as caught:
             mf.read_graph(path)
-        expected = "found a gzipped .mfg file, expected it unpacked: it is used from where it lies, not read"
+        expected = (
+            "found a compressed .mfg file, expected it unpacked: it is used from where it lies, not read"
+        )
         assert str(caught.value) == f"{path}: {expected}"
 
     def test_labels_only_self_loops_had_are_kept(self, tmp_path: Path) -> None:

@@ -89,3 +89,72 @@ def test_self_loops_are_left_out_with_a_warning(tmp_path: Path, content: bytes, 
     assert [str(warning.message) for warning in caught] == [f"{tmp_path / 'graph.txt'}: {count} left out"]
     assert caught[0].filename == __file__
     assert edges_of(graph) == {(1, 2)}
+
+
+# Names, commas, columns
+
+
+def rows_of(graph: mf.Graph) -> list[tuple[object, ...]]:
+    edges = graph.to_edges()
+    columns = [edges.src.tolist(), edges.dst.tolist()]
+    if edges.labels is not None:
+        columns.append(edges.labels.tolist())
+    return sorted(zip(*columns, strict=True))
+
+
+def test_ids_are_names_where_the_first_edge_is_between_names(tmp_path: Path) -> None:
+    graph = read(tmp_path, b"# friends\nann bob\nbob 7\n\xc3\xbc 14-3-3\n", directed=True)
+    assert rows_of(graph) == [("ann", "bob"), ("bob", "7"), ("ü", "14-3-3")]
+
+
+def test_labels_may_be_names_too(tmp_path: Path) -> None:
+    assert rows_of(read(tmp_path, b"1 2 wire\n2 3 7\n", directed=True)) == [(1, 2, "wire"), (2, 3, "7")]
+    assert rows_of(read(tmp_path, b"a b 1\nb c 2\n", directed=True)) == [("a", "b", 1), ("b", "c", 2)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"1,2,5\n2,3,6\n", b"# c\n 1 , 2,5\r\n\r\n2 ,\t3,6", b'"1","2","5"\n2,3,6\n'],
+    ids=["plain", "blanks", "quoted"],
+)
+def test_fields_may_be_apart_by_commas(tmp_path: Path, content: bytes) -> None:
+    assert rows_of(read(tmp_path, content, directed=True)) == [(1, 2, 5), (2, 3, 6)]
+
+
+def test_names_with_blanks_are_apart_by_commas(tmp_path: Path) -> None:
+    assert rows_of(read(tmp_path, b"New York, Rome\n", directed=True)) == [("New York", "Rome")]
+
+
+def test_other_columns_are_said_by_position(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("1 2 wire 17 0.5\n2 3 cash 18 x\n")
+    graph = mf.read_graph(path, directed=True, label=2, time=3, attributes=[])
+    assert rows_of(graph) == [(1, 2, "wire"), (2, 3, "cash")]
+    assert {name: column.to_numpy().tolist() for name, column in graph.edge_attributes.items()} == {
+        "time": [17, 18]
+    }
+    graph = mf.read_graph(path, directed=True, src=1, dst=0)
+    assert rows_of(graph) == [(2, 1), (3, 2)]
+    assert sorted(graph.edge_attributes["column4"].to_numpy().tolist()) == ["0.5", "x"]
+    with pytest.raises(mf.ArgumentError, match="label: expected one of the columns of"):
+        mf.read_graph(path, label=7)
+
+
+def test_a_header_and_a_separator_may_be_said(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("from;to;kind\n1;2;wire\n")
+    graph = mf.read_graph(path, directed=True, header=True, sep=";", label="kind")
+    assert rows_of(graph) == [(1, 2, "wire")]
+
+
+def test_a_header_that_nobody_spoke_of_is_no_edge(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("from to\n1 2\n2 3\n")
+    with pytest.raises(mf.FormatError) as caught:
+        mf.read_graph(path)
+    assert str(caught.value) == (
+        f"{path}, line 2: found integers as ids, expected names as on line 1; header=True says that this "
+        "line names the columns, header=False that both hold names"
+    )
+    assert rows_of(mf.read_graph(path, header=True, directed=True)) == [(1, 2), (2, 3)]
+    assert rows_of(mf.read_graph(path, header=False, directed=True))[0] == ("1", "2")

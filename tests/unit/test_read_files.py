@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux._native import EdgeListParser, GraphFileParser
+from motiflux._native import GraphFileParser
 from motiflux.io import source
 from tests.data_paths import shared_names, shared_path
 
@@ -82,14 +82,24 @@ def test_content_larger_than_a_chunk_is_read_whole(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-def test_lines_may_be_cut_anywhere_between_chunks(size: int) -> None:
-    text = b"\xef\xbb\xbf# c\r\n1 2 3\r\n\r\n40 50 60\n% c\n7 8 9"
-    parser = EdgeListParser()
-    for start in range(0, len(text), size):
-        parser.feed(text[start : start + size])
-    sources, targets, labels = parser.finish()
-    assert labels is not None
-    assert [array.tolist() for array in (sources, targets, labels)] == [[1, 40, 7], [2, 50, 8], [3, 60, 9]]
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("graph.txt", b"\xef\xbb\xbf# c\r\n1 2 3\r\n\r\n40 50 60\n% c\n7 8 9"),
+        ("graph.csv", b'\xef\xbb\xbfsrc,dst,label\r\n1,2,3\r\n\r\n"40",50,"60"\n7,8,9'),
+        ("graph.tsv", b"1\t2\t3\n40\t50\t60\n7\t8\t9"),
+    ],
+)
+def test_lines_may_be_cut_anywhere_between_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: bytes, size: int
+) -> None:
+    monkeypatch.setattr(source, "CHUNK_BYTES", size)
+    path = tmp_path / name
+    path.write_bytes(text)
+    edges = mf.read_graph(path, directed=True, label=2).to_edges()
+    assert edges.labels is not None
+    rows = zip(edges.src.tolist(), edges.dst.tolist(), edges.labels.tolist(), strict=True)
+    assert sorted(rows) == [(1, 2, 3), (7, 8, 9), (40, 50, 60)]
 
 
 def test_columns_of_a_graph_file_keep_its_order() -> None:
@@ -132,8 +142,10 @@ def test_real_patterns_hold_what_their_header_announces() -> None:
 
 @pytest.mark.parametrize("said", [{"src": "a"}, {"attributes": []}, {"vertices": "v.csv"}, {"vertex_id": 0}])
 def test_columns_chosen_of_a_format_without_any_are_refused_by_name(tmp_path, said):
-    path = tmp_path / "g.txt"
-    path.write_text("1 2\n")
+    path = tmp_path / "g.graph"
+    path.write_text("v 0 0\n")
     argument = next(iter(said))
-    with pytest.raises(mf.ArgumentError, match=rf"{argument}: expected nothing: \.txt files have no columns"):
+    with pytest.raises(
+        mf.ArgumentError, match=rf"{argument}: expected nothing: \.graph files have no columns"
+    ):
         mf.read_graph(path, **said)

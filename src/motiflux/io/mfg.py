@@ -48,7 +48,7 @@ from motiflux.graph.csr import Csr, LazyCsr
 from motiflux.graph.labels import check_characters
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.io.sections import SectionFile, write_sections
-from motiflux.io.source import format_suffix, is_gzip
+from motiflux.io.source import format_suffix, is_compressed
 from motiflux.types import MAX_VERTICES, Label
 
 SUFFIX = ".mfg"
@@ -155,10 +155,10 @@ def verify_graph(path: str | os.PathLike[str]) -> None:
 
 
 def _open(path: Path, threads: int | None) -> _Opened:
-    if is_gzip(path):
+    if is_compressed(path):
         raise FormatError(
             path,
-            "found a gzipped .mfg file, expected it unpacked: it is used from where it lies, not read",
+            "found a compressed .mfg file, expected it unpacked: it is used from where it lies, not read",
         )
     if sys.byteorder != "little":
         raise FormatError(path, "the format is little-endian, this machine is not")

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from motiflux.errors import FormatError
 from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
-from motiflux.io.source import CHUNK_BYTES, is_gzip, open_source, read_chunks
+from motiflux.io.source import CHUNK_BYTES, is_compressed, open_source, read_chunks
 from motiflux.types import MAX_VERTICES
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     FormatError
         Naming the key, the row where there is one, what was found and what was expected.
     """
-    with io.BytesIO(b"".join(read_chunks(path))) if is_gzip(path) else open_source(path) as content:
+    with io.BytesIO(b"".join(read_chunks(path))) if is_compressed(path) else open_source(path) as content:
         archive = _Archive(path, content)
         edges = archive.edges()
         num_vertices = archive.num_vertices()

@@ -6,15 +6,27 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
-from motiflux.io import arrow_file, edge_list, graph_file, mfg, npz, parquet, pattern_text
+from motiflux.io import (
+    arrow_file,
+    delimited,
+    edge_list,
+    graph_file,
+    matrix_market,
+    mfg,
+    npz,
+    parquet,
+    pattern_text,
+)
 from motiflux.io.build import build_graph
 from motiflux.io.progress import is_shown, reading_meter
-from motiflux.io.source import format_suffix
+from motiflux.io.source import format_suffix, is_compressed
+from motiflux.io.text_table import TextOptions
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
@@ -42,15 +54,40 @@ class VertexTableReader(Protocol):
         """Read one table of vertices."""
 
 
+class TextReader(Protocol):
+    """What the ``read`` of a module that reads tables of edges as text looks like."""
+
+    def __call__(
+        self, path: Path, mapping: ColumnMapping, options: TextOptions, *, threads: int | None = None
+    ) -> GraphColumns:
+        """Read the columns that are wanted from one file."""
+
+
+class TextVertexReader(Protocol):
+    """What the ``read_vertices`` of a module that reads tables as text looks like."""
+
+    def __call__(self, path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
+        """Read one table of vertices."""
+
+
 GRAPH_READERS: dict[str, GraphReader] = {
     mfg.SUFFIX: mfg.read,
     ".npz": npz.read,
     ".graph": graph_file.read,
-    ".txt": edge_list.read,
-    ".edges": edge_list.read,
-    ".el": edge_list.read,
+    ".mtx": matrix_market.read,
 }
-"""Readers of data graphs; each suffix but ``.mfg`` may be followed by ``.gz``."""
+"""Readers of data graphs; each suffix but ``.mfg`` may be followed by ``.gz`` or ``.zst``, here and below."""
+
+TEXT_READERS: dict[str, TextReader] = {
+    **dict.fromkeys((".txt", ".edges", ".el"), edge_list.read),
+    **dict.fromkeys(delimited.SEPARATORS, delimited.read),
+}
+"""Readers of tables of edges as text."""
+
+TEXT_VERTEX_READERS: dict[str, TextVertexReader] = dict.fromkeys(
+    delimited.SEPARATORS, delimited.read_vertices
+)
+"""Readers of tables of vertices as text."""
 
 TABLE_READERS: dict[str, TableReader] = {
     ".parquet": parquet.read,
@@ -73,7 +110,7 @@ PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
     ".pattern": pattern_text.read_query,
     ".cypher": pattern_text.read_query,
 }
-"""Readers of patterns; each suffix may be followed by ``.gz``."""
+"""Readers of patterns."""
 
 
 def read_graph(
@@ -88,6 +125,8 @@ def read_graph(
     vertices: str | os.PathLike[str] | None = None,
     vertex_id: ColumnName | None = None,
     vertex_label: ColumnName | None = None,
+    header: bool | None = None,
+    sep: str | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> Graph:
@@ -96,9 +135,9 @@ def read_graph(
     Parameters
     ----------
     path
-        ``.mfg``, ``.npz``, ``.graph``, or a text edge list ``.txt``, ``.edges``, ``.el``; each but the first
-        also with ``.gz``. Tables of edges: ``.parquet``, ``.arrow``, ``.feather`` (these take the package
-        pyarrow).
+        ``.mfg``, ``.npz``, ``.graph``, ``.mtx``, or a text edge list ``.txt``, ``.edges``, ``.el``. Tables of
+        edges: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``, ``.feather`` (the last three take the package
+        pyarrow). Text and ``.npz`` also with ``.gz`` or ``.zst``.
     directed
         Whether edges have a direction. None: as the file says; formats that say nothing are undirected.
         A directed file read as undirected merges the two arcs between a pair of vertices. An undirected
@@ -112,8 +151,14 @@ def read_graph(
     vertex_id, vertex_label
         Its columns; without them the id is the column ``id``, else the first one, and the label the column
         ``label``. All others are attributes.
+    header
+        Whether the first line of a table of text names its columns. None: of a ``.csv`` or ``.tsv`` file,
+        unless both ids in it are integers; of an edge list, no.
+    sep
+        What stands between two fields of a table of text; without it a comma, in a ``.tsv`` file a tab, in an
+        edge list blanks, or commas where its first line has one.
     threads
-        Threads that build the graph; None: one per core.
+        Threads that parse text and build the graph; None: one per core.
     progress
         True for a bar on stderr (if that is a terminal): how much of the file has been read.
 
@@ -141,15 +186,18 @@ def read_graph(
     """
     source = Path(path)
     wanted = _Wanted(
-        ColumnMapping(src, dst, label, time, attributes), vertices, VertexMapping(vertex_id, vertex_label)
+        ColumnMapping(src, dst, label, time, attributes),
+        vertices,
+        VertexMapping(vertex_id, vertex_label),
+        TextOptions(header, sep),
     )
     suffix = format_suffix(source)
     with reading_meter(source) if progress and is_shown() else nullcontext():
-        if suffix in TABLE_READERS:
+        if suffix in TABLE_READERS or suffix in TEXT_READERS:
             return _read_table(source, wanted, directed=bool(directed), threads=threads)
         reader = GRAPH_READERS.get(suffix)
         if reader is None:
-            raise _unknown_suffix(source, "a graph", (*GRAPH_READERS, *TABLE_READERS))
+            raise _unknown_suffix(source, "a graph", (*GRAPH_READERS, *TEXT_READERS, *TABLE_READERS))
         wanted.refuse(suffix)
         return reader(source, directed=directed, threads=threads)
 
@@ -160,22 +208,28 @@ class _Wanted(NamedTuple):
     edges: ColumnMapping
     vertices: str | os.PathLike[str] | None
     of_vertices: VertexMapping
+    text: TextOptions
 
     def refuse(self, suffix: str) -> None:
         """Refuse all that is said, as the format has no columns."""
         beside = {} if self.vertices is None else {"vertices": self.vertices}
-        for argument, found in {**self.edges.said(), **beside, **self.of_vertices.said()}.items():
+        for argument, found in {
+            **self.edges.said(),
+            **beside,
+            **self.of_vertices.said(),
+            **self.text.said(),
+        }.items():
             raise ArgumentError(argument, f"nothing: {suffix} files have no columns to choose from", found)
 
 
 def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | None) -> Graph:
-    read = TABLE_READERS[format_suffix(path)]
+    read = _edge_reader(path, wanted.text)
     if wanted.vertices is None:
         wanted.of_vertices.refuse_alone()
         columns = read(path, wanted.edges, threads=threads)
     else:
         beside = Path(wanted.vertices)
-        read_vertices = _vertex_reader(beside)  # before the long read
+        read_vertices = _vertex_reader(beside, wanted.text)  # before the long read
         columns = read(path, wanted.edges, threads=threads)
         try:
             columns = read_vertices(beside, wanted.of_vertices).added_to(columns)
@@ -184,10 +238,18 @@ def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | N
     return build_graph(path, replace(columns, directed=directed), threads=threads)
 
 
-def _vertex_reader(path: Path) -> VertexTableReader:
-    reader = VERTEX_TABLE_READERS.get(format_suffix(path))
+def _edge_reader(path: Path, options: TextOptions) -> TableReader:
+    suffix = format_suffix(path)
+    text = TEXT_READERS.get(suffix)
+    return TABLE_READERS[suffix] if text is None else partial(text, options=options)
+
+
+def _vertex_reader(path: Path, options: TextOptions) -> VertexTableReader:
+    suffix = format_suffix(path)
+    text = TEXT_VERTEX_READERS.get(suffix)
+    reader = VERTEX_TABLE_READERS.get(suffix) if text is None else partial(text, options=options)
     if reader is None:
-        raise _unknown_suffix(path, "a table of vertices", VERTEX_TABLE_READERS)
+        raise _unknown_suffix(path, "a table of vertices", (*TEXT_VERTEX_READERS, *VERTEX_TABLE_READERS))
     return reader
 
 
@@ -201,7 +263,7 @@ def read_pattern(path: str | os.PathLike[str]) -> Pattern:
     Parameters
     ----------
     path
-        ``.pattern``, ``.cypher`` or ``.graph``; each also with ``.gz``.
+        ``.pattern``, ``.cypher`` or ``.graph``; each also with ``.gz`` or ``.zst``.
 
     Returns
     -------
@@ -248,8 +310,10 @@ def is_pattern_file(name: str) -> bool:
 
 
 def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
-    found = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+    found = "".join(path.suffixes[-2:]) if is_compressed(path) else path.suffix
     mapped = "".join(f", {suffix}" for suffix in known if suffix in _NEVER_COMPRESSED)  # and never compressed
     expected = ", ".join(suffix for suffix in known if suffix not in _NEVER_COMPRESSED)
     said = f"suffix {found!r}" if found else "no suffix"
-    return FormatError(path, f"found {said}, expected {what} in {expected} (or with .gz after it){mapped}")
+    return FormatError(
+        path, f"found {said}, expected {what} in {expected} (or with .gz or .zst after it){mapped}"
+    )

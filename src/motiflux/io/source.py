@@ -1,9 +1,8 @@
-"""Bytes of a file in chunks, gzip undone, and what goes wrong on the way as `FormatError`."""
+"""Bytes of a file in chunks, compression undone, and what goes wrong on the way as `FormatError`."""
 
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from motiflux.errors import FormatError
+from motiflux.io.compression import DECOMPRESSORS, as_it_is
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -22,8 +22,6 @@ CHUNK_BYTES = 4 * 2**20
 
 _WATCHED_BYTES = 2**20
 """Read at once, at least, while someone watches: they are told as often."""
-
-_GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 OnRead = Callable[[int], None]
 """Told how many bytes of a file, as it lies on disk, have been read so far."""
@@ -38,19 +36,19 @@ class ChunkParser(Protocol):
         """Take the next bytes of the file."""
 
 
-def is_gzip(path: Path) -> bool:
+def is_compressed(path: Path) -> bool:
     """Whether the name says that the file is compressed."""
-    return path.suffix.lower() == ".gz"
+    return path.suffix.lower() in DECOMPRESSORS
 
 
 def format_suffix(path: Path) -> str:
-    """Return the suffix that names the format: lower case, ``.gz`` left out."""
-    return Path(path.stem).suffix.lower() if is_gzip(path) else path.suffix.lower()
+    """Return the suffix that names the format: lower case, ``.gz`` or ``.zst`` left out."""
+    return Path(path.stem).suffix.lower() if is_compressed(path) else path.suffix.lower()
 
 
 def base_name(path: Path) -> str:
     """Return the file's name without its suffixes."""
-    return Path(path.stem).stem if is_gzip(path) else path.stem
+    return Path(path.stem).stem if is_compressed(path) else path.stem
 
 
 def open_source(path: Path) -> BinaryIO:
@@ -90,7 +88,7 @@ def tell_read(done: int) -> None:
 
 
 def read_chunks(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file, decompressed if its name ends in ``.gz``.
+    """Yield the content of a file, decompressed if its name ends in ``.gz`` or ``.zst``.
 
     Yields
     ------
@@ -103,8 +101,8 @@ def read_chunks(path: Path) -> Iterator[bytes]:
         If the file cannot be read, or its compression is corrupt or cut short; says how far it got.
     """
     with open_source(path) as file:
-        raw = _raw_chunks(path, file)
-        yield from _gunzip(path, raw) if is_gzip(path) else raw
+        undo = DECOMPRESSORS.get(path.suffix.lower(), as_it_is)
+        yield from undo(path, _RawBytes(path, file), CHUNK_BYTES)
 
 
 def feed_all(parser: ChunkParser, path: Path) -> None:
@@ -117,6 +115,26 @@ def parse_failure(path: Path, error: ParseError) -> FormatError:
     """Return the `FormatError` that says in which file a parser failed."""
     line, message = error.args
     return FormatError(path, message, line)
+
+
+class _RawBytes:
+    """The bytes of a file as it lies on disk."""
+
+    closed = False
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self.done = 0
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            chunk = self._file.read(size)
+        except OSError as error:
+            message = f"cannot be read after byte {self.done}: {_reason(error)}"
+            raise FormatError(self._path, message) from error
+        self.done += len(chunk)
+        return chunk
 
 
 class _WatchedFile(io.FileIO):
@@ -133,48 +151,6 @@ class _WatchedFile(io.FileIO):
             self._done += count
             self._on_read(self._done)
         return count
-
-
-def _raw_chunks(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    done = 0
-    while True:
-        try:
-            chunk = file.read(CHUNK_BYTES)
-        except OSError as error:
-            raise FormatError(path, f"cannot be read after byte {done}: {_reason(error)}") from error
-        if not chunk:
-            return
-        done += len(chunk)
-        yield chunk
-
-
-def _gunzip(path: Path, compressed: Iterator[bytes]) -> Iterator[bytes]:
-    """Undo gzip, one member after the other, never more than a chunk at a time."""
-    member: zlib._Decompress | None = None
-    complete = False  # at least one member, and the last one has ended
-    done = 0
-    for piece in compressed:
-        rest = piece
-        while rest:
-            if member is None:
-                rest = rest.lstrip(b"\0") if complete else rest  # padding between members
-                if not rest:
-                    break
-                member = zlib.decompressobj(_GZIP_WINDOW)
-                complete = False
-            try:
-                content = member.decompress(rest, CHUNK_BYTES)
-            except zlib.error as error:
-                message = f"the gzip data is corrupt after {done} bytes of content: {error}"
-                raise FormatError(path, message) from error
-            rest = member.unused_data if member.eof else member.unconsumed_tail
-            if member.eof:
-                member, complete = None, True
-            done += len(content)
-            if content:
-                yield content
-    if not complete:
-        raise FormatError(path, f"the gzip data is cut short after {done} bytes of content")
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -11,7 +11,7 @@ from motiflux.errors import ArgumentError, OutputError
 from motiflux.graph import Graph
 from motiflux.io import csv_writer, mfg, npy_writer
 from motiflux.io.atomic import refuse_irregular
-from motiflux.io.source import format_suffix, is_gzip
+from motiflux.io.source import format_suffix, is_compressed
 from motiflux.types import IdArray
 
 Writer = TypeVar("Writer")
@@ -82,9 +82,9 @@ def check_graph_output(path: str | os.PathLike[str]) -> None:
     motiflux.errors.OutputError: graph.npz: found suffix '.npz', expected .mfg
     """
     output = Path(path)
-    if is_gzip(output) and format_suffix(output) in GRAPH_WRITERS:
+    if is_compressed(output) and (suffix := format_suffix(output)) in GRAPH_WRITERS:
         raise OutputError(
-            f"{output}: found suffix '{format_suffix(output)}.gz', expected {format_suffix(output)}: "
+            f"{output}: found suffix '{suffix}{output.suffix.lower()}', expected {suffix}: "
             "it is used from where it lies, not compressed"
         )
     _check_output(output, GRAPH_WRITERS)

@@ -1,0 +1,57 @@
+// Distinct strings, numbered as they come.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "text/growing.hpp"
+
+namespace motiflux::text {
+
+// Strings one after the other: string i is text[offsets[i], offsets[i + 1]).
+struct Strings {
+  Growing<std::uint8_t> text;
+  Growing<std::int64_t> offsets;
+
+  std::size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+  std::string_view at(std::size_t index) const {
+    return {reinterpret_cast<const char*>(text.data()) + offsets[index],
+            static_cast<std::size_t>(offsets[index + 1] - offsets[index])};
+  }
+  void add(std::string_view string);
+};
+
+// A hash table with linear probing, at most half full.
+class Dictionary {
+ public:
+  // The number of a string: 0, 1, ... in order of first appearance.
+  std::uint32_t code(std::string_view string) {
+    if (last_ < size() && strings_.at(last_) == string) return last_;
+    return last_ = look_up(string);
+  }
+
+  std::size_t size() const { return strings_.size(); }
+  std::string_view at(std::size_t code) const { return strings_.at(code); }
+
+  // The strings in ascending order of their bytes, and for each code its place among them; leaves this empty.
+  // Throws Cancelled when asked to stop.
+  Strings take_sorted(Growing<std::uint32_t>& place_of_code, const std::atomic<bool>* stop);
+
+ private:
+  static constexpr std::size_t kSmallest = 64;
+  struct Slot {
+    std::uint32_t hash;
+    std::uint32_t code_and_one;  // 0: free
+  };
+
+  std::uint32_t look_up(std::string_view string);
+  void grow();
+
+  Strings strings_;
+  Growing<Slot> slots_;  // a power of two, or empty
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace motiflux::text

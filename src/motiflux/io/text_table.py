@@ -1,0 +1,303 @@
+"""Tables of text: how a file begins, and the columns that the native parser makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import ArgumentError, FormatError
+from motiflux.graph.columns import Column, StringTable
+from motiflux.interop import Coded
+from motiflux.io.source import parse_failure, read_chunks
+
+BLANKS = " "
+"""The separator of fields that are apart by runs of blanks and tabs."""
+
+_MOST_ID_BYTES = 2**30
+_MOST_ID_RATIO = 64
+_MAX_INT64 = 2**63 - 1
+
+
+class Want(IntEnum):
+    """What a column may hold, as the native parser numbers it."""
+
+    ANYTHING = 0
+    IDENTIFIER = 1
+    NAME = 2
+    INTEGER = 3
+    FLOAT = 4
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How a table of text is written, where its suffix does not say so.
+
+    Parameters
+    ----------
+    header
+        Whether the first record names the columns; None: unless both ids in it are integers.
+    sep
+        The character between two fields.
+    """
+
+    header: bool | None = None
+    sep: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.header is not None and not isinstance(self.header, (bool, np.bool_)):
+            raise ArgumentError("header", "True, False or None", self.header)
+        sep = self.sep
+        if sep is None or (isinstance(sep, str) and len(sep) == 1 and sep.isascii() and sep not in '"\r\n\0'):
+            return
+        raise ArgumentError("sep", "one ASCII character other than a quote or a line end", sep)
+
+    def said(self) -> dict[str, object]:
+        """Return what is said, by the name of the argument."""
+        every = {"header": self.header, "sep": self.sep}
+        return {name: value for name, value in every.items() if value is not None}
+
+
+class Record(NamedTuple):
+    """The first record of a file, or of the rest of it."""
+
+    begin: int
+    end: int
+    lines_before: int
+    lines_through: int
+    fields: list[str]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column that is wanted.
+
+    Parameters
+    ----------
+    position
+        Among the fields of a record.
+    what
+        What errors call it.
+    want
+        What it may hold.
+    dictionary
+        Columns with the same number are of one kind, and equal strings in them have equal codes.
+    low, high
+        The range of integers.
+    """
+
+    position: int
+    what: str
+    want: Want = Want.ANYTHING
+    dictionary: int = 0
+    low: int = 0
+    high: int = _MAX_INT64
+    strings: bool = False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the records of a table begin, and what they have in common.
+
+    Parameters
+    ----------
+    begin
+        Bytes before the first of them.
+    lines_before
+        Lines before it.
+    width
+        Fields in each.
+    width_reason
+        How errors go on after the number of fields expected.
+    """
+
+    begin: int
+    lines_before: int
+    width: int
+    width_reason: str
+
+
+class Parsed(NamedTuple):
+    """A column as the parser made it: values, where they are missing, and what codes stand for."""
+
+    values: NDArray[Any] | int
+    missing: NDArray[np.bool_] | None
+    strings: StringTable | None
+
+    def as_attribute(self) -> Column:
+        """Return the column of an attribute."""
+        if isinstance(self.values, int):
+            return Column(np.zeros(self.values, dtype="V1"))
+        values = self.values.astype(np.int64) if self.values.dtype.kind == "i" else self.values
+        return Column(values, self.missing, self.strings)
+
+    def as_labels(self) -> NDArray[Any] | Coded:
+        """Return labels: integers, or coded strings."""
+        values = _none_as_integers(self.values)
+        if self.strings is None:
+            return values
+        return Coded(values, np.array(list(self.strings) or [""], dtype=np.str_))
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds: columns in the order in which they were asked for.
+
+    Parameters
+    ----------
+    rows
+        How many there are.
+    lines
+        Lines of the file.
+    """
+
+    path: Path
+    rows: int
+    lines: int
+    columns: list[Parsed] = field(repr=False)
+
+    def ids(self, *which: int) -> tuple[list[NDArray[Any]], NDArray[np.str_] | None]:
+        """Return columns of ids, and what they are positions in where they are strings."""
+        columns = [self.columns[place] for place in which]
+        values = [_none_as_integers(column.values) for column in columns]
+        strings = columns[0].strings
+        return values, None if strings is None else self._as_array(strings)
+
+    def _as_array(self, strings: StringTable) -> NDArray[np.str_]:
+        most = max(_MOST_ID_BYTES, _MOST_ID_RATIO * len(strings.text))
+        characters = _native.characters(strings.text, strings.offsets, most)
+        if characters is None:
+            longest = strings[int(np.argmax(np.diff(strings.offsets)))]
+            raise FormatError(
+                self.path,
+                f"found {len(strings):,} ids of which one has {len(longest)} characters, "
+                f"{longest[:40]!r}..., expected shorter ones: each takes the memory of the longest",
+            )
+        return np.frombuffer(characters, dtype=np.dtype((np.str_, characters.shape[1])))
+
+
+class TextFile:
+    """A file of records, whose beginning may be looked at before all of it is parsed.
+
+    Parameters
+    ----------
+    path
+        The file, compressed or not.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._chunks = read_chunks(path)
+        self._head = b""
+
+    def first_record(
+        self, layout: _native.Layout, after: Record | None = None, errors: str = "strict"
+    ) -> Record:
+        """Return the first record, or the one after `after`; without fields where there is none.
+
+        What to do about text that is not UTF-8 is said as for `bytes.decode`.
+
+        Raises
+        ------
+        FormatError
+            It is malformed, or not in UTF-8.
+        """
+        begin, lines = (0, 0) if after is None else (after.end, after.lines_through)
+        try:
+            while (found := _native.first_record(self._head[begin:], layout, at_end=False)) is None:
+                chunk = next(self._chunks, b"")
+                self._head += chunk
+                if not chunk:
+                    found = _native.first_record(self._head[begin:], layout, at_end=True)
+                    break
+        except _native.ParseError as error:
+            line, message = error.args
+            raise FormatError(self.path, message, lines + line) from None
+        assert found is not None
+        start, end, before, through, fields = found
+        try:
+            texts = [text.decode(errors=errors) for text in fields]
+        except UnicodeDecodeError as error:
+            message = f"found {error.object!r}, expected text in UTF-8"
+            raise FormatError(self.path, message, lines + through) from None
+        return Record(begin + start, begin + end, lines + before, lines + through, texts)
+
+    def parse(self, layout: _native.Layout, rows: Rows, fields: Sequence[Field], threads: int) -> Table:
+        """Return the columns of the whole table.
+
+        Raises
+        ------
+        FormatError
+            Naming the line, what was found there and what was expected.
+        """
+        wanted = list(fields)
+        head = self._head[rows.begin :]
+        chunks: Iterator[bytes] = chain([head] if head else [], self._chunks)
+        start = 0
+        while True:
+            count, lines, columns, dictionaries, reread = self._pass(
+                layout, rows, wanted, chunks, start, threads
+            )
+            if not reread:
+                tables = [StringTable(text, offsets) for text, offsets in dictionaries]
+                return Table(
+                    self.path,
+                    count,
+                    lines,
+                    [
+                        Parsed(values, missing, None if place is None else tables[place])
+                        for values, missing, place in columns
+                    ],
+                )
+            # What these columns said cannot be had back from the numbers that it was taken for.
+            for place in reread:
+                wanted[place] = replace(wanted[place], strings=True)
+            chunks, start = read_chunks(self.path), rows.begin
+
+    def _pass(
+        self,
+        layout: _native.Layout,
+        rows: Rows,
+        fields: Sequence[Field],
+        chunks: Iterator[bytes],
+        start: int,
+        threads: int,
+    ) -> _native.ParsedTable:
+        specs = [
+            (one.position, one.what, int(one.want), one.dictionary, one.strings, one.low, one.high)
+            for one in fields
+        ]
+        parser = _native.TableParser(layout, rows.width, rows.width_reason, rows.lines_before, specs, threads)
+        try:
+            for chunk in chunks:
+                skipped = min(start, len(chunk))
+                start -= skipped
+                parser.feed(chunk, skipped)
+            return parser.finish()
+        except _native.ParseError as error:
+            raise parse_failure(self.path, error) from None
+
+
+def is_number(text: str) -> bool:
+    """Whether text reads as a number, of whatever kind."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_integer(text: str) -> bool:
+    """Whether text is an integer of ASCII digits."""
+    return text.removeprefix("-").isdigit() and text.isascii()
+
+
+def _none_as_integers(values: NDArray[Any] | int) -> NDArray[Any]:
+    return np.zeros(values, dtype=np.int64) if isinstance(values, int) else values

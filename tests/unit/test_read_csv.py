@@ -1,0 +1,324 @@
+"""Tables of edges and of vertices as text (``.csv``, ``.tsv``)."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.io import source
+from tests.slow_readers import Plain, plain, read_delimited
+
+
+def read(tmp_path: Path, content: str | bytes, name: str = "g.csv", **options: Any) -> mf.Graph:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return mf.read_graph(path, **{"directed": True, **options})
+
+
+def edges_of(graph: mf.Graph) -> list[tuple[object, ...]]:
+    """Give the edges, ordered, with their labels if they have any."""
+    listed = graph.to_edges()
+    columns = [listed.src.tolist(), listed.dst.tolist()]
+    if listed.labels is not None:
+        columns.append(listed.labels.tolist())
+    return sorted(zip(*columns, strict=True))
+
+
+def attribute(tmp_path: Path, *values: str) -> list[object]:
+    """Read a column of values, and give them in order."""
+    lines = "".join(f"{row},{row + 1},{value}\n" for row, value in enumerate(values))
+    graph = read(tmp_path, f"src,dst,x\n{lines}")
+    by_source = dict(
+        zip(graph.to_edges().src.tolist(), graph.edge_attributes["x"].to_numpy().tolist(), strict=True)
+    )
+    return [by_source[row] for row in range(len(values))]
+
+
+def refusal(tmp_path: Path, content: str | bytes, name: str = "g.csv", **options: Any) -> str:
+    with pytest.raises(mf.FormatError) as caught:
+        read(tmp_path, content, name, **options)
+    return str(caught.value).removeprefix(str(tmp_path / name)).removeprefix(", ").removeprefix(": ")
+
+
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    graph = read(tmp_path, "id,To,amount,From,label\n1,20,2.5,10,wire\n2,30,,20,cash\n")
+    assert edges_of(graph) == [(10, 20, "wire"), (20, 30, "cash")]
+    assert graph.edge_attributes["amount"].to_numpy().tolist() == pytest.approx([2.5, None])
+    assert graph.edge_attributes["id"].to_numpy().tolist() == [1, 2]
+
+
+def test_columns_are_chosen(tmp_path: Path) -> None:
+    text = "payer,payee,kind,when,note\nann,bob,wire,17,x\nbob,cy,cash,18,y\n"
+    graph = read(tmp_path, text, src="payer", dst="payee", label="kind", time="when", attributes=[])
+    assert edges_of(graph) == [("ann", "bob", "wire"), ("bob", "cy", "cash")]
+    assert list(graph.edge_attributes) == ["time"]
+    assert graph.edge_attributes["time"].to_numpy().dtype == np.int64
+    graph = read(tmp_path, text, src=1, dst=0, attributes=["note"])
+    assert edges_of(graph) == [("bob", "ann"), ("cy", "bob")]
+    assert list(graph.edge_attributes) == ["note"]
+
+
+def test_what_is_not_chosen_is_not_looked_at(tmp_path: Path) -> None:
+    content = b'src,dst,remark\n1,2,\xff\n2,3,"a ""b""\n"\n'
+    assert edges_of(read(tmp_path, content, attributes=[])) == [(1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "edges"),
+    [
+        ("1,2\n2,3\n", {}, [(1, 2), (2, 3)]),
+        ("src,dst\n1,2\n", {}, [(1, 2)]),
+        ("1,2\n2,3\n", {"header": True}, [(2, 3)]),
+        ("ann,bob\nbob,cy\n", {}, [("bob", "cy")]),
+        ("ann,bob\nbob,cy\n", {"header": False}, [("ann", "bob"), ("bob", "cy")]),
+        ("1,x\n2,3\n", {}, [(2, 3)]),
+        ("7,1,2\n7,2,3\n", {"src": 1, "dst": 2}, [(1, 2), (2, 3)]),
+        ("x,1,2\nx,2,3\n", {"src": 1, "dst": 2}, [(1, 2), (2, 3)]),
+        ("", {}, []),
+        ("\n\n", {}, []),
+        ("src,dst\n", {}, []),
+        ("\n1,2\n\n\n2,3\n\n", {}, [(1, 2), (2, 3)]),
+    ],
+)
+def test_a_first_line_of_integer_ids_is_data(
+    tmp_path: Path, text: str, options: dict[str, Any], edges: list[tuple[object, ...]]
+) -> None:
+    assert edges_of(read(tmp_path, text, **options)) == edges
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"src,dst,x\n1,2,a\n2,3,b\n",
+        b"src,dst,x\r\n1,2,a\r\n2,3,b",
+        b"\xef\xbb\xbfsrc,dst,x\n1,2,a\n2,3,b\r",
+        b'"src","dst","x"\n"1","2","a"\r\n"2","3","b"',
+        b" src , dst, x\n 1, 2 ,a\n2,3\t,b\n",
+    ],
+    ids=["plain", "crlf", "byte-order-mark", "quoted", "blanks"],
+)
+def test_the_same_table_however_it_is_laid_out(tmp_path: Path, content: bytes) -> None:
+    graph = read(tmp_path, content)
+    assert edges_of(graph) == [(1, 2), (2, 3)]
+    assert sorted(graph.edge_attributes["x"].to_numpy().tolist()) == ["a", "b"]
+
+
+def test_separators_are_said_or_come_with_the_suffix(tmp_path: Path) -> None:
+    assert edges_of(read(tmp_path, "a\tb\n1,5\t2\n", "g.tsv")) == [("1,5", "2")]
+    assert edges_of(read(tmp_path, "a;b\n1;2\n", sep=";")) == [(1, 2)]
+    assert edges_of(read(tmp_path, "a  b\n1\t 2\n", sep=" ")) == [(1, 2)]
+    for wrong in ("", ";;", "é", '"', "\n", 3):
+        with pytest.raises(mf.ArgumentError, match="sep: expected one ASCII character"):
+            read(tmp_path, "1,2\n", sep=wrong)
+    with pytest.raises(mf.ArgumentError, match="header: expected True, False or None"):
+        read(tmp_path, "1,2\n", header="yes")
+
+
+def test_quotes_hold_separators_line_ends_and_doubled_quotes(tmp_path: Path) -> None:
+    graph = read(tmp_path, 'src,dst,x\n"a,b","c""d","1\n2\r\n3"\n"""","a,b",""\n')
+    assert edges_of(graph) == [('"', "a,b"), ("a,b", 'c"d')]
+    assert sorted(graph.edge_attributes["x"].to_numpy().tolist()) == ["", "1\n2\r\n3"]
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (["1", "-2", "0"], [1, -2, 0]),
+        (["1", "", "9223372036854775807"], [1, None, 2**63 - 1]),
+        (["1", "2.5", ""], [1.0, 2.5, None]),
+        (["-0", "1e3"], [-0.0, 1000.0]),
+        (["true", "", "False"], [True, None, False]),
+        (["a", "", '""'], ["a", None, ""]),
+        (["1", "", '""', "2"], [1, None, None, 2]),
+        (["", '""', "a"], [None, "", "a"]),
+        (["", '""'], [None, None]),
+        (["1", "x"], ["1", "x"]),
+        (["1.50", "x", ""], ["1.50", "x", None]),
+        (["True", "x"], ["True", "x"]),
+        (["true", "1"], ["true", "1"]),
+        (["1", "9223372036854775808"], ["1", "9223372036854775808"]),
+        (["9007199254740993", "0.5"], ["9007199254740993", "0.5"]),
+        (["0.50", "9007199254740993"], ["0.50", "9007199254740993"]),
+        (["0.5", "9007199254740992"], [0.5, 2.0**53]),
+        (["1", "007"], ["1", "007"]),
+        (["1", "+7"], ["1", "+7"]),
+        (["1", "01.5"], ["1", "01.5"]),
+        ([" 1", " 2.5 "], [1.0, 2.5]),
+        ([" 1", "x "], [" 1", "x "]),
+        (["1e999"], ["1e999"]),
+        (["inf", "-inf", "1"], [float("inf"), -float("inf"), 1.0]),
+        (["2024-05-01", "1"], ["2024-05-01", "1"]),
+        (["人", "ü"], ["人", "ü"]),
+    ],
+)
+@pytest.mark.parametrize("filler", [0, 1])
+def test_types_are_inferred_and_nothing_is_lost(
+    tmp_path: Path, given: list[str], found: list[object], filler: int
+) -> None:
+    values = attribute(tmp_path, *([""] * filler), *given)
+    assert values == [None] * filler + found
+    assert [type(value) for value in values] == [type(None)] * filler + [type(value) for value in found]
+
+
+def test_nan_is_a_missing_float(tmp_path: Path) -> None:
+    values = attribute(tmp_path, "1.5", "nan", "NaN", "")
+    assert values[0] == 1.5
+    assert np.isnan(values[1])  # type: ignore[call-overload]
+    assert np.isnan(values[2])  # type: ignore[call-overload]
+    assert values[3] is None
+
+
+def test_ids_are_integers_or_else_strings_as_they_are_written(tmp_path: Path) -> None:
+    assert edges_of(read(tmp_path, "src,dst\n1,-2\n")) == [(1, -2)]
+    assert edges_of(read(tmp_path, "src,dst\n1,2\n2,x\n")) == [("1", "2"), ("2", "x")]
+    assert edges_of(read(tmp_path, "src,dst\n1,007\n")) == [("1", "007")]
+    assert edges_of(read(tmp_path, "src,dst\n1,1.0\n")) == [("1", "1.0")]
+    assert edges_of(read(tmp_path, f"src,dst\n1,{2**63}\n")) == [("1", str(2**63))]
+
+
+# Tables of vertices
+
+
+def test_a_table_of_vertices_says_which_there_are(tmp_path: Path) -> None:
+    vertices = tmp_path / "v.tsv"
+    vertices.write_text("id\tlabel\tage\tname\nbob\tman\t30\tBob\nann\twoman\t\tAnn\ndan\tman\t7\t\n")
+    graph = read(tmp_path, "src,dst\nann,bob\n", vertices=vertices)
+    assert graph.vertex_labels_by_id() == {"ann": "woman", "bob": "man", "dan": "man"}
+    place = graph.vertex_index(["ann", "bob", "dan"])
+    assert graph.vertex_attributes["age"].to_numpy()[place].tolist() == [None, 30, 7]
+    assert graph.vertex_attributes["name"].to_numpy()[place].tolist() == ["Ann", "Bob", None]
+
+
+def test_vertices_have_integer_ids_too(tmp_path: Path) -> None:
+    vertices = tmp_path / "v.csv"
+    vertices.write_text("5,7\n6,8\n9,7\n")
+    graph = read(tmp_path, "5,6\n", vertices=vertices, vertex_label=1)
+    assert graph.vertex_labels_by_id() == {5: 7, 6: 8, 9: 7}
+
+
+@pytest.mark.parametrize(
+    ("vertices", "said"),
+    [
+        ("id,label\nann,\n", "v.csv, line 2: column 'label': found an empty field"),
+        ("id\nann\nann\nbob\n", "vertex_ids: expected each id once, found 'ann' twice"),
+        ("id\nann\n", "found 'bob'"),
+        ("", "g.csv: edges, row 0: expected an id that the table of vertices lists, found 'ann'"),
+        ("id,x,x\nann,1,2\n", "v.csv, line 1: "),
+        ("id,x\nann\n", "v.csv, line 2: found 1 field, expected 2 as on line 1"),
+    ],
+)
+def test_a_bad_table_of_vertices_is_refused(tmp_path: Path, vertices: str, said: str) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text(vertices)
+    with pytest.raises(mf.FormatError) as caught:
+        read(tmp_path, "src,dst\nann,bob\n", vertices=path)
+    assert said in str(caught.value)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("src,dst\n1,\n", "line 2: column 'dst': found an empty field, expected an integer or a name"),
+        ('src,dst\n"",2\n', "line 2: column 'src': found an empty field, expected an integer or a name"),
+        ("src,dst\n1,2\n1\n", "line 3: found 1 field, expected 2 as on line 1"),
+        ("\n\nsrc,dst\n1,2,3\n", "line 4: found 3 fields, expected 2 as on line 3"),
+        (
+            "src,dst,label\n1,2,\n",
+            "line 2: column 'label': found an empty field, expected an integer or a name",
+        ),
+        ('a,b\n1,2\n"3\n4,5\n', "line 3: found a quote that is not closed, expected its end"),
+        (
+            'a,b,c\n1,2,x"y\n',
+            "line 2: field 3: found 'x\"', expected a field in quotes, with each quote in it doubled",
+        ),
+        ('a,b\n1,"2"3\n', "line 2: field 2: found '3', expected the end of the field after a closing quote"),
+        (
+            "a,b\nann, bob\n",
+            "line 2: column 'b': found ' bob', expected a name without blanks around it, or in quotes",
+        ),
+        ("a,b\nann,b\0\n", "line 2: column 'b': found 'b\\x00', expected a name without NUL bytes"),
+        ("src\n1\n", "line 1: found 1 field separated by ',', expected at least 2"),
+        (f"a,b\nx,{'y' * 5000}\n", f"line 2: column 'b': found '{'y' * 40}...', expected at most 4096 bytes"),
+        ('a,b\n1,"x\n\ny"\nz,\n', "line 5: column 'b': found an empty field, expected an integer or a name"),
+    ],
+)
+def test_a_bad_table_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    assert refusal(tmp_path, text) == expected
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    said = refusal(tmp_path, b"src,dst,x\n1,2,a\xff\n")
+    assert said == r"line 2: column 'x': found 'a\xff', expected text in UTF-8"
+    assert refusal(tmp_path, b"src,d\xffst\n1,2\n") == r"line 1: found b'd\xffst', expected text in UTF-8"
+    assert refusal(tmp_path, b"src,dst\n\xed\xa0\x80,2\n").endswith("expected text in UTF-8")
+
+
+def test_an_endless_quote_is_refused_early(tmp_path: Path) -> None:
+    content = b'src,dst\n1,"' + b"x,y\n" * 3_000_000
+    assert refusal(tmp_path, content) == "line 2: found a quote that is not closed, expected its end"
+    content = b'src,dst\n1,a"' + b"x,y\n" * 3_000_000
+    assert refusal(tmp_path, content).startswith("line 2: field 2: found 'a\"', expected a field in quotes")
+
+
+def test_columns_that_are_not_there_are_an_error_of_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(mf.ArgumentError, match=r"src: expected one of the columns of .*g\.csv \('a', 'b'\)"):
+        read(tmp_path, "a,b\n1,2\n", src="c")
+    assert refusal(tmp_path, "a,b,c,c\n1,2,3,4\n").startswith("line 1: ")
+
+
+# Sizes, threads and interrupts
+
+
+@cache
+def large_table(ends: str) -> tuple[bytes, Plain]:
+    """Give a table that is parsed in pieces, whose columns change kinds in later ones, and what is in it."""
+    rows = ["src,dst,label,amount,note,flag"]
+    for row in range(40_000):
+        amount = "" if row % 7 == 0 else f"{row}" if row < 30_000 else f"{row}.5"
+        note = '"two\nlines, ""x"""' if row % 11 == 0 else f"note {row % 1000}"
+        flag = "" if row < 25_000 else "true" if row % 2 else "FALSE"
+        rows.append(f"user{row % 500},{row % 499},kind{row % 5},{amount},{note},{flag}")
+    content = (ends.join(rows) + ends).encode()
+    return content, read_delimited(content, ",")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_large_table_is_the_same_on_any_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, ends: str
+) -> None:
+    monkeypatch.setattr(source, "CHUNK_BYTES", 790_000)
+    content, expected = large_table(ends)
+    assert len(content) > 1_400_000
+    assert plain(read(tmp_path, content, threads=threads)) == expected
+
+
+def test_an_error_in_a_later_piece_names_its_line(tmp_path: Path) -> None:
+    lines = [f"{row},{row + 1},x" for row in range(1, 200_001)]
+    lines[150_000 - 1] = "1,,x"
+    text = "src,dst,y\n" + "\n".join(lines)
+    for threads in (1, 2):
+        said = refusal(tmp_path, text, threads=threads)
+        assert said == "line 150001: column 'dst': found an empty field, expected an integer or a name"
+
+
+def test_a_type_that_changes_late_changes_all_of_the_column(tmp_path: Path) -> None:
+    lines = [f"{row},{row + 1},{row}.0" for row in range(100_000)]
+    for last, first in (("x", "0.0"), ("9007199254740993", "0.0")):
+        for threads in (1, 2):
+            graph = read(
+                tmp_path, "src,dst,y\n" + "\n".join([*lines, f"100000,100001,{last}"]), threads=threads
+            )
+            values = set(graph.edge_attributes["y"].to_numpy().tolist())
+            assert {first, "123.0", last} <= values
