@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_candidates(module);
   motiflux::bind_graph(module);
   motiflux::bind_ring(module);
+  motiflux::bind_rows(module);
   motiflux::bind_search(module);
   motiflux::bind_table(module);
   motiflux::bind_text(module);

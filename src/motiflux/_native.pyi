@@ -245,3 +245,35 @@ class RingWriter:
 def echo(
     reader: RingReader, writer: RingWriter, rounds: int, round_seconds: float = 1.0
 ) -> NDArray[np.uint64]: ...
+def gather_rows(block: NDArray[np.uint32], ids: NDArray[np.int64], threads: int) -> NDArray[np.int64]: ...
+def gather_columns(block: NDArray[np.uint32], ids: NDArray[np.int64], threads: int) -> NDArray[np.int64]: ...
+def transpose(block: NDArray[np.uint32], threads: int) -> NDArray[np.uint32]: ...
+def edge_shifts(
+    offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32], threads: int
+) -> NDArray[np.uint64]: ...
+def find_edges(
+    block: NDArray[np.uint32],
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    labels: NDArray[np.uint32] | None,
+    shifts: NDArray[np.uint64] | None,
+    queries: Sequence[tuple[int, int, bool, _Mask, _Mask]],
+    threads: int,
+) -> NDArray[np.int64]: ...
+
+_Cells: TypeAlias = tuple[
+    NDArray[np.int64]
+    | NDArray[np.uint64]
+    | NDArray[np.float32]
+    | NDArray[np.float64]
+    | NDArray[np.uint8]
+    | NDArray[np.uint32],
+    _Mask,
+    NDArray[np.uint8] | None,
+    NDArray[np.int64] | None,
+]
+
+def format_table(columns: Sequence[_Cells], rows: int, prefix: str, separator: str) -> bytes: ...
+def quote_strings(
+    text: NDArray[np.uint8], offsets: NDArray[np.int64], separator: str
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...

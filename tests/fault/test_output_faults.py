@@ -23,7 +23,7 @@ from motiflux.io.writers import check_output, write_matches
 if TYPE_CHECKING:
     from motiflux.types import IdArray
 
-NAMES = ("rows.npy", "rows.csv")
+NAMES = ("rows.npy", "rows.csv", "rows.csv.gz", "rows.parquet", "rows.arrow")
 BATCH = np.arange(4000).reshape(-1, 2)
 
 
@@ -174,9 +174,9 @@ def test_a_folder_that_is_not_writable_is_refused_before_the_search(tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("rows.xlsx", "found suffix '.xlsx', expected .npy, .csv"),
-        ("rows", "found no suffix, expected .npy, .csv"),
-        ("rows.npy.gz", "found suffix '.gz', expected .npy, .csv"),
+        ("rows.xlsx", "found suffix '.xlsx', expected .parquet, .arrow, .csv, .npy"),
+        ("rows", "found no suffix, expected .parquet, .arrow, .csv, .npy"),
+        ("rows.npy.gz", "found suffix '.gz', expected .parquet, .arrow, .csv, .npy"),
         ("folder.npy", "found a directory, expected a regular file or a new name"),
         ("none/rows.npy", "cannot be written: there is no folder {folder}/none"),
         ("file/rows.npy", "cannot be written: there is no folder {folder}/file"),

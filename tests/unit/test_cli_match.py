@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import motiflux as mf
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
 
 
@@ -106,3 +107,58 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(tmp_path: P
     assert Path(name).name in result.stderr
     assert "absent" not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+class TestColumns:
+    @pytest.fixture
+    def transfers(self, tmp_path: Path) -> Path:
+        graph = mf.Graph.from_edges(
+            [("ann", "bob"), ("ann", "bob"), ("bob", "cy")],
+            directed=True,
+            edge_attributes={"amount": [1, 900, None]},
+            vertex_attributes={"country": ["de", None, "fr"]},
+            vertex_ids=["ann", "bob", "cy"],
+        )
+        mf.write_graph(graph, tmp_path / "transfers.mfg")
+        return tmp_path / "transfers.mfg"
+
+    def test_edges_and_attributes_are_columns(self, transfers: Path) -> None:
+        pattern = "(a)-[x]->(b) WHERE x.amount > 100"
+        result = motiflux(
+            "match", transfers, pattern, "--edges", "--column", "amount", "--column", "a.country"
+        )
+        assert result.exit_code == 0
+        assert result.stdout == "v0,v0.country,v1,e0,e0.amount\nann,de,bob,0,900\n"
+
+    def test_names_name_columns(self, transfers: Path) -> None:
+        result = motiflux("match", transfers, "(payer)-[x]->(payee)", "--edges", "--names", "--limit", "0")
+        assert result.stdout == "payer,payee,x\n"
+
+    def test_what_there_is_not_is_refused(self, transfers: Path, tmp_path: Path) -> None:
+        result = motiflux("match", transfers, "(a)-->(b)", "--column", "amount", "-o", tmp_path / "rows.csv")
+        assert result.exit_code == 2
+        assert "expected edges=True beside attributes of edges ('amount')" in result.stderr
+        assert not (tmp_path / "rows.csv").exists()
+
+    @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+    def test_tables_say_what_was_looked_for(self, transfers: Path, tmp_path: Path, suffix: str) -> None:
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        output = tmp_path / f"rows{suffix}"
+        result = motiflux(
+            "match", transfers, "(a)-->(b)-->(c)", "-o", output, "--json", "--column", "country"
+        )
+        assert only_json(result)["rows"] == 1
+        is_arrow = suffix == ".arrow"
+        table = pa.ipc.open_file(output).read_all() if is_arrow else parquet.read_table(output)
+        assert table.to_pylist() == [
+            {"v0": "ann", "v0.country": "de", "v1": "bob", "v1.country": None, "v2": "cy", "v2.country": "fr"}
+        ]
+        assert table.schema.metadata[b"motiflux.pattern"] == b"(a)-->(b), (b)-->(c)"
+        assert table.schema.metadata[b"motiflux.vertices"] == b'["a", "b", "c"]'
+
+    def test_compressed_rows_are_the_rows(self, transfers: Path, tmp_path: Path) -> None:
+        import gzip
+
+        assert motiflux("match", transfers, "(a)-->(b)", "-o", tmp_path / "rows.csv.gz").exit_code == 0
+        assert gzip.decompress((tmp_path / "rows.csv.gz").read_bytes()).startswith(b"v0,v1\n")

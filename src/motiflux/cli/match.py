@@ -25,9 +25,29 @@ OutputOption = Annotated[
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write the rows to .npy or .csv. Without it they go to stdout, or with --json are only counted.",
+        help="Write the rows to .parquet, .arrow, .csv (also .csv.gz, .csv.zst) or .npy. Without it they go "
+        "to stdout, or with --json are only counted.",
         show_default=False,
     ),
+]
+EdgesOption = Annotated[
+    bool,
+    typer.Option(
+        "--edges", metavar=opt.FLAG, help="Columns e0, e1, ...: the edge that each query edge fell on."
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME",
+        help="A column of an attribute beside the ids: country, or v0.country of one vertex; label is the "
+        "label. Those of edges take --edges. Repeatable.",
+        show_default=False,
+    ),
+]
+NamesOption = Annotated[
+    bool, typer.Option("--names", metavar=opt.FLAG, help="Name columns as the pattern does, not v0 and e0.")
 ]
 
 
@@ -35,6 +55,9 @@ def run(
     graph: opt.GraphArgument,
     pattern: opt.PatternArgument,
     output: OutputOption = None,
+    edges: EdgesOption = False,
+    columns: ColumnsOption = None,
+    names: NamesOption = False,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
@@ -71,6 +94,9 @@ def run(
             threads=threads,
             gpu_memory=gpu_memory,
             tuning=tuning,
+            edges=edges,
+            attributes=columns or (),
+            names=names,
         ) as matches,
     ):
         try:
@@ -99,7 +125,7 @@ def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int
         return write_matches(matches, output)
     if as_json:
         return sum(len(batch) for batch in matches)
-    rows = csv_writer.write_to(sys.stdout.buffer, matches, matches.columns, name="standard output")
+    rows = csv_writer.write_to(sys.stdout.buffer, matches, name="standard output")
     sys.stdout.buffer.flush()
     return rows
 

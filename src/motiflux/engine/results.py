@@ -6,12 +6,18 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.arguments import check_integer
+from motiflux.engine.row_columns import RowColumns
+from motiflux.graph import Column
+from motiflux.io.tables import rebatched
 from motiflux.types import IdArray, VertexArray
+
+T = TypeVar("T")
 
 
 class Count(int):
@@ -116,10 +122,20 @@ class Matches:
     With several threads the order of rows is not defined. Closing it (or leaving a ``with`` block) stops
     the search.
 
+    With ``edges=True`` a batch has a column for each query edge too: the number of the edge it fell on, as in
+    `Graph.to_edges`. Where ids are strings it is then an array [rows] with a field for each column.
+    Attributes are in tables only: what `to_arrow`, `to_pandas` and `to_polars` return, and files.
+
+    What takes Arrow streams takes this object: ``duckdb.sql("SELECT count(*) FROM matches")``,
+    ``polars.DataFrame(matches)``, ``pyarrow.RecordBatchReader.from_stream(matches)``. Rows are made as they
+    are asked for.
+
     Attributes
     ----------
     columns : list of str
-        ``["v0", ..., "v<k-1>"]``.
+        ``["v0", ..., "v<k-1>"]``, with edges then ``"e0", ...``; or names, if these were asked for.
+    fields : list of Field
+        The columns of tables: these, and attributes beside them.
     rows : int
         Rows given out so far.
     complete : bool or None
@@ -135,8 +151,7 @@ class Matches:
     def __init__(
         self,
         source: RowSource,
-        vertex_ids: IdArray,
-        columns: int,
+        layout: RowColumns,
         *,
         started: float,
         plan_seconds: float,
@@ -144,9 +159,10 @@ class Matches:
         device: str,
     ) -> None:
         self._source = source
-        self._vertex_ids = vertex_ids
+        self._layout = layout
         self._started = started
-        self.columns = [f"v{column}" for column in range(columns)]
+        self.columns = layout.columns
+        self.fields = layout.fields
         self.rows = 0
         self.complete: bool | None = None
         self.seconds = 0.0
@@ -157,33 +173,145 @@ class Matches:
     @property
     def vertex_dtype(self) -> np.dtype[Any]:
         """Type of the ids: int64, or strings as wide as the longest id of the graph."""
-        return self._vertex_ids.dtype
+        return self._layout.graph.vertex_ids.dtype
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What tables say of all rows: the pattern as text, and the names of its vertices and edges."""
+        return self._layout.metadata
 
     def __iter__(self) -> Iterator[IdArray]:
         return self
 
     def __next__(self) -> IdArray:
-        if self.complete is not None:
+        batch = self._closing_on_error(self._next_batch)
+        if batch is None:
             raise StopIteration
-        try:
-            block = self._source.next()
-            self.seconds = time.perf_counter() - self._started
-            if block is not None:
-                batch: NDArray[Any] = self._vertex_ids[block]
-                self.rows += len(block)
-                return batch
-        except BaseException:
-            self.close()  # rows may be lost: nothing that comes later could be complete
-            raise
-        self.complete = self._source.complete
-        raise StopIteration
+        return batch
+
+    def _next_batch(self) -> IdArray | None:
+        block = self._next_block()
+        return None if block is None else self._layout.array(block)
+
+    def batches(self, batch_rows: int) -> Iterator[IdArray]:
+        """Iterate over batches of exactly `batch_rows` rows; the last may have fewer.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+        >>> [len(batch) for batch in mf.match(g, "(a)--(b)--(c)").batches(4)]
+        [4, 2]
+        """
+        return map(self._layout.array, self._blocks(batch_rows))
+
+    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+        """Iterate over batches as tables: for each batch a column for each of `fields`."""
+        return map(self._layout.table, self._blocks(batch_rows))
 
     def to_numpy(self) -> IdArray:
-        """Return all remaining rows as one array [rows, k]."""
+        """Return all remaining rows as one array: batches one below the other."""
+
+        def concatenated() -> NDArray[Any]:
+            return np.concatenate([self._layout.empty(), *self])
+
+        return self._closing_on_error(concatenated)
+
+    def to_arrow(self) -> Any:
+        """Return all remaining rows as a ``pyarrow.Table``. Ids and labels that are strings are dictionaries.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([("ann", "bob")], directed=True, edge_attributes={"amount": [250]})
+        >>> matches = mf.match(g, "(a)-[x]->(b)", edges=True, attributes=["amount"], names=True)
+        >>> matches.to_arrow().to_pylist()
+        [{'a': 'ann', 'b': 'bob', 'x': 0, 'x.amount': 250}]
+        """
+        from motiflux.io.arrow_batches import arrow_table
+
+        return self._closing_on_error(lambda: arrow_table(self))
+
+    def to_pandas(self) -> Any:
+        """Return all remaining rows as a ``pandas.DataFrame``; this takes pyarrow too."""
+        from motiflux.io.arrow_batches import pandas_frame
+
+        return self._closing_on_error(lambda: pandas_frame(self))
+
+    def to_polars(self) -> Any:
+        """Return all remaining rows as a ``polars.DataFrame``; this takes pyarrow too."""
+        from motiflux.io.arrow_batches import polars_frame
+
+        return self._closing_on_error(lambda: polars_frame(self))
+
+    def to_networkx(self) -> Any:
+        """Return the part of the data graph that the remaining matches cover, as a graph of networkx.
+
+        It has every vertex and every edge that some match fell on, once, with their labels and attributes.
+        An undirected data graph gives an undirected one, and one with parallel edges or copies a multigraph.
+        See `graphs` for one graph per match.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)])
+        >>> sorted(mf.match(g, "(a)--(b)--(c)--(a)").to_networkx().edges)
+        [(0, 1), (0, 2), (1, 2)]
+        """
+        from motiflux.engine.networks import union
+
+        return self._closing_on_error(lambda: union(self._layout, self._blocks()))
+
+    def graphs(self) -> Iterator[Any]:
+        """Iterate over the remaining matches, each as a graph of networkx.
+
+        Nodes are data vertices by their ids, with the name of the query vertex as the attribute ``query``;
+        edges are the edges that the query edges fell on. Labels and attributes as in `to_networkx`.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], directed=True)
+        >>> [graph.nodes(data="query") for graph in mf.match(g, "(a)-->(b)-->(c)").graphs()]
+        [NodeDataView({'ann': 'a', 'bob': 'b', 'cy': 'c'}, data='query')]
+        """
+        from motiflux.engine.networks import one_by_one
+
+        return one_by_one(self._layout, self._blocks())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the remaining rows as an Arrow stream, batch by batch as they are asked for."""
+        from motiflux.io.arrow_batches import arrow_reader
+
+        return arrow_reader(self).__arrow_c_stream__(requested_schema)
+
+    def _next_block(self) -> VertexArray | None:
+        """Return the next block of internal ids, or None at the end."""
+        if self.complete is not None:
+            return None
+        block = self._source.next()
+        self.seconds = time.perf_counter() - self._started
+        if block is None:
+            self.complete = self._source.complete
+        else:
+            self.rows += len(block)
+        return block
+
+    def _blocks(self, batch_rows: int | None = None) -> Iterator[VertexArray]:
+        """Return the remaining blocks, each of `batch_rows` rows if that is given, but for the last."""
+        if batch_rows is not None:
+            check_integer("batch_rows", batch_rows, 1)
+        blocks = self._remaining()
+        return blocks if batch_rows is None else rebatched(blocks, batch_rows)
+
+    def _remaining(self) -> Iterator[VertexArray]:
+        while (block := self._closing_on_error(self._next_block)) is not None:
+            yield block
+
+    def _closing_on_error(self, call: Callable[[], T]) -> T:
+        """Return what `call` does; what it raises ends the search: rows may be lost then."""
         try:
-            batches: list[NDArray[Any]] = [np.empty((0, len(self.columns)), self.vertex_dtype), *self]
-            result: NDArray[Any] = np.concatenate(batches)
-            return result
+            return call()
         except BaseException:
             self.close()
             self.complete = False

@@ -13,6 +13,7 @@ from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.planning import plan_for
 from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.results import Count, Matches, NoRows, RowSource
+from motiflux.engine.row_columns import RowColumns
 from motiflux.engine.several import as_patterns, count_each
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
@@ -158,6 +159,9 @@ def match(
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
     batch_rows: int = DEFAULT_BATCH_ROWS,
+    edges: bool = False,
+    attributes: Sequence[str] = (),
+    names: bool = False,
 ) -> Matches:
     """List the embeddings of `pattern` in `graph`, in batches, as they are found.
 
@@ -169,6 +173,18 @@ def match(
         Seconds of wall clock, the time you take between batches included.
     batch_rows
         Most rows in a batch. Memory is bounded by a few batches a thread, however many matches there are.
+    edges
+        Whether to say which edge of the data graph each query edge fell on: a column ``e0``, ``e1``, ... for
+        each edge of the pattern, in its order, with the number of the edge in `Graph.to_edges`. Of several
+        edges that would do it is the first: an arc the way the query edge is drawn, the first by label, and
+        of its copies the first that satisfies the condition.
+    attributes
+        Attributes to put beside the ids in tables, in columns such as ``v0.country`` or ``e1.amount``: a name
+        stands for all vertices and edges that have one, ``"v0.country"`` or ``"a.country"`` for that of one.
+        ``"label"`` is the label, and ``"row"`` the place of the edge's copy in `Graph.edge_attributes`.
+        Attributes of edges take ``edges=True``.
+    names
+        Whether columns are named as the pattern's vertices and edges are, instead of ``v0`` and ``e0``.
 
     The other parameters and the errors are those of `count`.
 
@@ -183,6 +199,9 @@ def match(
     >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], directed=True)
     >>> mf.match(g, mf.Pattern.from_edges([(0, 1), (1, 2)])).to_numpy()
     array([['ann', 'bob', 'cy']], dtype='<U3')
+    >>> paths = mf.Graph.from_edges([(1, 2), (2, 3)], directed=True)
+    >>> mf.match(paths, "(a)-->(b)-->(c)", edges=True).to_numpy()
+    array([[1, 2, 3, 0, 1]])
     """
     pattern = check_subject(graph, pattern)
     block_rows = check_integer("batch_rows", batch_rows, 1, MAX_BATCH_ROWS)
@@ -204,14 +223,16 @@ def match(
         chosen, _ = choose_engine(request)
         started = time.perf_counter()
         plan = plan_for(graph, pattern, request, chosen, started, counting=False)
+        layout = RowColumns(
+            graph, pattern, edges=edges, attributes=attributes, names=names, threads=request.threads
+        )
         planned = time.perf_counter()
         source: RowSource = NoRows(complete=plan is not None)
         if plan is not None and plan.impossible is None:
             source = chosen.rows(graph, plan, request, block_rows, started)
         return Matches(
             _WithBar(source, bar.pop_all()),
-            graph.vertex_ids,
-            pattern.num_vertices,
+            layout,
             started=planned,
             plan_seconds=planned - started,
             engine=chosen.name,

@@ -1,23 +1,25 @@
-"""Matches as comma-separated text (``.csv``), streamed."""
+"""Tables as delimited text (``.csv``), streamed."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from motiflux._native import format_csv
+from motiflux._native import format_csv, format_table, quote_strings
 from motiflux.errors import OutputError
-from motiflux.io.atomic import AtomicFile
-
-if TYPE_CHECKING:
-    from motiflux.types import IdArray
+from motiflux.graph import Column, Kind
+from motiflux.graph.columns import StringTable
+from motiflux.io.arrow_batches import first_surrogate
+from motiflux.io.sinks import open_sink
+from motiflux.io.tables import Field, MatchTables
 
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
+
+Cells = tuple[NDArray[Any], NDArray[np.uint8] | None, NDArray[np.uint8] | None, NDArray[np.int64] | None]
 
 
 class ByteSink(Protocol):
@@ -27,7 +29,7 @@ class ByteSink(Protocol):
         """Write all of `data`."""
 
 
-def write(batches: Iterable[IdArray], columns: list[str], path: Path) -> int:
+def write(matches: MatchTables, path: Path) -> int:
     """Write a line of column names, then one line per match.
 
     Raises
@@ -35,11 +37,11 @@ def write(batches: Iterable[IdArray], columns: list[str], path: Path) -> int:
     OutputError
         If the file cannot be written, or an id has no form in UTF-8.
     """
-    with AtomicFile(path) as file:
-        return write_to(file, batches, columns, name=str(path))
+    with open_sink(path) as file:
+        return write_to(file, matches, name=str(path))
 
 
-def write_to(stream: ByteSink, batches: Iterable[IdArray], columns: list[str], *, name: str) -> int:
+def write_to(stream: ByteSink, matches: MatchTables, *, name: str) -> int:
     """Write what `write` writes to an open stream; return the number of matches.
 
     Raises
@@ -47,28 +49,107 @@ def write_to(stream: ByteSink, batches: Iterable[IdArray], columns: list[str], *
     OutputError
         If an id has no form in UTF-8; it speaks of the stream by `name`.
     """
+    formatter = TextTable([field.strings for field in matches.fields], separator=",", name=name)
     rows = 0
-    stream.write((",".join(columns) + "\n").encode())
-    for batch in batches:
-        for part in _slices(batch):
-            stream.write(_format(part, name))
-        rows += len(batch)
+    stream.write(header([field.name for field in matches.fields], ",", name))
+    numbers_only = all(_is_int64(field) for field in matches.fields)
+    for columns in matches.tables():
+        length = len(columns[0])
+        if numbers_only and all(column.mask is None for column in columns):
+            stacked = [column.data for column in columns]
+            for part in _slices(length):
+                stream.write(format_csv(np.stack([data[part] for data in stacked], axis=1)))
+        else:
+            for part in _slices(length):
+                stream.write(formatter.format(columns, part))
+        rows += length
     return rows
 
 
-def _slices(batch: IdArray) -> Iterator[IdArray]:
-    for start in range(0, len(batch), _SLICE_ROWS):
-        yield batch[start : start + _SLICE_ROWS]
+class TextTable:
+    """Formats columns as lines of text.
+
+    Parameters
+    ----------
+    tables
+        The strings of each column that has the same in all batches.
+    separator
+        Between cells; cells with one in them are put in quotes.
+    name
+        What is written, for errors.
+    prefix
+        What each line begins with.
+    """
+
+    def __init__(
+        self, tables: Sequence[StringTable | None], *, separator: str, name: str, prefix: str = ""
+    ) -> None:
+        self._separator = separator
+        self._name = name
+        self._prefix = prefix
+        self._quoted = {id(table): (table, self._quote(table)) for table in tables if table is not None}
+
+    def format(self, columns: Sequence[Column], part: slice) -> bytes:
+        """Return some rows as text; what is missing is an empty cell."""
+        rows = len(columns[0].data[part])
+        return format_table([self._cells(one, part) for one in columns], rows, self._prefix, self._separator)
+
+    def _cells(self, column: Column, part: slice) -> Cells:
+        data = column.data[part]
+        missing = None if column.mask is None else np.ascontiguousarray(column.mask[part]).view(np.uint8)
+        if column.strings is not None:
+            known = self._quoted.get(id(column.strings))
+            text, offsets = self._quote(column.strings) if known is None else known[1]
+            return np.ascontiguousarray(data, np.uint32), missing, text, offsets
+        if column.kind is Kind.NOTHING:
+            return np.zeros(len(data), np.uint8), np.ones(len(data), np.uint8), None, None
+        return _plain(data), missing, None, None
+
+    def _quote(self, table: StringTable) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        if first_surrogate(table) is not None:
+            table = _escaped(table, self._name)
+        return quote_strings(table.text, table.offsets, self._separator)
 
 
-def _format(batch: IdArray, name: str) -> bytes:
-    if batch.dtype.kind in "iu":
-        return format_csv(np.ascontiguousarray(batch, dtype=np.int64))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(batch.tolist())
-    try:
-        return text.getvalue().encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        bad = error.object[error.start]
-        found = next(text for text in map(str, batch.ravel().tolist()) if bad in text)
-        raise OutputError(f"{name}: cannot be written: the id {found!r} has no form in UTF-8") from error
+def header(names: Sequence[str], separator: str, name: str) -> bytes:
+    """Return the line of column names."""
+    table = TextTable([], separator=separator, name=name)
+    columns = [Column(np.zeros(1, np.uint32), None, StringTable.of([one])) for one in names]
+    return table.format(columns, slice(None))
+
+
+def _plain(data: NDArray[Any]) -> NDArray[Any]:
+    """Return values in a type that is formatted."""
+    if data.dtype == np.bool_:
+        return np.ascontiguousarray(data).view(np.uint8)
+    if data.dtype.kind == "f":
+        return np.ascontiguousarray(data, np.float64 if data.dtype.itemsize == 8 else np.float32)
+    return np.ascontiguousarray(data, np.uint64 if data.dtype == np.uint64 else np.int64)
+
+
+def _escaped(table: StringTable, name: str) -> StringTable:
+    """Return the strings with surrogates that stand for bytes of a file name as these bytes.
+
+    Raises
+    ------
+    OutputError
+        Another surrogate: it has no form in UTF-8.
+    """
+    encoded = []
+    for text in table:
+        try:
+            encoded.append(text.encode("utf-8", "surrogateescape"))
+        except UnicodeEncodeError as error:
+            raise OutputError(f"{name}: cannot be written: the id {text!r} has no form in UTF-8") from error
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(string) for string in encoded], out=offsets[1:])
+    return StringTable(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+
+def _slices(rows: int) -> Iterator[slice]:
+    for start in range(0, rows, _SLICE_ROWS):
+        yield slice(start, start + _SLICE_ROWS)
+
+
+def _is_int64(field: Field) -> bool:
+    return field.strings is None and field.dtype == np.int64

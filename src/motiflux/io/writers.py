@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from motiflux.errors import ArgumentError, OutputError
 from motiflux.graph import Graph
-from motiflux.io import csv_writer, mfg, npy_writer
+from motiflux.io import arrow_writers, csv_writer, mfg, npy_writer
 from motiflux.io.atomic import refuse_irregular
+from motiflux.io.sinks import split_suffix
 from motiflux.io.source import format_suffix, is_compressed
-from motiflux.types import IdArray
+from motiflux.io.tables import MatchBatches, MatchTables, as_tables
 
 Writer = TypeVar("Writer")
-MatchWriter: TypeAlias = Callable[[Iterable[IdArray], list[str], Path], int]
+MatchWriter: TypeAlias = Callable[[MatchTables, Path], int]
 
 GraphWriter: TypeAlias = Callable[[Graph, Path], int]
 
-MATCH_WRITERS: dict[str, MatchWriter] = {".npy": npy_writer.write, ".csv": csv_writer.write}
-"""Writers of matches."""
+MATCH_WRITERS: dict[str, MatchWriter] = {
+    ".parquet": arrow_writers.write_parquet,
+    ".arrow": arrow_writers.write_arrow,
+    ".csv": csv_writer.write,
+    ".npy": npy_writer.write,
+}
+"""Writers of matches; ``.csv`` may be followed by ``.gz`` or ``.zst``."""
+
+COMPRESSED = (".csv",)
+"""What may be compressed."""
 
 GRAPH_WRITERS: dict[str, GraphWriter] = {mfg.SUFFIX: mfg.write}
 """Writers of graphs."""
-
-
-class MatchBatches(Protocol):
-    """Batches of matches: arrays [rows, k] of external ids, and a name for each column."""
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the k columns."""
-
-    def __iter__(self) -> Iterator[IdArray]:
-        """Iterate over the batches."""
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
@@ -56,7 +54,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
     >>> from motiflux.io import check_output
     >>> check_output("matches.xlsx")
     Traceback (most recent call last):
-    motiflux.errors.OutputError: matches.xlsx: found suffix '.xlsx', expected .npy, .csv
+    motiflux.errors.OutputError: matches.xlsx: found suffix '.xlsx', expected .parquet, .arrow, .csv, .npy
     """
     _check_output(Path(path), MATCH_WRITERS)
 
@@ -141,7 +139,7 @@ def _check_output(output: Path, writers: Mapping[str, object]) -> None:
         raise OutputError(f"{output}: cannot be written: the folder {folder} is not writable")
 
 
-def write_matches(matches: MatchBatches, path: str | os.PathLike[str]) -> int:
+def write_matches(matches: MatchTables | MatchBatches, path: str | os.PathLike[str]) -> int:
     """Write matches to a file as they are found, never all in memory.
 
     The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
@@ -154,7 +152,9 @@ def write_matches(matches: MatchBatches, path: str | os.PathLike[str]) -> int:
     matches
         What `match` returned; it is exhausted.
     path
-        ``.npy`` (int64 [rows, k]) or ``.csv`` (a line of column names, then one line per match).
+        ``.parquet`` or ``.arrow`` (a column for each of ``matches.fields``; the package pyarrow writes them),
+        ``.csv`` (a line of column names, then one line per match; also ``.csv.gz``, ``.csv.zst``), or
+        ``.npy`` (int64 [rows, columns]; integers only).
 
     Returns
     -------
@@ -182,12 +182,13 @@ def write_matches(matches: MatchBatches, path: str | os.PathLike[str]) -> int:
     """
     check_output(path)
     output = Path(path)
-    return _writer(output, MATCH_WRITERS)(matches, list(matches.columns), output)
+    return _writer(output, MATCH_WRITERS)(as_tables(matches), output)
 
 
 def _writer(path: Path, writers: Mapping[str, Writer]) -> Writer:
-    writer = writers.get(path.suffix.lower())
-    if writer is None:
+    suffix, compression = split_suffix(path)
+    writer = writers.get(suffix)
+    if writer is None or (compression and suffix not in COMPRESSED):
         found = f"suffix {path.suffix!r}" if path.suffix else "no suffix"
         raise OutputError(f"{path}: found {found}, expected {', '.join(writers)}")
     return writer

@@ -1,0 +1,173 @@
+// Bindings of what turns blocks of matches into columns, and tables into text. The GIL is free meanwhile.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "common/watched.hpp"
+#include "rows/gather.hpp"
+#include "rows/witness.hpp"
+#include "text/format.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+
+// Below this much work a watching thread costs more than the work.
+constexpr std::size_t kInlineCells = 1 << 20;
+constexpr std::size_t kCellsPerLook = 16;  // what looking for an edge costs
+
+using PyBlock = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Mask = std::optional<InputArray<std::uint8_t>>;
+using PyQueryEdge = std::tuple<std::size_t, std::size_t, bool, Mask, Mask>;
+
+rows::Block as_block(const PyBlock& block) {
+  return {{block.data(), block.size()}, block.shape(1)};
+}
+
+template <class Work>
+void run_row_work(std::size_t cells, int threads, Work&& work) {
+  if (cells < kInlineCells) {
+    const FreeGil free_gil;
+    work(Workers{1, nullptr});
+    return;
+  }
+  std::atomic<bool> stop{false};
+  run_watched([&] { work(Workers{threads, &stop}); }, [] { return true; },
+              [&] { stop.store(true, std::memory_order_relaxed); });
+}
+
+nb::object gather_rows(const PyBlock& block, const InputArray<std::int64_t>& ids, int threads) {
+  std::vector<std::int64_t> out(block.size());
+  run_row_work(block.size(), threads, [&](const Workers& workers) {
+    rows::gather_rows(as_block(block), as_span(ids), out.data(), workers);
+  });
+  return to_numpy(std::move(out), block.shape(0), block.shape(1));
+}
+
+nb::object gather_columns(const PyBlock& block, const InputArray<std::int64_t>& ids, int threads) {
+  std::vector<std::int64_t> out(block.size());
+  run_row_work(block.size(), threads, [&](const Workers& workers) {
+    rows::gather_columns(as_block(block), as_span(ids), out.data(), workers);
+  });
+  return to_numpy(std::move(out), block.shape(1), block.shape(0));
+}
+
+nb::object transpose(const PyBlock& block, int threads) {
+  std::vector<std::uint32_t> out(block.size());
+  run_row_work(block.size(), threads,
+               [&](const Workers& workers) { rows::transpose(as_block(block), out.data(), workers); });
+  return to_numpy(std::move(out), block.shape(1), block.shape(0));
+}
+
+rows::EdgeRows checked_rows(const InputArray<std::uint64_t>& offsets,
+                            const InputArray<std::uint32_t>& neighbors,
+                            const std::optional<InputArray<std::uint32_t>>& labels) {
+  if (offsets.size() == 0 || offsets.data()[offsets.size() - 1] != neighbors.size())
+    throw nb::value_error("offsets do not end at the last neighbour");
+  if (labels && labels->size() != neighbors.size()) throw nb::value_error("one label per arc expected");
+  return {as_span(offsets), as_span(neighbors), as_span(labels), {}};
+}
+
+nb::object edge_shifts(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
+                       int threads) {
+  const rows::EdgeRows edges = checked_rows(offsets, neighbors, {});
+  std::vector<std::uint64_t> shifts;
+  run_row_work(offsets.size(), threads,
+               [&](const Workers& workers) { shifts = rows::edge_shifts(edges, workers); });
+  return to_numpy(std::move(shifts));
+}
+
+nb::object find_edges(const PyBlock& block, const InputArray<std::uint64_t>& offsets,
+                      const InputArray<std::uint32_t>& neighbors,
+                      const std::optional<InputArray<std::uint32_t>>& labels,
+                      const std::optional<InputArray<std::uint64_t>>& shifts,
+                      const std::vector<PyQueryEdge>& queries, int threads) {
+  rows::EdgeRows edges = checked_rows(offsets, neighbors, labels);
+  if (shifts && shifts->size() + 1 != offsets.size()) throw nb::value_error("one shift per row expected");
+  edges.shifts = as_span(shifts);
+  std::vector<rows::QueryEdge> plain;
+  for (const auto& [source, target, either, of_labels, of_arcs] : queries) {
+    if (source >= block.shape(1) || target >= block.shape(1)) throw nb::value_error("no such column");
+    if (of_arcs && of_arcs->size() != neighbors.size()) throw nb::value_error("one byte per arc expected");
+    plain.push_back({source, target, either, as_span(of_labels), as_span(of_arcs)});
+  }
+  std::vector<std::int64_t> out(queries.size() * block.shape(0));
+  run_row_work(kCellsPerLook * out.size(), threads, [&](const Workers& workers) {
+    rows::find_edges(as_block(block), edges, plain, out.data(), workers);
+  });
+  return to_numpy(std::move(out), queries.size(), block.shape(0));
+}
+
+using PyValues = std::variant<InputArray<std::int64_t>, InputArray<std::uint64_t>, InputArray<float>,
+                              InputArray<double>, InputArray<std::uint8_t>, InputArray<std::uint32_t>>;
+using PyCells = std::tuple<PyValues, Mask, std::optional<InputArray<std::uint8_t>>,
+                           std::optional<InputArray<std::int64_t>>>;
+
+nb::bytes format_table(const std::vector<PyCells>& columns, std::size_t rows, std::string_view prefix,
+                       std::string_view separator) {
+  if (separator.size() != 1) throw nb::value_error("one character expected to separate cells");
+  std::vector<text::Cells> cells;
+  for (const auto& [values, missing, strings, offsets] : columns) {
+    text::Cells column{{}, as_span(missing), as_span(strings), as_span(offsets)};
+    std::visit(
+        [&](const auto& array) {
+          if (array.size() != rows || (missing && missing->size() != rows))
+            throw nb::value_error("columns of one length expected");
+          column.values = as_span(array);
+        },
+        values);
+    cells.push_back(column);
+  }
+  std::string formatted;
+  {
+    const FreeGil free_gil;
+    formatted = text::format_table(cells, rows, prefix, separator[0]);
+  }
+  return nb::bytes(formatted.data(), formatted.size());
+}
+
+nb::tuple quote_strings(const InputArray<std::uint8_t>& text, const InputArray<std::int64_t>& offsets,
+                        std::string_view separator) {
+  if (separator.size() != 1) throw nb::value_error("one character expected to separate cells");
+  const auto ends = as_span(offsets);
+  if (ends.empty() || ends.front() != 0 || !std::is_sorted(ends.begin(), ends.end()) ||
+      static_cast<std::uint64_t>(ends.back()) > text.size())
+    throw nb::value_error("offsets within the text expected");
+  text::Strings strings;
+  {
+    const FreeGil free_gil;
+    strings = text::quoted(as_span(text), ends, separator[0]);
+  }
+  return nb::make_tuple(to_numpy(std::move(strings.text)), to_numpy(std::move(strings.offsets)));
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& module) {
+  module.def("gather_rows", &gather_rows, nb::arg("block"), nb::arg("ids"), nb::arg("threads"));
+  module.def("gather_columns", &gather_columns, nb::arg("block"), nb::arg("ids"), nb::arg("threads"));
+  module.def("transpose", &transpose, nb::arg("block"), nb::arg("threads"));
+  module.def("edge_shifts", &edge_shifts, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("threads"));
+  module.def("find_edges", &find_edges, nb::arg("block"), nb::arg("offsets"), nb::arg("neighbors"),
+             nb::arg("labels").none(), nb::arg("shifts").none(), nb::arg("queries"), nb::arg("threads"));
+  module.def("format_table", &format_table, nb::arg("columns"), nb::arg("rows"), nb::arg("prefix"),
+             nb::arg("separator"));
+  module.def("quote_strings", &quote_strings, nb::arg("text"), nb::arg("offsets"), nb::arg("separator"));
+}
+
+}  // namespace motiflux

@@ -1,0 +1,29 @@
+// Blocks of matches, [rows, columns] internal ids, as what they are given out as.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/parallel.hpp"
+
+namespace motiflux::rows {
+
+struct Block {
+  std::span<const std::uint32_t> cells;  // row after row
+  std::size_t columns;
+
+  std::size_t rows() const { return columns == 0 ? 0 : cells.size() / columns; }
+};
+
+// out[row * columns + column] = ids[cell]. Throws std::out_of_range for a cell that names no id.
+void gather_rows(const Block& block, std::span<const std::int64_t> ids, std::int64_t* out,
+                 const Workers& workers);
+
+// out[column * rows + row] = ids[cell]. Throws as gather_rows does.
+void gather_columns(const Block& block, std::span<const std::int64_t> ids, std::int64_t* out,
+                    const Workers& workers);
+
+// out[column * rows + row] = cell.
+void transpose(const Block& block, std::uint32_t* out, const Workers& workers);
+
+}  // namespace motiflux::rows

@@ -1,0 +1,151 @@
+"""Tables of matches in Arrow's terms, for libraries and files that take them (the package pyarrow)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import MotifluxError
+from motiflux.graph import Column, Kind
+from motiflux.graph.columns import StringTable
+from motiflux.io.tables import Field, MatchTables
+
+_MOST_CODES = 2**31
+"""Codes below this are of 32 bits with a sign, which every library takes."""
+
+
+def require(package: str, what: str) -> Any:
+    """Return an optional package.
+
+    Raises
+    ------
+    MotifluxError
+        It is not installed; says what it is needed for.
+    """
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MotifluxError(
+            f"{what}: expected the package {package}, found none; `pip install {package}` installs it"
+        ) from None
+
+
+class ArrowTables:
+    """Batches of a table as record batches of pyarrow.
+
+    Parameters
+    ----------
+    matches
+        What to convert.
+    what
+        Who asks, for the error where pyarrow is missing.
+
+    Raises
+    ------
+    MotifluxError
+        pyarrow is not installed, or a string has no form in UTF-8.
+    """
+
+    def __init__(self, matches: MatchTables, what: str) -> None:
+        self._pa = pa = require("pyarrow", what)
+        self._matches = matches
+        self._makers = [self._maker(field) for field in matches.fields]
+        fields = [pa.field(field.name, maker(_no_rows(field)).type) for field, maker in self._pairs()]
+        self.schema = pa.schema(fields, metadata=dict(matches.metadata))
+
+    def _pairs(self) -> Iterator[tuple[Field, Callable[[Column], Any]]]:
+        return zip(self._matches.fields, self._makers, strict=True)
+
+    def batches(self, batch_rows: int | None = None) -> Iterator[Any]:
+        """Yield record batches, each of `batch_rows` rows if that is given, but for the last."""
+        for columns in self._matches.tables(batch_rows):
+            arrays = [maker(column) for maker, column in zip(self._makers, columns, strict=True)]
+            yield self._pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _maker(self, field: Field) -> Callable[[Column], Any]:
+        """Return what makes an Arrow array of a column."""
+        pa = self._pa
+        if field.kind is Kind.NOTHING:
+            return lambda column: pa.nulls(len(column))
+        if field.kind is not Kind.STRING:
+            return lambda column: pa.array(column.data, mask=_mask(column))
+        if field.strings is None or not len(field.strings):  # each batch brings its own
+            return lambda column: _dictionary(pa, column).take(pa.array(column.data, mask=_mask(column)))
+        dictionary = string_array(pa, field.strings, field.name)
+        index = np.int32 if len(field.strings) <= _MOST_CODES else np.int64
+
+        def coded(column: Column) -> Any:
+            codes = column.data.view(np.int32) if index is np.int32 else column.data.astype(np.int64)
+            return pa.DictionaryArray.from_arrays(pa.array(codes, mask=_mask(column)), dictionary, safe=False)
+
+        return coded
+
+
+def string_array(pa: Any, strings: StringTable, what: str) -> Any:
+    """Return strings as an Arrow array, without a copy.
+
+    Raises
+    ------
+    MotifluxError
+        One has no form in UTF-8 (a lone surrogate).
+    """
+    bad = first_surrogate(strings)
+    if bad is not None:
+        raise MotifluxError(f"{what}: {strings[bad]!r} has no form in UTF-8, which Arrow's strings need")
+    buffers = [None, pa.py_buffer(strings.offsets), pa.py_buffer(strings.text)]
+    return pa.Array.from_buffers(pa.large_string(), len(strings), buffers)
+
+
+def first_surrogate(strings: StringTable) -> int | None:
+    """Return the first string with a surrogate (three bytes that no UTF-8 has), None if there is none."""
+    text = strings.text
+    places = np.flatnonzero((text[:-1] == 0xED) & (text[1:] >= 0xA0)) if len(text) > 1 else text[:0]
+    if not len(places):
+        return None
+    return int(np.searchsorted(strings.offsets, places[0], side="right")) - 1
+
+
+def arrow_reader(matches: MatchTables) -> Any:
+    """Return a ``pyarrow.RecordBatchReader`` over the rows, made as they are asked for."""
+    tables = ArrowTables(matches, "Arrow")
+    return tables._pa.RecordBatchReader.from_batches(tables.schema, tables.batches())
+
+
+def arrow_table(matches: MatchTables) -> Any:
+    """Return all rows as a ``pyarrow.Table``."""
+    tables = ArrowTables(matches, "to_arrow")
+    return tables._pa.Table.from_batches(tables.batches(), schema=tables.schema)
+
+
+def pandas_frame(matches: MatchTables) -> Any:
+    """Return all rows as a ``pandas.DataFrame``."""
+    require("pandas", "to_pandas")
+    return arrow_table(matches).to_pandas()
+
+
+def polars_frame(matches: MatchTables) -> Any:
+    """Return all rows as a ``polars.DataFrame``."""
+    polars = require("polars", "to_polars")
+    # In one piece: polars would make a dictionary of strings anew for each.
+    return polars.from_arrow(arrow_table(matches).combine_chunks())
+
+
+def _dictionary(pa: Any, column: Column) -> Any:
+    assert column.strings is not None
+    return string_array(pa, column.strings, "strings")
+
+
+def _mask(column: Column) -> NDArray[np.bool_] | None:
+    """Return where values are missing: NaN too."""
+    if column.mask is None and column.data.dtype.kind != "f":
+        return None
+    missing = column.missing()
+    return missing if missing.any() else None
+
+
+def _no_rows(field: Field) -> Column:
+    return Column(np.empty(0, field.dtype), None, field.strings)

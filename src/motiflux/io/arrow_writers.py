@@ -1,0 +1,107 @@
+"""Tables as Parquet (``.parquet``) and Arrow IPC files (``.arrow``), streamed; both take pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from motiflux.errors import MotifluxError, OutputError
+from motiflux.io.arrow_batches import ArrowTables, require
+from motiflux.io.atomic import AtomicFile
+from motiflux.io.tables import MatchTables, group_rows
+
+_COMPRESSION = "zstd"
+
+
+def write_parquet(matches: MatchTables, path: Path) -> int:
+    """Write a Parquet file: row groups of some megabytes, one in memory at a time.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, pyarrow is not installed, or a string has no form in UTF-8.
+    """
+    parquet = _package("pyarrow.parquet", path)
+    with _opened(matches, path) as (tables, sink):
+        return _write_all(
+            tables,
+            parquet.ParquetWriter(sink, tables.schema, compression=_COMPRESSION, store_schema=True),
+            group_rows(matches.fields),
+        )
+
+
+def write_arrow(matches: MatchTables, path: Path) -> int:
+    """Write an Arrow IPC file (Feather, version 2).
+
+    Raises
+    ------
+    OutputError
+        As for `write_parquet`.
+    """
+    ipc = _package("pyarrow.ipc", path)
+    with _opened(matches, path) as (tables, sink):
+        return _write_all(tables, ipc.new_file(sink, tables.schema), None)
+
+
+def _write_all(tables: ArrowTables, writer: Any, batch_rows: int | None) -> int:
+    rows = 0
+    with writer:
+        for batch in tables.batches(batch_rows):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+@contextmanager
+def _opened(matches: MatchTables, path: Path) -> Iterator[tuple[ArrowTables, Any]]:
+    """Open the file, which is there at the end; what pyarrow cannot write is an `OutputError`."""
+    pyarrow = _package("pyarrow", path)
+    try:
+        tables = ArrowTables(matches, str(path))
+    except MotifluxError as error:
+        raise OutputError(f"{path}: cannot be written: {error}") from error
+    with AtomicFile(path) as file, pyarrow.PythonFile(_Writable(file), mode="w") as sink:
+        yield tables, sink
+
+
+def _package(name: str, path: Path) -> Any:
+    try:
+        return require(name, str(path))
+    except MotifluxError as error:
+        raise OutputError(str(error)) from None
+
+
+class _Writable:
+    """What pyarrow takes for a file that can be written."""
+
+    closed = False
+
+    def __init__(self, file: AtomicFile) -> None:
+        self._file = file
+        self._place = 0
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        self._file.write(view)
+        self._place += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        return self._place
+
+    def flush(self) -> None:
+        """Do nothing: the file is flushed when it is published."""
+
+    def close(self) -> None:
+        """Do nothing: whoever opened the file closes it."""
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False

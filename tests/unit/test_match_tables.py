@@ -1,0 +1,286 @@
+"""Matches as tables: Arrow, pandas, polars, DuckDB, networkx, and the columns that can be asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.io.arrow_batches import require
+from motiflux.io.tables import group_rows, rebatched
+
+RING = "(a)-[x:wire]->(b)-[:wire]->(c)-[:wire]->(a)"
+
+
+def complete(size: int) -> mf.Graph:
+    return mf.Graph.from_edges([(u, v) for v in range(size) for u in range(v)])
+
+
+@pytest.fixture
+def banks() -> mf.Graph:
+    """A ring of transfers; two copies of the first, of which one is large, and a payment in cash."""
+    return mf.Graph.from_edges(
+        [("ann", "bob"), ("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("ann", "bob")],
+        directed=True,
+        vertex_ids=["ann", "bob", "cy"],
+        vertex_labels=["person", "person", "shop"],
+        edge_labels=["wire", "wire", "wire", "wire", "cash"],
+        vertex_attributes={"country": ["de", None, "fr"], "age": [30, 40, None]},
+        edge_attributes={"amount": [1.5, 90.0, None, 7.0, 1.0], "note": ["n", None, "\u00e9", "", "z"]},
+    )
+
+
+@pytest.fixture
+def numbers() -> mf.Graph:
+    return mf.Graph.from_edges([(10, 20), (20, 30), (30, 10), (30, 40)])
+
+
+class TestColumns:
+    def test_integer_ids_and_edges_are_one_array(self, numbers: mf.Graph) -> None:
+        matches = mf.match(numbers, "(a)--(b)--(c)--(a)", symmetry="subgraphs", edges=True)
+        assert matches.columns == ["v0", "v1", "v2", "e0", "e1", "e2"]
+        (row,) = matches.to_numpy().tolist()
+        listed = numbers.to_edges()
+        found = [frozenset((listed.src[e].item(), listed.dst[e].item())) for e in row[3:]]
+        assert found == [frozenset(row[:2]), frozenset(row[1:3]), frozenset((row[2], row[0]))]
+
+    def test_string_ids_and_edges_are_fields(self, banks: mf.Graph) -> None:
+        rows = mf.match(banks, "(a:person)-[:cash]->(b)", edges=True).to_numpy()
+        assert rows.dtype.names == ("v0", "v1", "e0")
+        assert rows["v0"].tolist() == ["ann"]
+        assert banks.to_edges().labels is not None
+        assert banks.to_edges().labels[rows["e0"]].tolist() == ["cash"]
+
+    def test_no_rows_have_their_columns_all_the_same(self, numbers: mf.Graph, banks: mf.Graph) -> None:
+        clique = mf.Pattern.from_edges([(u, v) for v in range(4) for u in range(v)])
+        assert mf.match(numbers, clique, edges=True).to_numpy().shape == (0, 10)
+        nothing = mf.match(banks, "(a:shop)-->(b:shop)", edges=True).to_numpy()
+        assert (nothing.shape, nothing.dtype.names) == ((0,), ("v0", "v1", "e0"))
+
+    def test_names_of_the_pattern_name_columns(self, banks: mf.Graph) -> None:
+        matches = mf.match(banks, RING, edges=True, names=True, attributes=["amount", "a.age"])
+        assert matches.columns == ["a", "b", "c", "x", "e1", "e2"]
+        assert [field.name for field in matches.fields] == [
+            "a", "a.age", "b", "c", "x", "x.amount", "e1", "e1.amount", "e2", "e2.amount",
+        ]  # fmt: skip
+
+    def test_an_attribute_may_be_asked_of_one_vertex_by_either_name(self, banks: mf.Graph) -> None:
+        for name in ("v1.country", "b.country"):
+            matches = mf.match(banks, RING, attributes=[name])
+            assert [field.name for field in matches.fields] == ["v0", "v1", "v1.country", "v2"]
+
+    def test_an_attribute_with_a_dot_in_its_name_is_found(self) -> None:
+        graph = mf.Graph.from_edges([(0, 1)], vertex_attributes={"v0.x": [5, 6]})
+        matches = mf.match(graph, "(a)--(b)", attributes=["v1.v0.x"])
+        assert [field.name for field in matches.fields] == ["v0", "v1", "v1.v0.x"]
+        assert sorted(table_of(matches)) == [(0, 1, 6), (1, 0, 5)]
+
+    def test_the_copy_that_satisfies_the_condition_is_the_witness(self, banks: mf.Graph) -> None:
+        wanted = {"edges": True, "attributes": ["amount", "note", "row"]}
+        plain = mf.match(banks, "(a)-[x:wire]->(b {country: 'fr'})", **wanted)
+        assert [row[3] for row in table_of(plain)] == [None]
+        large = mf.match(banks, "(a)-[x:wire]->(b) WHERE x.amount > 50", **wanted)
+        ((a, b, _, amount, note, row),) = table_of(large)
+        assert (a, b, amount, note) == ("ann", "bob", 90.0, None)
+        assert banks.edge_attributes["amount"].to_numpy()[row] == 90.0
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"attributes": ["amount"]}, r"edges=True beside attributes of edges \('amount'\)"),
+            ({"attributes": ["e0.amount"]}, r"edges=True beside attributes of edges \('amount'\)"),
+            ({"attributes": ["city"]}, r"attributes of vertices \(age, country, label\), alone"),
+            ({"attributes": ["v9.age"]}, "found 'v9.age'"),
+            ({"attributes": ["city"], "edges": True}, r"or edges \(amount, label, note, row\)"),
+            ({"attributes": [3]}, "names of attributes, found 3"),
+        ],
+    )
+    def test_what_there_is_not_is_refused(
+        self, banks: mf.Graph, options: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(mf.ArgumentError, match=message):
+            mf.match(banks, RING, **options)
+
+    def test_two_columns_of_one_name_are_refused(self, numbers: mf.Graph) -> None:
+        with pytest.raises(mf.ArgumentError, match="found 'e0 twice'"):
+            mf.match(numbers, "(e0)--(b)", names=True, edges=True)
+
+
+class TestBatches:
+    def test_batches_have_exactly_the_rows_asked_for(self) -> None:
+        graph = complete(12)
+        for asked in (1, 7, 100, 1320, 5000):
+            batches = list(mf.match(graph, "(a)--(b)--(c)", batch_rows=64).batches(asked))
+            assert sum(map(len, batches)) == 1320
+            assert {len(batch) for batch in batches[:-1]} <= {asked}
+
+    def test_a_batch_within_a_block_is_no_copy(self) -> None:
+        block = np.arange(20).reshape(10, 2)
+        parts = list(rebatched([block], 4))
+        assert [len(part) for part in parts] == [4, 4, 2]
+        assert all(part.base is block.base for part in parts)
+
+    def test_row_groups_are_bounded_in_bytes(self) -> None:
+        narrow = mf.match(complete(5), "(a)--(b)").fields
+        wide = mf.match(complete(5), mf.Pattern.from_edges([(i, i + 1) for i in range(31)])).fields
+        assert group_rows(narrow) == 1 << 20
+        assert group_rows(wide) == 1 << 16
+
+    def test_batch_rows_must_be_positive(self) -> None:
+        with pytest.raises(mf.ArgumentError, match="batch_rows: expected an integer of at least 1"):
+            mf.match(complete(3), "(a)--(b)").batches(0)
+
+    def test_an_iteration_that_fails_ends_the_search(self, banks: mf.Graph) -> None:
+        matches = mf.match(banks, RING)
+        with pytest.raises(mf.MotifluxError, match="no_such_package"):
+            matches._closing_on_error(lambda: require("no_such_package", "a test"))
+        assert matches.complete is False
+
+
+class TestArrow:
+    def test_a_table_has_types_and_says_what_was_looked_for(self, banks: mf.Graph) -> None:
+        pa = pytest.importorskip("pyarrow")
+        matches = mf.match(banks, RING, edges=True, attributes=["amount", "country", "age", "label"])
+        table = matches.to_arrow()
+        assert matches.complete
+        types = {field.name: field.type for field in table.schema}
+        strings = pa.dictionary(pa.int32(), pa.large_string())
+        assert types["v0"] == types["v0.country"] == types["e0.label"] == strings
+        assert (types["e0"], types["v0.age"], types["e0.amount"]) == (pa.int64(), pa.int64(), pa.float64())
+        metadata = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+        assert mf.Pattern.parse(metadata["motiflux.pattern"]) == mf.Pattern.parse(RING)
+        assert json.loads(metadata["motiflux.vertices"]) == ["a", "b", "c"]
+        assert json.loads(metadata["motiflux.edges"]) == ["x", "", ""]
+        rows = sorted(
+            table.select(["v0", "v0.country", "v0.age", "v0.label", "e0.amount"]).to_pylist(), key=str
+        )
+        assert [list(row.values()) for row in rows] == [
+            ["ann", "de", 30, "person", 1.5],
+            ["bob", None, 40, "person", None],
+            ["cy", "fr", None, "shop", 7.0],
+        ]
+
+    def test_rows_are_those_of_numpy(self, numbers: mf.Graph) -> None:
+        pytest.importorskip("pyarrow")
+        expected = mf.match(numbers, "(a)--(b)--(c)", edges=True).to_numpy().tolist()
+        table = mf.match(numbers, "(a)--(b)--(c)", edges=True, batch_rows=3).to_arrow()
+        assert sorted(zip(*table.to_pydict().values(), strict=True)) == sorted(map(tuple, expected))
+
+    def test_a_stream_is_taken_batch_by_batch(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        matches = mf.match(complete(200), "(a)--(b)--(c)", batch_rows=1000, threads=1)
+        reader = pa.RecordBatchReader.from_stream(matches)
+        assert matches.rows == 0
+        assert reader.read_next_batch().num_rows == 1000
+        assert matches.rows == 1000
+        reader.close()
+        matches.close()
+
+    def test_an_id_without_a_form_in_utf8_is_refused_by_name(self) -> None:
+        pytest.importorskip("pyarrow")
+        graph = mf.Graph.from_edges([("a", "\ud800")])
+        with pytest.raises(mf.MotifluxError, match=r"v0: '\\ud800' has no form in UTF-8"):
+            mf.match(graph, "(a)--(b)").to_arrow()
+
+    def test_all_kinds_of_attributes_pass(self) -> None:
+        pytest.importorskip("pyarrow")
+        given: dict[str, Any] = {
+            "flag": [True, None], "small": np.array([1, 2], np.uint8), "big": np.array([2**63, 1], np.uint64),
+            "half": np.array([0.5, np.nan], np.float16), "none": [None, None], "text": ["", None],
+        }  # fmt: skip
+        graph = mf.Graph.from_edges([(0, 1)], vertex_attributes=given)
+        table = mf.match(graph, "(a)--(b)", attributes=list(given)).to_arrow()
+        row = next(row for row in table.to_pylist() if row["v0"] == 0)
+        assert [row[f"v0.{name}"] for name in given] == [True, 1, 2**63, 0.5, None, ""]
+        assert [row[f"v1.{name}"] for name in given] == [None, 2, 1, None, None, None]
+
+
+class TestLibraries:
+    def test_pandas(self, banks: mf.Graph) -> None:
+        pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        frame = mf.match(banks, RING, attributes=["country"]).to_pandas()
+        assert sorted(frame["v0"]) == ["ann", "bob", "cy"]
+        assert str(frame["v0"].dtype) == "category"
+        assert frame["v0.country"].isna().sum() == 1
+
+    def test_polars(self, banks: mf.Graph) -> None:
+        polars = pytest.importorskip("polars")
+        pytest.importorskip("pyarrow")
+        frame = mf.match(banks, RING, edges=True, attributes=["amount"]).to_polars()
+        assert frame.columns == ["v0", "v1", "v2", "e0", "e0.amount", "e1", "e1.amount", "e2", "e2.amount"]
+        assert sorted(frame["v0"].cast(polars.String)) == ["ann", "bob", "cy"]
+        assert frame["e0.amount"].null_count() == 1
+        assert polars.DataFrame(mf.match(banks, RING)).height == 3
+
+    def test_duckdb_reads_a_stream(self) -> None:
+        duckdb = pytest.importorskip("duckdb")
+        pytest.importorskip("pyarrow")
+        matches = mf.match(complete(30), "(a)--(b)--(c)", batch_rows=500)
+        connection = duckdb.connect()
+        connection.register("matches", matches)
+        assert connection.execute("SELECT count(*), min(v0), max(v2) FROM matches").fetchall() == [
+            (24360, 0, 29)
+        ]
+        assert matches.complete
+
+    def test_a_package_that_is_missing_is_named(
+        self, numbers: mf.Graph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for package, method in [("pyarrow", "to_arrow"), ("pandas", "to_pandas"), ("polars", "to_polars")]:
+            monkeypatch.setitem(__import__("sys").modules, package, None)
+            with pytest.raises(
+                mf.MotifluxError, match=f"{method}: expected the package {package}, found none"
+            ):
+                getattr(mf.match(numbers, "(a)--(b)"), method)()
+
+
+class TestNetworks:
+    def test_the_union_has_what_matches_cover(self, numbers: mf.Graph) -> None:
+        pytest.importorskip("networkx")
+        graph = mf.match(numbers, "(a)--(b)--(c)--(a)").to_networkx()
+        assert type(graph).__name__ == "Graph"
+        assert sorted(graph) == [10, 20, 30]
+        assert sorted(map(sorted, graph.edges)) == [[10, 20], [10, 30], [20, 30]]
+
+    def test_parallel_edges_and_copies_make_a_multigraph_with_attributes(self, banks: mf.Graph) -> None:
+        pytest.importorskip("networkx")
+        graph = mf.match(banks, "(a)-[x:wire]->(b)").to_networkx()
+        assert type(graph).__name__ == "MultiDiGraph"
+        assert graph.nodes["ann"] == {"country": "de", "age": 30, "label": "person"}
+        assert graph.nodes["bob"] == {"age": 40, "label": "person"}
+        edges = {(u, v): values for u, v, values in graph.edges(data=True)}
+        assert edges[("ann", "bob")] == {"amount": 1.5, "note": "n", "label": "wire"}
+        assert edges[("bob", "cy")] == {"note": "\u00e9", "label": "wire"}
+        assert len(edges) == 3
+
+    def test_an_edge_followed_against_its_arc_keeps_its_direction(self) -> None:
+        pytest.importorskip("networkx")
+        graph = mf.Graph.from_edges([(1, 2), (3, 2)], directed=True)
+        found = mf.match(graph, "(a)--(b)--(c)").to_networkx()
+        assert sorted(found.edges) == [(1, 2), (3, 2)]
+
+    def test_each_match_is_a_graph(self, numbers: mf.Graph) -> None:
+        pytest.importorskip("networkx")
+        graphs = list(mf.match(numbers, "(a)--(b)--(c)--(a)").graphs())
+        assert len(graphs) == 6
+        for graph in graphs:
+            assert sorted(query for _, query in graph.nodes(data="query")) == ["a", "b", "c"]
+            assert graph.number_of_edges() == 3
+
+
+def table_of(matches: mf.Matches) -> list[tuple[Any, ...]]:
+    """Rows of tables, None where a value is missing."""
+    rows: list[tuple[Any, ...]] = []
+    for columns in matches.tables():
+        values = []
+        for column in columns:
+            missing = column.missing()
+            strings = column.strings
+            decoded = column.data.tolist() if strings is None else [strings[code] for code in column.data]
+            values.append([None if gone else one for one, gone in zip(decoded, missing, strict=True)])
+        rows += zip(*values, strict=True)
+    return rows
