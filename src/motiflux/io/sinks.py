@@ -16,7 +16,9 @@ COMPRESSIONS = (".gz", ".zst")
 """Suffixes that may follow that of a text format."""
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
-_GZIP_LEVEL, _ZSTD_LEVEL = 6, 3
+_GZIP_LEVEL, _ZSTD_LEVEL = 3, 3
+_PIECE_BYTES = 1 << 18
+"""Compressed at once: between two pieces Ctrl-C is answered."""
 
 
 class Sink(Protocol):
@@ -59,7 +61,9 @@ class _CompressedSink:
         self._compressor = compressor
 
     def write(self, data: bytes, /) -> None:
-        self._file.write(self._compressor.compress(data))
+        view = memoryview(data)
+        for start in range(0, len(view), _PIECE_BYTES):
+            self._file.write(self._compressor.compress(view[start : start + _PIECE_BYTES]))
 
 
 def gzip_compressor() -> Any:
