@@ -101,11 +101,14 @@ def test_a_killed_process_leaves_the_older_file(tmp_path: Path) -> None:
     mf.verify_graph(path)
 
 
+SUFFIXES = ".mfg, .npz, .graph, .txt, .mtx, .csv, .tsv, .parquet, .arrow"
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("g.npz", "found suffix '.npz', expected .mfg"),
-        ("g", "found no suffix, expected .mfg"),
+        ("g.xyz", f"found suffix '.xyz', expected {SUFFIXES}"),
+        ("g", f"found no suffix, expected {SUFFIXES}"),
         (
             "g.mfg.gz",
             "found suffix '.mfg.gz', expected .mfg: it is used from where it lies, not compressed",

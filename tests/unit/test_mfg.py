@@ -225,9 +225,10 @@ class TestCommands:
         assert "Graph(3 vertices, 3 edges, undirected)" in text.stdout
 
     def test_convert_refuses_an_output_before_it_reads(self, tmp_path: Path) -> None:
-        refused = motiflux("convert", tmp_path / "absent.npz", tmp_path / "g.npz")
+        refused = motiflux("convert", tmp_path / "absent.npz", tmp_path / "g.xyz")
         assert refused.exit_code == 2
-        assert refused.stderr == f"error: {tmp_path / 'g.npz'}: found suffix '.npz', expected .mfg\n"
+        expected = f"error: {tmp_path / 'g.xyz'}: found suffix '.xyz', expected .mfg, "
+        assert refused.stderr.startswith(expected)
 
     def test_verify_names_what_is_damaged(self, tmp_path: Path) -> None:
         path = written(mf.Graph.from_edges(TRIANGLE), tmp_path / "g.mfg")

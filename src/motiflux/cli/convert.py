@@ -12,14 +12,32 @@ from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json
 from motiflux.units import quantity, seconds_text
 
-HELP = "Read GRAPH and write it to OUTPUT, an .mfg file: it opens at once, whatever its size."
+HELP = (
+    "Read GRAPH and write it to OUTPUT, in the format that its suffix says. An .mfg file opens at once, "
+    "whatever its size."
+)
 
 
 def run(
     graph: opt.GraphArgument,
     output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", parser=opt.file_name, help="The file to write: .mfg.")
+        Path,
+        typer.Argument(
+            metavar="OUTPUT",
+            parser=opt.file_name,
+            help="The file to write: .mfg .npz .csv .tsv .parquet .arrow .graph .txt .mtx; text also .gz.",
+        ),
     ],
+    vertices_output: Annotated[
+        Path | None,
+        typer.Option(
+            "--vertices-output",
+            metavar="FILE",
+            parser=opt.file_name,
+            help="Beside a table of edges: a table of the vertices, their labels and attributes.",
+            show_default=False,
+        ),
+    ] = None,
     directed: opt.DirectedOption = None,
     threads: opt.ThreadsOption = None,
     as_json: opt.JsonOption = False,
@@ -29,11 +47,11 @@ def run(
     import motiflux as mf
     from motiflux.io import check_graph_output
 
-    check_graph_output(output)
+    check_graph_output(output, vertices_output)
     start = time.perf_counter()
     data = opt.read_graph(graph, directed=directed, threads=threads, progress=progress)
     loaded = time.perf_counter()
-    size = mf.write_graph(data, output)
+    size = mf.write_graph(data, output, vertices=vertices_output)
     seconds = {"load_seconds": loaded - start, "write_seconds": time.perf_counter() - loaded}
     if as_json:
         print_json(

@@ -10,6 +10,7 @@ from typing import Any
 from motiflux.errors import MotifluxError, OutputError
 from motiflux.io.arrow_batches import ArrowTables, require
 from motiflux.io.atomic import AtomicFile
+from motiflux.io.sinks import CountingFile
 from motiflux.io.tables import MatchTables, group_rows
 
 _COMPRESSION = "zstd"
@@ -62,7 +63,7 @@ def _opened(matches: MatchTables, path: Path) -> Iterator[tuple[ArrowTables, Any
         tables = ArrowTables(matches, str(path))
     except MotifluxError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
-    with AtomicFile(path) as file, pyarrow.PythonFile(_Writable(file), mode="w") as sink:
+    with AtomicFile(path) as file, pyarrow.PythonFile(CountingFile(file), mode="w") as sink:
         yield tables, sink
 
 
@@ -71,37 +72,3 @@ def _package(name: str, path: Path) -> Any:
         return require(name, str(path))
     except MotifluxError as error:
         raise OutputError(str(error)) from None
-
-
-class _Writable:
-    """What pyarrow takes for a file that can be written."""
-
-    closed = False
-
-    def __init__(self, file: AtomicFile) -> None:
-        self._file = file
-        self._place = 0
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data)
-        self._file.write(view)
-        self._place += view.nbytes
-        return view.nbytes
-
-    def tell(self) -> int:
-        return self._place
-
-    def flush(self) -> None:
-        """Do nothing: the file is flushed when it is published."""
-
-    def close(self) -> None:
-        """Do nothing: whoever opened the file closes it."""
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False

@@ -14,7 +14,7 @@ from motiflux.errors import OutputError
 from motiflux.graph import Column, Kind
 from motiflux.graph.columns import StringTable
 from motiflux.io.arrow_batches import first_surrogate
-from motiflux.io.sinks import open_sink
+from motiflux.io.sinks import open_sink, split_suffix
 from motiflux.io.tables import Field, MatchTables
 
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
@@ -30,18 +30,19 @@ class ByteSink(Protocol):
 
 
 def write(matches: MatchTables, path: Path) -> int:
-    """Write a line of column names, then one line per match.
+    """Write a line of column names, then one line per match; with tabs where the name says ``.tsv``.
 
     Raises
     ------
     OutputError
         If the file cannot be written, or an id has no form in UTF-8.
     """
+    separator = "\t" if split_suffix(path)[0] == ".tsv" else ","
     with open_sink(path) as file:
-        return write_to(file, matches, name=str(path))
+        return write_to(file, matches, name=str(path), separator=separator)
 
 
-def write_to(stream: ByteSink, matches: MatchTables, *, name: str) -> int:
+def write_to(stream: ByteSink, matches: MatchTables, *, name: str, separator: str = ",") -> int:
     """Write what `write` writes to an open stream; return the number of matches.
 
     Raises
@@ -49,10 +50,10 @@ def write_to(stream: ByteSink, matches: MatchTables, *, name: str) -> int:
     OutputError
         If an id has no form in UTF-8; it speaks of the stream by `name`.
     """
-    formatter = TextTable([field.strings for field in matches.fields], separator=",", name=name)
+    formatter = TextTable([field.strings for field in matches.fields], separator=separator, name=name)
     rows = 0
-    stream.write(header([field.name for field in matches.fields], ",", name))
-    numbers_only = all(_is_int64(field) for field in matches.fields)
+    stream.write(header([field.name for field in matches.fields], separator, name))
+    numbers_only = separator == "," and all(_is_int64(field) for field in matches.fields)
     for columns in matches.tables():
         length = len(columns[0])
         if numbers_only and all(column.mask is None for column in columns):

@@ -9,6 +9,7 @@ edge_labels      [m]        integers of any sign, or strings (optional)
 vertex.NAME      [n]        a vertex attribute: numbers, bools or strings
 edge.NAME        [m]        an edge attribute
 timestamps       [m]        numbers: the edge attribute ``time``
+vertex_ids       [n]        integers or strings, the ids of the vertices 0..n-1 (optional)
 directed         []         bool (optional, False)
 num_vertices     []         n (optional: the number of values a vertex has, else the largest id + 1)
 ===============  =========  ==================================================================
@@ -87,6 +88,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         archive = _Archive(path, content)
         edges = archive.edges()
         num_vertices = archive.num_vertices()
+        vertex_ids = archive.labels("vertex_ids")
         vertex_labels = archive.labels("vertex_labels")
         edge_labels = archive.labels("edge_labels")
         vertex_attributes = archive.attributes("vertex.")
@@ -94,8 +96,9 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         times = archive.times()
         says_directed = archive.directed()
     if num_vertices is None:
-        implied = [vertex_labels, *vertex_attributes.values()]
+        implied = [vertex_ids, vertex_labels, *vertex_attributes.values()]
         num_vertices = _implied_vertices(edges, next((one for one in implied if one is not None), None))
+    _check_length(path, "vertex_ids", vertex_ids, num_vertices, "vertices")
     _check_length(path, "vertex_labels", vertex_labels, num_vertices, "vertices")
     _check_length(path, "edge_labels", edge_labels, len(edges), "edges")
     for name, column in vertex_attributes.items():
@@ -108,7 +111,9 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     _check_ids(path, edges, num_vertices)
     columns = GraphColumns(
         *edges.take(),
-        num_vertices=num_vertices,
+        vertex_ids=vertex_ids,
+        num_vertices=num_vertices if vertex_ids is None else None,
+        positions=vertex_ids is not None,
         vertex_labels=vertex_labels,
         edge_labels=edge_labels,
         vertex_attributes=vertex_attributes,

@@ -90,3 +90,42 @@ def zstd_compressor(path: Path) -> Any:
             f"{path}: cannot be written: .zst takes the package zstandard (or Python 3.14); "
             "`pip install zstandard` installs it"
         ) from None
+
+
+class CountingFile:
+    """What libraries take for a file that can only be written, from its start to its end."""
+
+    closed = False
+
+    def __init__(self, file: AtomicFile) -> None:
+        self._file = file
+        self._place = 0
+
+    def write(self, data: Any) -> int:
+        """Append bytes."""
+        view = memoryview(data)
+        self._file.write(view)
+        self._place += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Return the bytes written."""
+        return self._place
+
+    def flush(self) -> None:
+        """Do nothing: the file is flushed when it is published."""
+
+    def close(self) -> None:
+        """Do nothing: whoever opened the file closes it."""
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readable(self) -> bool:
+        """Return False."""
+        return False
+
+    def seekable(self) -> bool:
+        """Return False."""
+        return False

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from motiflux.errors import ArgumentError, OutputError
 from motiflux.graph import Graph
-from motiflux.io import arrow_writers, csv_writer, mfg, npy_writer
+from motiflux.io import arrow_writers, csv_writer, mfg, npy_writer, npz_writer, table_graphs, text_graphs
 from motiflux.io.atomic import refuse_irregular
 from motiflux.io.sinks import split_suffix
 from motiflux.io.source import format_suffix, is_compressed
@@ -28,11 +28,18 @@ MATCH_WRITERS: dict[str, MatchWriter] = {
 }
 """Writers of matches; ``.csv`` may be followed by ``.gz`` or ``.zst``."""
 
-COMPRESSED = (".csv",)
-"""What may be compressed."""
+GRAPH_WRITERS: dict[str, GraphWriter] = {
+    mfg.SUFFIX: mfg.write,
+    npz_writer.SUFFIX: npz_writer.write,
+    ".graph": text_graphs.write_graph_file,
+    ".txt": text_graphs.write_edge_list,
+    ".mtx": text_graphs.write_matrix,
+    **dict.fromkeys(table_graphs.WRITERS, table_graphs.write),
+}
+"""Writers of graphs; those of text may be followed by ``.gz`` or ``.zst``."""
 
-GRAPH_WRITERS: dict[str, GraphWriter] = {mfg.SUFFIX: mfg.write}
-"""Writers of graphs."""
+COMPRESSED = (".csv", ".tsv", ".graph", ".txt", ".mtx")
+"""What may be compressed."""
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
@@ -59,36 +66,49 @@ def check_output(path: str | os.PathLike[str]) -> None:
     _check_output(Path(path), MATCH_WRITERS)
 
 
-def check_graph_output(path: str | os.PathLike[str]) -> None:
+def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike[str] | None = None) -> None:
     """Refuse a name that a graph cannot be written under, as `check_output` does for matches.
 
     Parameters
     ----------
     path
         The output file, which need not exist.
+    vertices
+        The output file of a table of vertices.
 
     Raises
     ------
     OutputError
-        As `check_output` does.
+        As `check_output` does; or `path` is no table and `vertices` is given.
 
     Examples
     --------
     >>> from motiflux.io import check_graph_output
-    >>> check_graph_output("graph.npz")
+    >>> check_graph_output("graph.csv", vertices="vertices.mfg")
     Traceback (most recent call last):
-    motiflux.errors.OutputError: graph.npz: found suffix '.npz', expected .mfg
+    motiflux.errors.OutputError: vertices.mfg: found suffix '.mfg', expected .csv, .tsv, .parquet, .arrow
     """
     output = Path(path)
-    if is_compressed(output) and (suffix := format_suffix(output)) in GRAPH_WRITERS:
+    if is_compressed(output) and (suffix := format_suffix(output)) == mfg.SUFFIX:
         raise OutputError(
             f"{output}: found suffix '{suffix}{output.suffix.lower()}', expected {suffix}: "
             "it is used from where it lies, not compressed"
         )
     _check_output(output, GRAPH_WRITERS)
+    if vertices is not None:
+        if split_suffix(output)[0] not in table_graphs.WRITERS:
+            raise OutputError(
+                f"{output}: expected a table of edges beside a table of vertices "
+                f"({', '.join(table_graphs.WRITERS)}), found {output.suffix}, which holds all it can itself"
+            )
+        _check_output(Path(vertices), table_graphs.WRITERS)
+        if os.path.realpath(vertices) == os.path.realpath(path):
+            raise OutputError(f"{vertices}: expected another file than that of the edges")
 
 
-def write_graph(graph: Graph, path: str | os.PathLike[str]) -> int:
+def write_graph(
+    graph: Graph, path: str | os.PathLike[str], *, vertices: str | os.PathLike[str] | None = None
+) -> int:
     """Write a graph to a file.
 
     The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
@@ -99,17 +119,30 @@ def write_graph(graph: Graph, path: str | os.PathLike[str]) -> int:
     graph
         The graph.
     path
-        ``.mfg``: all that the graph holds, as it is in memory, to be opened again at once by `read_graph`.
+        By suffix:
+
+        - ``.mfg``: all that the graph holds, as it is in memory, to be opened again at once by `read_graph`.
+        - ``.npz``: all but missing values of integers, booleans and strings.
+        - ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``: a table of edges, with labels and attributes.
+        - ``.graph``: labels; ids and labels are integers of at least 0.
+        - ``.txt``: edges and their labels, likewise.
+        - ``.mtx``: edges and their attribute ``weight``; ids are ``0..n-1``.
+
+        The text formats may have ``.gz`` or ``.zst`` after them. What a file has no place for is left out,
+        and a `MotifluxWarning` names it. Every copy of an edge is written.
+    vertices
+        Beside a table of edges, the file of a table of vertices: ids, labels and attributes. It appears
+        before that of the edges.
 
     Returns
     -------
     int
-        Bytes of the file.
+        Bytes of the file, or of both.
 
     Raises
     ------
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or the format has no form for an id, a label or a value.
 
     Examples
     --------
@@ -120,12 +153,18 @@ def write_graph(graph: Graph, path: str | os.PathLike[str]) -> int:
     >>> _ = mf.write_graph(graph, path)
     >>> mf.read_graph(path)
     Graph(3 vertices, 2 edges, directed)
+    >>> path = pathlib.Path(folder.name, "friends.csv")
+    >>> _ = mf.write_graph(graph, path)
+    >>> path.read_text().splitlines()[:2]
+    ['src,dst', 'ann,bob']
     >>> folder.cleanup()
     """
     if not isinstance(graph, Graph):
         raise ArgumentError("graph", "a motiflux.Graph", graph)
-    check_graph_output(path)
+    check_graph_output(path, vertices)
     output = Path(path)
+    if vertices is not None:
+        return table_graphs.write(graph, output, Path(vertices))
     return _writer(output, GRAPH_WRITERS)(graph, output)
 
 

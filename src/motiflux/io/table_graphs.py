@@ -1,0 +1,50 @@
+"""Graphs as tables (``.csv``, ``.tsv``, ``.parquet``, ``.arrow``): one of edges, one of vertices.
+
+Edges have columns ``src``, ``dst``, ``label`` if they have labels, and one for each attribute; vertices have
+``id``, ``label`` and attributes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from motiflux.graph import Graph
+from motiflux.io import arrow_writers, csv_writer
+from motiflux.io.graph_losses import check_column_names, warn_of_losses
+from motiflux.io.graph_tables import EdgeTable, VertexTable
+from motiflux.io.sinks import split_suffix
+
+WRITERS = {
+    ".csv": csv_writer.write,
+    ".tsv": csv_writer.write,
+    ".parquet": arrow_writers.write_parquet,
+    ".arrow": arrow_writers.write_arrow,
+}
+"""Writers of tables."""
+
+_OF_VERTICES = ("vertex labels", "vertex attributes", "vertices")
+
+
+def write(graph: Graph, path: Path, vertices: Path | None = None) -> int:
+    """Write a table of edges, and after one of vertices if that is named; return the bytes of both.
+
+    The vertices come first: once the table of edges is there, all is.
+
+    Raises
+    ------
+    OutputError
+        A column would be read as something else, or a file cannot be written.
+    """
+    edges, of_vertices = EdgeTable(graph), VertexTable(graph)
+    check_column_names(path, graph.edge_attributes, [field.name for field in edges.fields[: edges.fixed]])
+    keeps = ["edge labels", "edge attributes", *(_OF_VERTICES if vertices else ())]
+    size = 0
+    if vertices is not None:
+        taken = [field.name for field in of_vertices.fields[: of_vertices.fixed]]
+        check_column_names(vertices, graph.vertex_attributes, taken)
+        WRITERS[split_suffix(vertices)[0]](of_vertices, vertices)
+        size += vertices.stat().st_size
+    advice = "" if vertices else "; a table of vertices (vertices=) holds them"
+    warn_of_losses(path, graph, keeps=keeps, advice=advice)
+    WRITERS[split_suffix(path)[0]](edges, path)
+    return size + path.stat().st_size
