@@ -9,7 +9,17 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from motiflux.engine import Count, Explanation, Matches, ProgressReport, count, explain, match
+    from motiflux.engine import (
+        Count,
+        Explanation,
+        Matches,
+        ProgressReport,
+        count,
+        draw_graph,
+        draw_match,
+        explain,
+        match,
+    )
     from motiflux.errors import (
         ArgumentError,
         CompileError,
@@ -59,6 +69,8 @@ __all__ = [
     "__version__",
     "as_graph",
     "count",
+    "draw_graph",
+    "draw_match",
     "explain",
     "match",
     "read_graph",
@@ -70,7 +82,17 @@ __all__ = [
 # Looked up on first use: `motiflux --help` starts at once, and `motiflux doctor` runs where the extension
 # does not load.
 _HOMES = {
-    "motiflux.engine": ("Count", "Explanation", "Matches", "ProgressReport", "count", "explain", "match"),
+    "motiflux.engine": (
+        "Count",
+        "Explanation",
+        "Matches",
+        "ProgressReport",
+        "count",
+        "draw_graph",
+        "draw_match",
+        "explain",
+        "match",
+    ),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
     "motiflux.io": ("as_graph", "read_graph", "read_pattern", "verify_graph", "write_graph"),

@@ -57,11 +57,20 @@ def test_explain_writes_a_page(tmp_path: Path) -> None:
     assert nowhere.stderr.startswith("error: ")
 
 
+def test_explain_writes_a_picture(tmp_path: Path) -> None:
+    files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
+    picture = tmp_path / "plan.svg"
+    written = motiflux("explain", *files, "--analyze", "--svg", picture)
+    assert (written.exit_code, written.stdout) == (0, "")
+    assert "24 embeddings" in picture.read_text()
+    assert motiflux("explain", *files, "--svg", "-").stdout.startswith("<svg ")
+
+
 def test_explain_shows_the_plan_in_one_way(tmp_path: Path) -> None:
     files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
     both = motiflux("explain", *files, "--json", "--mermaid")
     assert both.exit_code == 2
-    assert both.stderr == "error: explain takes one of --json, --mermaid and --html\n"
+    assert both.stderr == "error: explain takes one of --json, --mermaid, --html and --svg\n"
 
 
 def test_info_gives_the_statistics(tmp_path: Path) -> None:

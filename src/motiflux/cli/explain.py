@@ -2,7 +2,7 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
 from motiflux.types import Semantics, Symmetry
-
-if TYPE_CHECKING:
-    import motiflux as mf
 
 HELP = "Show the search plan for PATTERN in GRAPH, and why it is that one."
 
@@ -44,13 +41,17 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", parser=opt.file_name, help="Write an HTML page; - is standard output."),
     ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=opt.file_name, help="Write a picture; - is standard output."),
+    ] = None,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Plan, count if asked to, and print the plan."""
     import motiflux as mf
 
-    if as_json + as_mermaid + (html is not None) > 1:
-        raise UsageError("explain takes one of --json, --mermaid and --html")
+    if as_json + as_mermaid + (html is not None) + (svg is not None) > 1:
+        raise UsageError("explain takes one of --json, --mermaid, --html and --svg")
     tuning = opt.tuning_of(settings)
     inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
     with opt.search_progress(progress, "counting") as shown:
@@ -74,7 +75,9 @@ def run(
     elif as_mermaid:
         print(explanation.to_mermaid())
     elif html is not None:
-        _write_html(explanation, html)
+        _write(explanation.to_html(), html)
+    elif svg is not None:
+        _write(explanation.to_svg() + "\n", svg)
     else:
         print(explanation)
     actual = explanation.report.actual
@@ -82,11 +85,11 @@ def run(
     return ExitCode.DONE if done else ExitCode.INCOMPLETE
 
 
-def _write_html(explanation: "mf.Explanation", path: Path) -> None:
+def _write(text: str, path: Path) -> None:
     if path == _STDOUT:
-        print(explanation.to_html(), end="")
+        print(text, end="")
         return
-    from motiflux.io.atomic import AtomicFile
+    from motiflux.atomic import AtomicFile
 
     with AtomicFile(path) as file:
-        file.write(explanation.to_html().encode())
+        file.write(text.encode())

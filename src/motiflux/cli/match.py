@@ -10,6 +10,7 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import outcome_fields, print_json, timing_text
+from motiflux.cli.picture import PictureOption, draw_first
 from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity
 
@@ -58,6 +59,7 @@ def run(
     edges: EdgesOption = False,
     columns: ColumnsOption = None,
     names: NamesOption = False,
+    picture: PictureOption = None,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
@@ -73,11 +75,14 @@ def run(
 ) -> ExitCode:
     """Stream the rows to the file or stdout, and say whether they are all."""
     import motiflux as mf
+    from motiflux.atomic import refuse_irregular
     from motiflux.io.writers import check_output
 
     tuning = opt.tuning_of(settings)
     if output is not None:
         check_output(output)
+    if picture is not None:
+        refuse_irregular(picture)
     inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
     with (
         opt.search_progress(progress, "matching") as shown,
@@ -104,15 +109,31 @@ def run(
         except KeyboardInterrupt as stop:
             where = f"{output} was not written" if output else "the rows so far are not all"
             raise type(stop)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
+    drawn = picture is not None and draw_first(
+        inputs,
+        picture,
+        semantics=semantics.value,
+        symmetry=symmetry.value,
+        device=device,
+        engine=engine.value,
+        timeout=timeout,
+        threads=threads,
+        gpu_memory=gpu_memory,
+        tuning=tuning,
+    )
     at_limit = limit is not None and rows >= limit
     if as_json:
         fields = outcome_fields(matches, inputs.load_seconds)
+        if picture is not None:
+            fields["picture"] = str(picture) if drawn else None
         print_json({"count": rows, **fields, "rows": rows, "output": str(output) if output else None})
     else:
         # Where the rows are on stdout, the summary is not.
         stream = sys.stdout if output else sys.stderr
         print(rows_text(matches, output, at_limit=at_limit), file=stream)
         print(timing_text(matches, inputs.load_seconds), file=stream)
+        if picture is not None:
+            print(f"picture in {picture}" if drawn else "nothing to draw", file=stream)
     return ExitCode.DONE if matches.complete or at_limit else ExitCode.INCOMPLETE
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from motiflux.draw import Picture
 from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.progress import Progress, progress_callback
@@ -16,7 +17,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.describe import describe
-from motiflux.plan.explain import to_dict, to_document, to_html, to_mermaid, to_text
+from motiflux.plan.explain import to_dict, to_document, to_html, to_mermaid, to_picture, to_text
 from motiflux.plan.report import Actual, EngineReport, PlanReport
 
 
@@ -65,8 +66,15 @@ class Explanation(str):
         """Return the report as an HTML page."""
         return to_document(self.report)
 
+    def to_svg(self) -> Picture:
+        """Return the report as a picture: a string of SVG that can save itself."""
+        return to_picture(self.report)
+
     def _repr_html_(self) -> str:
         return to_html(self.report)
+
+    def _repr_svg_(self) -> str:
+        return str(self.to_svg())
 
     def __repr__(self) -> str:
         return str(self)

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
+from motiflux.draw.page import facts_table
 from motiflux.engine.row_columns import RowColumns
 from motiflux.graph import Column
 from motiflux.io.tables import rebatched
 from motiflux.types import IdArray, VertexArray
+from motiflux.units import grouped, seconds_text
 
 T = TypeVar("T")
 
@@ -58,6 +60,10 @@ class Count(int):
 
     def __str__(self) -> str:
         return int.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        count = ("count", grouped(int(self)) if self.complete else f"at least {grouped(int(self))}")
+        return facts_table([count, *_outcome_facts(self)])
 
     def __reduce__(self) -> tuple[Callable[..., Count], tuple[int, dict[str, Any]]]:
         return _count_from, (int(self), vars(self))
@@ -332,5 +338,17 @@ class Matches:
         self.close()
 
     def __repr__(self) -> str:
-        state = "open" if self.complete is None else "complete" if self.complete else "incomplete"
-        return f"Matches({self.rows:,} rows of {len(self.columns)}, {state})"
+        return f"Matches({self.rows:,} rows of {len(self.columns)}, {self._state()})"
+
+    def _repr_html_(self) -> str:
+        """Return what is known without taking a row."""
+        facts = [("columns", ", ".join(self.columns)), ("rows so far", grouped(self.rows))]
+        return facts_table([*facts, ("state", self._state()), *_outcome_facts(self)])
+
+    def _state(self) -> str:
+        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
+
+
+def _outcome_facts(outcome: Count | Matches) -> list[tuple[str, str]]:
+    times = f"{seconds_text(outcome.seconds)}, planning {seconds_text(outcome.plan_seconds)}"
+    return [("search", times), ("engine", f"{outcome.engine}, device {outcome.device}")]

@@ -396,6 +396,11 @@ class Graph(Importers, Exporters):
         object.__setattr__(self, "_adjacency", {})
         self.__post_init__()
 
+    def _repr_html_(self) -> str:
+        from motiflux.graph.page import graph_page
+
+        return graph_page(self)
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from motiflux.arguments import check_integer
 from motiflux.conditions import Condition
@@ -12,6 +12,9 @@ from motiflux.errors import PatternError
 from motiflux.pattern.checks import check_size, check_structure, coinciding, pairs_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
 from motiflux.types import MAX_PATTERN_VERTICES
+
+if TYPE_CHECKING:
+    from motiflux.draw import Picture
 
 T = TypeVar("T")
 
@@ -218,6 +221,27 @@ class Pattern:
     def num_edges(self) -> int:
         """Number of distinct query edges."""
         return len(self.edges)
+
+    def to_svg(self) -> Picture:
+        """Return the pattern as a picture: a string of SVG that can save itself.
+
+        Examples
+        --------
+        >>> from motiflux import Pattern
+        >>> Pattern.parse("(a:person)-[:wire]->(b:person)", name="payment").to_svg().name
+        'Pattern payment of 2 vertices and 1 edge'
+        """
+        from motiflux.pattern.picture import pattern_picture
+
+        return pattern_picture(self)
+
+    def _repr_svg_(self) -> str:
+        return str(self.to_svg())
+
+    def _repr_html_(self) -> str:
+        from motiflux.draw.page import shown_with_text
+
+        return shown_with_text(self.to_svg(), str(self))
 
     def __str__(self) -> str:
         from motiflux.pattern.text import pattern_text

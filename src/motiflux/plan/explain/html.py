@@ -1,30 +1,36 @@
-"""A plan as HTML: two tables, no scripts, everything that users named escaped."""
+"""A plan as HTML: a picture and two tables, no scripts, everything that users named escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
+from motiflux.draw.page import LEFT, RIGHT, facts_table
 from motiflux.plan.explain import words
+from motiflux.plan.explain.svg import to_picture
 from motiflux.plan.report import PlanReport, StepReport
 from motiflux.units import grouped
 
-_LEFT = ' style="text-align: left"'
-_RIGHT = ' style="text-align: right"'
-
 
 def to_html(report: PlanReport) -> str:
-    """Return the report as a piece of a page, as notebooks show it."""
+    """Return the report as a piece of a page, as notebooks show it: the picture, tables to be opened."""
+    return (
+        f'<div class="motiflux-plan">\n{to_picture(report)}\n'
+        f"<details><summary>as tables</summary>\n{_tables(report)}\n</details>\n</div>"
+    )
+
+
+def _tables(report: PlanReport) -> str:
     facts = [("text", report.pattern.text), *words.facts(report)]
     if report.impossible is not None:
         facts.append(("result", f"none: {report.impossible}"))
-    parts = [_facts(facts)]
+    parts = [facts_table(facts)]
     if report.steps:
         parts.append(_steps(report))
     if report.tail:
         items = "".join(f"<li>{escape(words.tail(component))}</li>" for component in report.tail)
         parts.append(f"<p>The tail is counted in closed form, as the product of</p><ul>{items}</ul>")
-    return '<div class="motiflux-plan">\n' + "\n".join(parts) + "\n</div>"
+    return "\n".join(parts)
 
 
 def to_document(report: PlanReport) -> str:
@@ -34,13 +40,6 @@ def to_document(report: PlanReport) -> str:
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'
         f"<body>\n{to_html(report)}\n</body>\n</html>\n"
     )
-
-
-def _facts(facts: Iterable[tuple[str, str]]) -> str:
-    rows = (
-        f"<tr><th{_LEFT}>{escape(heading)}</th><td{_LEFT}>{escape(text)}</td></tr>" for heading, text in facts
-    )
-    return "<table>\n" + "\n".join(rows) + "\n</table>"
 
 
 def _steps(report: PlanReport) -> str:
@@ -58,7 +57,7 @@ def _row(step: StepReport, *, ran: bool) -> str:
     numbers = [words.size(step.estimated), words.size(step.scanned)]
     if ran:
         numbers.append("-" if step.actual is None else grouped(step.actual))
-    return f"<tr>{_cells(texts, _LEFT)}{_cells(numbers, _RIGHT)}</tr>"
+    return f"<tr>{_cells(texts, LEFT)}{_cells(numbers, RIGHT)}</tr>"
 
 
 def _cells(texts: Sequence[str], style: str) -> str:

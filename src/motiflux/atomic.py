@@ -1,0 +1,132 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from motiflux.errors import OutputError
+
+_BUFFER_BYTES = 2**20
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link to itself",
+}
+
+
+class AtomicFile:
+    """A file written under a temporary name beside `path`, which it takes when all of it is on disk.
+
+    A context manager. Leaving it with an exception removes the temporary file and touches nothing else:
+    a file that was there before stays as it was. Every failure to write is an `OutputError`.
+
+    Parameters
+    ----------
+    path
+        The name to publish under. A symbolic link stays one: the file it points to is replaced. What is no
+        regular file (a pipe, a device) is not replaced.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._target = Path(os.path.realpath(path))
+        # Its own name, not one derived from the target's: that may be as long as names can be.
+        self._temporary = self._target.with_name(f".motiflux-{secrets.token_hex(8)}.tmp")
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = _create(self._temporary)
+        except BaseException as error:
+            self._discard()
+            if isinstance(error, OSError):
+                raise output_error(self._path, error) from error
+            raise
+        return self
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+        try:
+            self._opened().write(data)
+        except OSError as error:
+            raise output_error(self._path, error) from error
+
+    def write_at(self, offset: int, data: bytes) -> None:
+        """Overwrite bytes written before, counted from the start; the next `write` goes on after them."""
+        try:
+            self._opened().seek(offset)
+            self._opened().write(data)
+        except OSError as error:
+            raise output_error(self._path, error) from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._publish()
+        finally:
+            self._discard()
+
+    def _publish(self) -> None:
+        file = self._opened()
+        try:
+            file.flush()
+            os.fsync(file.fileno())
+            refuse_irregular(self._path)
+            with contextlib.suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
+                os.fchmod(file.fileno(), stat.S_IMODE(self._target.stat().st_mode))
+            file.close()
+            self._temporary.replace(self._target)
+        except OutputError:
+            raise
+        except OSError as error:
+            raise output_error(self._path, error) from error
+
+    def _discard(self) -> None:
+        """Remove what is left under the temporary name: nothing once the file is published."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+        with contextlib.suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+
+    def _opened(self) -> BinaryIO:
+        assert self._file is not None, "used outside its with statement"
+        return self._file
+
+
+def refuse_irregular(path: Path) -> None:
+    """Refuse a name that stands, directly or through symbolic links, for anything but a regular file.
+
+    Raises
+    ------
+    OutputError
+        Says what is there. Nothing is: all is well.
+    """
+    try:
+        mode = os.lstat(os.path.realpath(path)).st_mode
+    except OSError:
+        return  # nothing is there, or creating a file beside it will say what is wrong
+    if not stat.S_ISREG(mode):
+        found = _KINDS.get(stat.S_IFMT(mode), "a special file")
+        raise OutputError(f"{path}: found {found}, expected a regular file or a new name")
+
+
+def output_error(path: Path, error: OSError) -> OutputError:
+    """Return the error that says which output failed and why."""
+    return OutputError(f"{path}: cannot be written: {error.strerror or error}")
+
+
+def _create(path: Path) -> BinaryIO:
+    """Create a file that must not exist, with the permissions the process gives new files."""
+    return path.open("xb", buffering=_BUFFER_BYTES)

@@ -1,0 +1,30 @@
+"""The picture that ``motiflux match --picture`` draws."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from motiflux.cli import options as opt
+
+PictureOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        parser=opt.file_name,
+        help="Draw an occurrence into an SVG file: the first that another search finds. None, no file.",
+        show_default=False,
+    ),
+]
+
+
+def draw_first(inputs: opt.Inputs, path: Path, **options: Any) -> bool:
+    """Draw the first occurrence that a search finds; tell whether there was one."""
+    import motiflux as mf
+
+    rows = mf.match(inputs.graph, inputs.pattern, limit=1, **options).to_numpy()
+    if len(rows):
+        attributes = list(dict.fromkeys([*inputs.graph.edge_attributes, *inputs.graph.vertex_attributes]))
+        mf.draw_match(inputs.graph, inputs.pattern, rows[0], attributes=attributes[:2]).save(path)
+    return len(rows) > 0

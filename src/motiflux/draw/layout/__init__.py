@@ -1,0 +1,127 @@
+"""Where to put the points of a small graph, the same way every time.
+
+Paths, rings, stars, trees and complete graphs look as everyone draws them, arcs that go in no ring lead from
+left to right. Of what is left several layouts are made, and the one with the fewest crossings is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from motiflux.draw.layout import families
+from motiflux.draw.layout.families import Pairs, Points, neighbors_of
+from motiflux.draw.layout.stress import distances, relax, scaled
+from motiflux.draw.layout.untangle import Flaws, Judge, barycentric
+
+_TANGLED = 24
+"""Up to this many points crossings are looked for one by one."""
+_TRIES = 700
+_RESTARTS = 4
+
+
+def place(count: int, pairs: Pairs, *, arcs: bool = False) -> Points:
+    """Return a point of the plane for each of a graph's, lines about 1 long; y grows downwards.
+
+    Parameters
+    ----------
+    count
+        Number of points.
+    pairs
+        The lines, as pairs of numbers below `count`.
+    arcs
+        Whether every line has a direction, which a layout may show.
+
+    Returns
+    -------
+    NDArray
+        float64 [count, 2]. No two points coincide.
+
+    Examples
+    --------
+    >>> place(4, [(0, 1), (1, 2), (2, 3), (3, 0)]).round(1).tolist()
+    [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]
+    """
+    pairs = [(u, v) for u, v in pairs if u != v]
+    if count < 2 or not pairs:
+        return families.path(range(count)) if count else np.zeros((0, 2))
+    neighbors = neighbors_of(count, pairs)
+    at = _as_everyone_does(count, neighbors, arcs=arcs)
+    if at is None:
+        at = _least_flawed(count, pairs, neighbors, arcs=arcs)
+    return np.asarray(at - (at.min(axis=0) + at.max(axis=0)) / 2)
+
+
+def _as_everyone_does(count: int, neighbors: list[list[int]], *, arcs: bool) -> Points | None:
+    """Return the layout of a graph that has a usual one."""
+    degrees = [len(one) for one in neighbors]
+    lines = sum(degrees) // 2
+    start = min(range(count), key=lambda point: (degrees[point], point))
+    order = families.walk(neighbors, start)
+    if max(degrees) <= 2 and len(order) == count:
+        return families.path(order) if lines == count - 1 else families.circle(order)
+    if lines == count * (count - 1) // 2 and count > 4:
+        return families.circle(range(count))
+    if lines == count - 1 and not arcs and _reached(neighbors) == count:
+        hub = max(range(count), key=lambda point: degrees[point])
+        if degrees[hub] == count - 1:
+            return families.star(hub, [point for point in range(count) if point != hub])
+        return families.tree(neighbors, families.center(neighbors))
+    return None
+
+
+def _reached(neighbors: list[list[int]]) -> int:
+    seen, waiting = {0}, [0]
+    while waiting:
+        fresh = [point for point in neighbors[waiting.pop()] if point not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return len(seen)
+
+
+def _least_flawed(count: int, pairs: Pairs, neighbors: list[list[int]], *, arcs: bool) -> Points:
+    """Return the best of several layouts."""
+    apart = distances(count, pairs)
+    judge = Judge(count, pairs, apart)
+    layer = families.layers_of(count, pairs) if arcs else None
+    if layer is not None:
+        at = families.layered(count, pairs, layer)
+        if _clean(judge.flaws(at)):
+            return at
+    small = count <= _TANGLED
+    made = [relax(scaled(apart), apart)]
+    if small:
+        random = np.random.default_rng(count)
+        made += [relax(random.standard_normal((count, 2)), apart) for _ in range(_RESTARTS)]
+        made += barycentric(count, neighbors)
+    ranked = sorted(made, key=lambda at: judge.flaws(at).cost)
+    if small and not _clean(judge.flaws(ranked[0])):
+        kept = _untangled(judge, ranked)
+    else:
+        kept = ranked[0]
+    if layer is not None and judge.flaws(at).crossings <= judge.flaws(kept).crossings:
+        return at
+    return _turned(kept)
+
+
+def _untangled(judge: Judge, ranked: list[Points]) -> Points:
+    """Return the best layout that moving points of the better ones leads to."""
+    plain = min(ranked, key=lambda at: judge.flaws(at).crossings)
+    tried = [judge.improve(at, _TRIES) for at in {id(at): at for at in (ranked[0], plain)}.values()]
+    return min(tried, key=lambda at: _rank(judge.flaws(at)))
+
+
+def _rank(flaws: Flaws) -> tuple[int, float]:
+    """Return what layouts are compared by: first that each line can be followed, then all else."""
+    return flaws.crossings + flaws.covered, flaws.cost
+
+
+def _clean(flaws: Flaws) -> bool:
+    return not (flaws.crossings or flaws.covered or flaws.close)
+
+
+def _turned(at: Points) -> Points:
+    """Return the layout turned so that it is broad rather than high."""
+    middle = at - at.mean(axis=0)
+    _, _, axes = np.linalg.svd(middle, full_matrices=False)
+    axes *= np.where(axes[[0, 1], np.abs(axes).argmax(axis=1)] < 0, -1, 1)[:, None]
+    return np.asarray(middle @ axes.T)

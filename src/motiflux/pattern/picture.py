@@ -1,0 +1,84 @@
+"""Patterns as pictures: what each query vertex and edge asks for, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from motiflux.draw import Link, Node, Picture, diagram, slots_for
+from motiflux.draw.panel import titled
+from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.text import condition_text
+from motiflux.types import Label
+from motiflux.units import quantity
+
+_MOST_LABELS = 3
+_MOST_IDS = 3
+
+
+def pattern_picture(pattern: Pattern) -> Picture:
+    """Return the picture of a pattern.
+
+    Vertices of one choice of labels have one colour; those that may have any label are open. An edge that
+    must be an arc has an arrowhead.
+    """
+    panel = diagram(pattern_nodes(pattern), pattern_links(pattern))
+    sizes = f"{quantity(pattern.num_vertices, 'vertex')} and {quantity(pattern.num_edges, 'edge')}"
+    sizes = sizes.replace("vertexs", "vertices")
+    title = f"Pattern {pattern.name} of {sizes}" if pattern.name else f"Pattern of {sizes}"
+    return Picture(titled(panel, pattern.name), title, str(pattern))
+
+
+def pattern_nodes(pattern: Pattern) -> list[Node]:
+    """Return a node for each query vertex."""
+    slots = vertex_slots(pattern)
+    return [
+        Node(vertex.name, tuple(_asked_of_vertex(vertex)), slots[position], title=_told(vertex))
+        for position, vertex in enumerate(pattern.vertices)
+    ]
+
+
+def pattern_links(pattern: Pattern) -> list[Link]:
+    """Return a link for each query edge."""
+    return [
+        Link(edge.source, edge.target, tuple(asked_of_edge(edge)), arrow=edge.directed is True)
+        for edge in pattern.edges
+    ]
+
+
+def vertex_slots(pattern: Pattern) -> list[str | int]:
+    """Return the colour of each query vertex, by its labels."""
+    texts = ["" if vertex.labels is None else _labels(vertex.labels) for vertex in pattern.vertices]
+    slots = slots_for(text for text in texts if text)
+    return [slots.get(text, "open") for text in texts]
+
+
+def asked_of_edge(edge: QueryEdge) -> list[str]:
+    """Return what a query edge asks for, in lines: its name and labels, then its condition."""
+    first = edge.name + ("" if edge.labels is None else f":{_labels(edge.labels)}" if edge.name else "")
+    if not edge.name and edge.labels is not None:
+        first = _labels(edge.labels)
+    lines = [first] if first else []
+    return lines + ([] if edge.where is None else [condition_text(edge.where)])
+
+
+def _asked_of_vertex(vertex: QueryVertex) -> list[str]:
+    lines = [] if vertex.labels is None else [_labels(vertex.labels)]
+    if vertex.ids is not None:
+        lines.append("id " + _few(vertex.ids, _MOST_IDS, ", "))
+    return lines + ([] if vertex.where is None else [condition_text(vertex.where)])
+
+
+def _told(vertex: QueryVertex) -> str:
+    asked = _asked_of_vertex(vertex) or ["any vertex"]
+    return f"{vertex.name}: {', '.join(asked)}"
+
+
+def _labels(labels: frozenset[Label]) -> str:
+    return _few(labels, _MOST_LABELS, " | ")
+
+
+def _few(values: frozenset[int | str], most: int, between: str) -> str:
+    ordered: Sequence[int | str] = sorted(values, key=lambda value: (isinstance(value, str), value))
+    shown = between.join(map(str, ordered[:most]))
+    return shown if len(ordered) <= most else f"{shown}{between}… ({len(ordered)})"
