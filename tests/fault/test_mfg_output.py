@@ -15,7 +15,8 @@ from typing import BinaryIO
 import pytest
 
 import motiflux as mf
-from motiflux.io import atomic, sections
+from motiflux import atomic
+from motiflux.io import sections
 from motiflux.io.sections import write_sections
 from tests.unit.mfg_cases import full_graph
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io import atomic
+from motiflux import atomic
 from motiflux.io.writers import check_output, write_matches
 
 if TYPE_CHECKING:

@@ -83,6 +83,14 @@ def test_make_demo_can_read_a_file_as_directed():
         assert ("--directed" in said.stdout) == expected
 
 
+def test_the_demos_picture_marks_the_planted_ring(demo_modules):
+    import picture
+
+    drawn = picture.picture()
+    assert drawn.count('class="found"') == 2 * 4
+    assert drawn == picture.picture()
+
+
 def test_the_demo_names_a_file_that_is_not_there(tmp_path):
     done = run_demo("--graph", str(tmp_path / "absent.txt"), "--pattern", str(tmp_path / "absent.graph"))
     assert done.returncode == 2

@@ -214,8 +214,8 @@ class TestContrast:
     def test_text_on_what_is_light_or_dark(self, text: str, behind: str, scheme: int) -> None:
         assert contrast(ROLES[text].fill[scheme], ROLES[behind].fill[scheme]) >= 4.5
 
-    @pytest.mark.parametrize("slot", range(8))
-    def test_white_on_colours(self, slot: int) -> None:
+    @pytest.mark.parametrize("slot", [*range(8), "found"])
+    def test_white_on_colours(self, slot: int | str) -> None:
         light, dark = ROLES[f"node-{slot}"].fill
         assert contrast("#ffffff", light) >= 4.5
         assert contrast("#ffffff", dark) >= 3.8

@@ -61,6 +61,27 @@ def test_pictures_are_well_formed_and_read_themselves_aloud(picture):
     assert ET.parse(picture).getroot().get("aria-label")
 
 
+def test_pictures_are_those_that_are_made_now(tmp_path):
+    subprocess.run([sys.executable, REPOSITORY / "docs" / "images" / "make.py", tmp_path], check=True)
+    made, kept = (
+        {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")}
+        for folder in (tmp_path, REPOSITORY / "docs" / "images")
+    )
+    assert made.keys() == kept.keys()
+    for name in made:
+        assert alike(made[name], kept[name]), f"{name}: made by python docs/images/make.py"
+
+
+def alike(one, other):
+    """Tell whether two documents differ in no more than the rounding of coordinates, and so in their ids."""
+    number = re.compile(r"-?\d+(?:\.\d+)?")
+    first, second = (re.sub(r"mf-[0-9a-f]{12}", "mf", text) for text in (one, other))
+    if number.sub("", first) != number.sub("", second):
+        return False
+    values = zip(map(float, number.findall(first)), map(float, number.findall(second)), strict=True)
+    return all(abs(a - b) < 0.3 for a, b in values)
+
+
 def test_make_help_names_every_target():
     helped = subprocess.run(
         ["make", "help"], cwd=REPOSITORY, env=_plain_environment(), capture_output=True, text=True, check=True

@@ -50,7 +50,7 @@ ROLES = {
     "found-tip": Role(_FOUND),
     "node-open": Role(("#f1f4f8", "#21262d"), ("#8595aa", "#77859a"), 1.6),
     "node-faint": Role(("#eef1f5", "#262c34"), ("#c3ccd8", "#475060"), 1.2),
-    "node-found": Role(_FOUND, _CARD, 1),
+    "node-found": Role(("#cf430c", "#d4541f"), _CARD, 1),
     "frame": Role(stroke=("#b4bfcd", "#4a5563"), width=1.2, more=(("stroke-dasharray", "4 4"),)),
     "rule": Role(stroke=("#e3e8ee", "#2b323b"), width=1),
     "estimated": Role(("#aebdd2", "#4d5f7a")),

@@ -17,6 +17,8 @@ _TANGLED = 24
 """Up to this many points crossings are looked for one by one."""
 _TRIES = 700
 _RESTARTS = 4
+_HIGH = 0.15
+"""How much a layout as high as it is broad counts beside slant lines."""
 
 
 def place(count: int, pairs: Pairs, *, arcs: bool = False) -> Points:
@@ -93,14 +95,15 @@ def _least_flawed(count: int, pairs: Pairs, neighbors: list[list[int]], *, arcs:
         random = np.random.default_rng(count)
         made += [relax(random.standard_normal((count, 2)), apart) for _ in range(_RESTARTS)]
         made += barycentric(count, neighbors)
-    ranked = sorted(made, key=lambda at: judge.flaws(at).cost)
+    made = [np.round(at, 6) for at in made]  # what follows depends on no rounding of the machine
+    ranked = sorted(made, key=lambda at: round(judge.flaws(at).cost, 6))
     if small and not _clean(judge.flaws(ranked[0])):
         kept = _untangled(judge, ranked)
     else:
         kept = ranked[0]
     if layer is not None and judge.flaws(at).crossings <= judge.flaws(kept).crossings:
         return at
-    return _turned(kept)
+    return _turned(kept, pairs)
 
 
 def _untangled(judge: Judge, ranked: list[Points]) -> Points:
@@ -112,16 +115,26 @@ def _untangled(judge: Judge, ranked: list[Points]) -> Points:
 
 def _rank(flaws: Flaws) -> tuple[int, float]:
     """Return what layouts are compared by: first that each line can be followed, then all else."""
-    return flaws.crossings + flaws.covered, flaws.cost
+    return flaws.crossings + flaws.covered, round(flaws.cost, 6)
 
 
 def _clean(flaws: Flaws) -> bool:
     return not (flaws.crossings or flaws.covered or flaws.close)
 
 
-def _turned(at: Points) -> Points:
-    """Return the layout turned so that it is broad rather than high."""
-    middle = at - at.mean(axis=0)
-    _, _, axes = np.linalg.svd(middle, full_matrices=False)
-    axes *= np.where(axes[[0, 1], np.abs(axes).argmax(axis=1)] < 0, -1, 1)[:, None]
-    return np.asarray(middle @ axes.T)
+def _turned(at: Points, pairs: Pairs) -> Points:
+    """Return the layout turned so that lines are level or upright, and it is broad rather than high."""
+    ends = np.array(sorted({(min(pair), max(pair)) for pair in pairs}))
+    along = at[ends[:, 1]] - at[ends[:, 0]]
+    angles = np.arctan2(along[:, 1], along[:, 0])
+    high = _HIGH if len(at) <= _TANGLED else 1.0
+    best, chosen = np.inf, at
+    for angle in np.unique(np.round(angles % (np.pi / 2), 6)):
+        for turn in (angle, angle + np.pi / 2):
+            turned = at @ np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+            width, height = np.ptp(turned, axis=0)
+            slant = float(np.abs(np.sin(2 * (angles - turn))).mean())
+            cost = round(slant + high * float(height / max(width, 1e-6)), 6)
+            if cost < best:
+                best, chosen = cost, turned
+    return np.asarray(chosen)

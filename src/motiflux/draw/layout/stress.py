@@ -51,7 +51,9 @@ def scaled(apart: NDArray[np.float64]) -> Points:
     """Return the plane that keeps most of the distances (classical scaling)."""
     count = len(apart)
     middle = np.eye(count) - 1 / count
-    values, vectors = np.linalg.eigh(-0.5 * middle @ apart**2 @ middle)
+    # Of equal eigenvalues any vectors would do, and machines would differ in which they take.
+    uneven = 1e-3 * np.random.default_rng(6).standard_normal((count, count))
+    values, vectors = np.linalg.eigh(-0.5 * middle @ (apart**2 + uneven + uneven.T) @ middle)
     at = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0))
     at *= np.where(at[np.abs(at).argmax(axis=0), [0, 1]] < 0, -1, 1)  # eigenvectors have no sign of their own
     return np.asarray(at + 1e-3 * np.random.default_rng(5).standard_normal(at.shape))

@@ -1,0 +1,173 @@
+"""Charts of graphs and counts, drawn with matplotlib (``pip install 'motiflux[plot]'``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import ArgumentError, MotifluxError
+from motiflux.graph import Graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Direction = Literal["both", "out", "in"]
+_MOST_BARS = 64
+
+
+def degree_distribution(
+    graph: Graph, *, direction: Direction = "both", ax: Axes | None = None, label: str | None = None
+) -> Axes:
+    """Draw which share of a graph's vertices has at least each degree, both on logarithmic scales.
+
+    Parameters
+    ----------
+    graph
+        Vertices without edges count as vertices, but have no place on the scale.
+    direction
+        Degrees of directed graphs: ``"both"`` counts all edges at a vertex, ``"out"`` and ``"in"`` those
+        that leave or enter it. Undirected graphs have one degree.
+    ax
+        Where to draw; default: a new figure.
+    label
+        The name in a legend.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
+
+    Raises
+    ------
+    MotifluxError
+        There is no matplotlib.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> from motiflux.plot import tail_shares
+    >>> g = mf.Graph.from_edges([(0, 1), (0, 2), (0, 3)])
+    >>> [values.tolist() for values in tail_shares(g)]
+    [[1, 3], [1.0, 0.25]]
+    """
+    degrees, shares = tail_shares(graph, direction=direction)
+    ax = _axes(ax)
+    ax.plot(degrees, shares, marker="o", markersize=4, linestyle="-", linewidth=1, label=label)
+    if len(degrees):  # of no values there is no logarithm to take
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+    words = {"both": "degree", "out": "out-degree", "in": "in-degree"}[direction]
+    ax.set_xlabel(words)
+    ax.set_ylabel(f"share of vertices of at least this {words}")
+    ax.grid(visible=True, which="major", alpha=0.3)
+    if label is not None:
+        ax.legend()
+    return ax
+
+
+def tail_shares(
+    graph: Graph, *, direction: Direction = "both"
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the distinct degrees above 0, ascending, and the share of vertices of at least each.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (0, 2)], directed=True)
+    >>> [values.round(2).tolist() for values in tail_shares(g, direction="in")]
+    [[1], [0.67]]
+    """
+    if direction not in ("both", "out", "in"):
+        raise ArgumentError("direction", "'both', 'out' or 'in'", direction)
+    degrees = graph.reverse.degrees() if direction == "in" else graph.forward.degrees()
+    if direction == "both" and graph.directed:
+        degrees = degrees + graph.reverse.degrees()
+    values, numbers = np.unique(degrees, return_counts=True)
+    shares = np.cumsum(numbers[::-1])[::-1] / max(1, len(degrees))
+    return values[values > 0], shares[values > 0]
+
+
+def counts(
+    counts: Mapping[str, int] | Sequence[tuple[str, int]],
+    *,
+    other: Mapping[str, int] | None = None,
+    labels: tuple[str, str] = ("here", "there"),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw counts of patterns as bars, on a logarithmic scale where they span more than a factor of 100.
+
+    Parameters
+    ----------
+    counts
+        Counts by name, drawn from the top down. The number of a `Count` that was cut gets a ``>``.
+    other
+        Counts of the same patterns elsewhere, drawn beside.
+    labels
+        What the two are called in the legend.
+    ax
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
+
+    Raises
+    ------
+    ArgumentError
+        There are no counts, more than 64, negative ones, or `other` has other names.
+    MotifluxError
+        There is no matplotlib.
+    """
+    given = dict(counts)
+    series = [given] if other is None else [given, dict(other)]
+    _check_counts(series)
+    ax = _axes(ax)
+    height = 0.8 / len(series)
+    for place, one in enumerate(series):
+        at = np.arange(len(given)) + (place - (len(series) - 1) / 2) * height
+        # Numbers of any size: matplotlib takes floats.
+        bars = ax.barh(at, [float(one[name]) for name in given], height=height, label=labels[place])
+        ax.bar_label(bars, [_number(one[name]) for name in given], padding=3)
+    ax.set_yticks(np.arange(len(given)), [name or "unnamed" for name in given])
+    ax.invert_yaxis()
+    ax.set_xlabel("occurrences")
+    sizes = [float(size) for one in series for size in one.values() if size > 0]
+    if sizes and max(sizes) > 100 * min(sizes):
+        ax.set_xscale("log")
+    ax.margins(x=0.3)
+    if len(series) > 1:
+        ax.legend()
+    return ax
+
+
+def _check_counts(series: Sequence[Mapping[str, int]]) -> None:
+    first = series[0]
+    if not 0 < len(first) <= _MOST_BARS:
+        raise ArgumentError("counts", f"1 to {_MOST_BARS} counts", len(first))
+    if any(one.keys() != first.keys() for one in series):
+        raise ArgumentError("other", f"counts of {', '.join(first)}", list(series[1]))
+    for name, number in ((name, number) for one in series for name, number in one.items()):
+        if number < 0:
+            raise ArgumentError(f"counts[{name!r}]", "a number of at least 0", number)
+
+
+def _number(count: int) -> str:
+    text = f"{int(count):,}" if count < 10**9 else f"{float(count):.3g}"
+    return text if getattr(count, "complete", True) else f"> {text}"
+
+
+def _axes(ax: Axes | None) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        pyplot = import_module("matplotlib.pyplot")
+    except ImportError:
+        raise MotifluxError(
+            "motiflux.plot: this takes the package matplotlib; install it, or motiflux with the extra 'plot'"
+        ) from None
+    return pyplot.subplots()[1]
