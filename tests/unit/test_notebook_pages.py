@@ -82,6 +82,12 @@ def test_matches_and_counts_say_how_they_came_about() -> None:
     assert ">at least 2<" in mf.count(graph, "(a)--(b)", limit=2)._repr_html_()
 
 
+def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
+    pattern = mf.Pattern.from_edges([(0, 1)], vertex_ids=[range(100_000), None])
+    assert len(pattern._repr_html_()) < MOST_CHARACTERS
+    assert "id 0, 1, 2, … (100000)" in pattern._repr_html_()
+
+
 def test_pages_are_balanced() -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
     for shown in (

@@ -15,6 +15,16 @@ from motiflux.draw.xml import element, number, words
 MARGIN = 20.0
 
 
+_MOST_TOLD = 2000
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most 2,000 characters: all of it, or its beginning and how long it is."""
+    if len(text) <= _MOST_TOLD:
+        return text
+    return f"{text[:_MOST_TOLD]}… ({len(text):,} characters)"
+
+
 class Picture(str):
     """A picture: the text of an SVG document, which notebooks show as a picture.
 
@@ -94,7 +104,7 @@ def _document(panel: Panel, name: str, description: str) -> str:
     sheet.put(panel, MARGIN, MARGIN)
     body = "\n".join(sheet.shapes)
     told = element("title", {}, words(name))
-    told += element("desc", {}, words(description)) if description else ""
+    told += element("desc", {}, words(shortened(description))) if description else ""
     scope = "mf-" + hashlib.sha256((told + body).encode()).hexdigest()[:12]
     # The card's edge is a pixel wide: half of it lies outside its box.
     width, height = number(sheet.width + 2), number(sheet.height + 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from heapq import nsmallest
 
 from motiflux.draw import Link, Node, Picture, diagram, slots_for
 from motiflux.draw.panel import titled
@@ -79,6 +79,6 @@ def _labels(labels: frozenset[Label]) -> str:
 
 
 def _few(values: frozenset[int | str], most: int, between: str) -> str:
-    ordered: Sequence[int | str] = sorted(values, key=lambda value: (isinstance(value, str), value))
-    shown = between.join(map(str, ordered[:most]))
-    return shown if len(ordered) <= most else f"{shown}{between}… ({len(ordered)})"
+    first = nsmallest(most, values, key=lambda value: (isinstance(value, str), value))
+    shown = between.join(map(str, first))
+    return shown if len(values) <= most else f"{shown}{between}… ({len(values)})"

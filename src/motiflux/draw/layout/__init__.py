@@ -10,12 +10,14 @@ import numpy as np
 
 from motiflux.draw.layout import families
 from motiflux.draw.layout.families import Pairs, Points, neighbors_of
+from motiflux.draw.layout.relocate import relocate
 from motiflux.draw.layout.stress import distances, relax, scaled
 from motiflux.draw.layout.untangle import Flaws, Judge, barycentric
 
 _TANGLED = 24
 """Up to this many points crossings are looked for one by one."""
-_TRIES = 700
+_TRIES = 250
+_STARTS, _SMALL = 3, 10
 _RESTARTS = 4
 _HIGH = 0.15
 """How much a layout as high as it is broad counts beside slant lines."""
@@ -109,13 +111,19 @@ def _least_flawed(count: int, pairs: Pairs, neighbors: list[list[int]], *, arcs:
 def _untangled(judge: Judge, ranked: list[Points]) -> Points:
     """Return the best layout that moving points of the better ones leads to."""
     plain = min(ranked, key=lambda at: judge.flaws(at).crossings)
-    tried = [judge.improve(at, _TRIES) for at in {id(at): at for at in (ranked[0], plain)}.values()]
+    tried = [judge.improve(plain, _TRIES)]
+    if not judge.flaws(tried[0]).tangles:
+        return tried[0]
+    for at in {id(at): at for at in (plain, *ranked[: _STARTS if len(plain) <= _SMALL else 1])}.values():
+        tried.append(judge.improve(relocate(judge, at), _TRIES))
+        if not judge.flaws(tried[-1]).tangles:
+            break
     return min(tried, key=lambda at: _rank(judge.flaws(at)))
 
 
 def _rank(flaws: Flaws) -> tuple[int, float]:
     """Return what layouts are compared by: first that each line can be followed, then all else."""
-    return flaws.crossings + flaws.covered, round(flaws.cost, 6)
+    return flaws.tangles, round(flaws.cost, 6)
 
 
 def _clean(flaws: Flaws) -> bool:

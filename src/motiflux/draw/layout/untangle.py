@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motiflux.draw.layout.families import Pairs, Points, circle
 from motiflux.draw.layout.stress import stress_of
 
-_NEAR, _CLOSE = 0.28, 0.45
+NEAR, CLOSE = 0.17, 0.33
 """A line is over a point, and two points are too close, below these shares of the usual length of a line."""
 _MOST_CYCLES = 12
 
@@ -23,6 +23,11 @@ class Flaws(NamedTuple):
     covered: int
     close: int
     stress: float
+
+    @property
+    def tangles(self) -> int:
+        """How many places there are where a line cannot be followed."""
+        return self.crossings + self.covered
 
     @property
     def cost(self) -> float:
@@ -46,16 +51,25 @@ class Judge:
         other = (self.lines[lines] != points[..., None]).all(axis=2)
         self._points, self._over = points[other], lines[other]
         self._pairs = np.triu_indices(count, 1)
+        both = np.vstack([self.lines, self.lines[:, ::-1]])
+        self.beside = [np.sort(both[both[:, 0] == point, 1]) for point in range(count)]
+
+    def usual(self, at: Points) -> float:
+        """Return the usual length of a line."""
+        lengths = np.linalg.norm(at[self.lines[:, 0]] - at[self.lines[:, 1]], axis=1)
+        return max(float(np.median(lengths)) if len(lengths) else 1.0, 1e-6)
 
     def flaws(self, at: Points) -> Flaws:
         """Return what is wrong with a layout."""
         start, end = at[self.lines[:, 0]], at[self.lines[:, 1]]
-        usual = max(float(np.median(np.linalg.norm(end - start, axis=1))) if len(start) else 1.0, 1e-6)
+        usual = self.usual(at)
         apart = np.linalg.norm(at[self._pairs[0]] - at[self._pairs[1]], axis=1)
         return Flaws(
             int(_cross(start, end, self._first, self._second)),
-            int((_gaps(at[self._points], start[self._over], end[self._over]) < _NEAR * usual).sum()),
-            int((apart < _CLOSE * usual).sum()),
+            int(
+                (distance_to_lines(at[self._points], start[self._over], end[self._over]) < NEAR * usual).sum()
+            ),
+            int((apart < CLOSE * usual).sum()),
             stress_of(at / usual, self.apart),
         )
 
@@ -63,7 +77,7 @@ class Judge:
         """Return a layout that is no worse: points are moved one by one, and stay where it is better."""
         random = np.random.default_rng(seed)
         at, best = at.copy(), self.flaws(at).cost
-        usual = float(np.median(np.linalg.norm(at[self.lines[:, 0]] - at[self.lines[:, 1]], axis=1)))
+        usual = self.usual(at)
         for step in range(tries):
             moved = at.copy()
             reach = usual * (1.2 * (1 - step / tries) + 0.05)
@@ -130,19 +144,19 @@ def _cross(start: Points, end: Points, first: NDArray[np.int64], second: NDArray
     if not len(first):
         return 0
     a, b, c, d = start[first], end[first], start[second], end[second]
-    apart = (_side(a, b, c) != _side(a, b, d)) & (_side(c, d, a) != _side(c, d, b))
+    apart = (sides(a, b, c) != sides(a, b, d)) & (sides(c, d, a) != sides(c, d, b))
     return np.count_nonzero(apart)
 
 
-def _side(a: Points, b: Points, c: Points) -> NDArray[np.bool_]:
-    return np.asarray(
-        (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0]) > 0
-    )
+def sides(start: Points, end: Points, points: Points) -> NDArray[np.bool_]:
+    """Return on which side of lines points lie, for arrays [..., 2] of them."""
+    along, to = end - start, points - start
+    return np.asarray(along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0] > 0)
 
 
-def _gaps(points: Points, start: Points, end: Points) -> NDArray[np.float64]:
-    """Return how far points are from lines."""
+def distance_to_lines(points: Points, start: Points, end: Points) -> NDArray[np.float64]:
+    """Return how far points are from lines, for arrays [..., 2] of them."""
     along = end - start
-    share = ((points - start) * along).sum(axis=1) / np.maximum((along**2).sum(axis=1), 1e-12)
-    nearest = start + np.clip(share, 0, 1)[:, None] * along
-    return np.asarray(np.linalg.norm(points - nearest, axis=1))
+    share = ((points - start) * along).sum(axis=-1) / np.maximum((along**2).sum(axis=-1), 1e-12)
+    nearest = start + np.clip(share, 0, 1)[..., None] * along
+    return np.asarray(np.linalg.norm(points - nearest, axis=-1))
