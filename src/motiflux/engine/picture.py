@@ -132,8 +132,8 @@ def draw_graph(
     --------
     >>> import motiflux as mf
     >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)])
-    >>> mf.draw_graph(g, pattern="(a)--(b)--(c)--(a)", rows=[0, 1, 2])
-    Picture('Graph of 4 vertices and 4 edges, 1 occurrence marked', 241 x 163)
+    >>> mf.draw_graph(g, pattern="(a)--(b)--(c)--(a)", rows=[0, 1, 2]).name
+    'Graph of 4 vertices and 4 edges, 1 occurrence marked'
     """
     if graph.num_vertices > MAX_NODES:
         raise ArgumentError("graph", f"at most {MAX_NODES} vertices to draw", graph.num_vertices)

@@ -6,6 +6,8 @@ left to right. Of what is left several layouts are made, and the one with the fe
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from motiflux.draw.layout import families
@@ -17,6 +19,7 @@ from motiflux.draw.layout.untangle import Flaws, Judge, barycentric
 _TANGLED = 24
 """Up to this many points crossings are looked for one by one."""
 _TRIES = 250
+_KEPT = 64
 _STARTS, _SMALL = 3, 10
 _RESTARTS = 4
 _HIGH = 0.15
@@ -38,21 +41,28 @@ def place(count: int, pairs: Pairs, *, arcs: bool = False) -> Points:
     Returns
     -------
     NDArray
-        float64 [count, 2]. No two points coincide.
+        float64 [count, 2], read-only. No two points coincide.
 
     Examples
     --------
     >>> place(4, [(0, 1), (1, 2), (2, 3), (3, 0)]).round(1).tolist()
     [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]
     """
-    pairs = [(u, v) for u, v in pairs if u != v]
+    return _place(count, tuple((int(u), int(v)) for u, v in pairs if u != v), arcs)
+
+
+@lru_cache(maxsize=_KEPT)  # notebooks ask for the same picture in several forms
+def _place(count: int, pairs: tuple[tuple[int, int], ...], arcs: bool) -> Points:
     if count < 2 or not pairs:
-        return families.path(range(count)) if count else np.zeros((0, 2))
-    neighbors = neighbors_of(count, pairs)
-    at = _as_everyone_does(count, neighbors, arcs=arcs)
-    if at is None:
-        at = _least_flawed(count, pairs, neighbors, arcs=arcs)
-    return np.asarray(at - (at.min(axis=0) + at.max(axis=0)) / 2)
+        usual: Points | None = families.path(range(count)) if count else np.zeros((0, 2))
+    else:
+        neighbors = neighbors_of(count, pairs)
+        usual = _as_everyone_does(count, neighbors, arcs=arcs)
+    at = _least_flawed(count, pairs, neighbors, arcs=arcs) if usual is None else usual
+    if count:
+        at = np.asarray(at - (at.min(axis=0) + at.max(axis=0)) / 2)
+    at.flags.writeable = False
+    return at
 
 
 def _as_everyone_does(count: int, neighbors: list[list[int]], *, arcs: bool) -> Points | None:
