@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from motiflux import datasets
     from motiflux.engine import (
         Count,
         Explanation,
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "as_graph",
     "count",
+    "datasets",
     "draw_graph",
     "draw_match",
     "explain",
@@ -101,7 +103,12 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
+_MODULES = ("datasets",)
+
+
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return _import_module(f"motiflux.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'motiflux' has no attribute {name!r}")
     value = getattr(_import_module(_HOME_OF[name]), name)
