@@ -9,7 +9,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from motiflux import datasets
+    from motiflux import datasets, generate
     from motiflux.engine import (
         Count,
         Explanation,
@@ -74,6 +74,7 @@ __all__ = [
     "draw_graph",
     "draw_match",
     "explain",
+    "generate",
     "match",
     "read_graph",
     "read_pattern",
@@ -103,7 +104,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
-_MODULES = ("datasets",)
+_MODULES = ("datasets", "generate")
 
 
 def __getattr__(name: str) -> object:

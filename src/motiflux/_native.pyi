@@ -54,6 +54,50 @@ def describe_fault(
     threads: int,
 ) -> str: ...
 
+_Skew: TypeAlias = tuple[int, float, bytes]
+
+def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]: ...
+def make_permutation(seed: int, stream: int, size: int) -> bytes: ...
+def permute(permutation: bytes, values: NDArray[np.uint32], threads: int) -> None: ...
+def draw_rmat(
+    parameters: bytes, first: int, sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int
+) -> None: ...
+def draw_pairs(
+    seed: int,
+    vertices: int,
+    directed: bool,
+    first: int,
+    sources: NDArray[np.uint32],
+    targets: NDArray[np.uint32],
+    threads: int,
+) -> None: ...
+def skip_pairs(
+    seed: int,
+    vertices: int,
+    directed: bool,
+    probability: float,
+    block: int,
+    first: int,
+    last: int,
+    threads: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+def draw_skewed(
+    seed: int,
+    stream: int,
+    source: _Skew,
+    target: _Skew,
+    directed: bool,
+    first: int,
+    sources: NDArray[np.uint32],
+    targets: NDArray[np.uint32],
+    threads: int,
+) -> None: ...
+def draw_units(seed: int, stream: int, first: int, out: NDArray[np.float64], threads: int) -> None: ...
+def draw_codes(
+    seed: int, stream: int, ends: NDArray[np.uint32], first: int, out: NDArray[np.uint32], threads: int
+) -> None: ...
+def keep_distinct(sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int) -> int: ...
+
 _Mask: TypeAlias = NDArray[np.uint8] | None
 _ArcRows: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]
 

@@ -34,6 +34,10 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::sets::View": layout.View,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
+    "motiflux::random::Permutation": layout.Permutation,
+    "motiflux::generate::Quadrants": layout.Quadrants,
+    "motiflux::generate::Rmat": layout.Rmat,
+    "motiflux::generate::RmatArgs": layout.RmatArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -42,6 +46,7 @@ STRUCTURES: dict[str, Any] = {
 CONSTANTS = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
+    "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
@@ -73,7 +78,13 @@ def compiled(text: str, tmp_path: Path) -> str:
 def header() -> str:
     text = search_source(Goal.COUNT, 8, clique(3)).text
     shape = text[text.index("namespace {") : text.index('extern "C"')]
-    includes = ("match/task.hpp", "match/state.hpp", "match/plan_policy.hpp", "device/echo.cuh")
+    includes = (
+        "match/task.hpp",
+        "match/state.hpp",
+        "match/plan_policy.hpp",
+        "device/echo.cuh",
+        "generate/rmat.cuh",
+    )
     return "\n".join([*(f'#include "motiflux/{name}"' for name in includes), shape])
 
 

@@ -34,12 +34,20 @@ def all_sources() -> list[Source]:
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources()]
+    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources(), rmat_source()]
 
 
 def ring_sources() -> list[Source]:
     """Return the kernels that measure the ring between host and device."""
     return [Source("ring", '#include "motiflux/device/echo.cuh"\n')]
+
+
+RMAT_ENTRY = "motiflux_rmat"
+
+
+def rmat_source() -> Source:
+    """Return the kernel that draws R-MAT edges; its entry point is `RMAT_ENTRY`."""
+    return Source("rmat", '#include "motiflux/generate/rmat.cuh"\n')
 
 
 def clique(vertices: int) -> PlanShape:

@@ -148,6 +148,41 @@ class FloodArgs(ctypes.Structure):
     _fields_ = [("out", Ring), ("next", _u64), ("stop", _u64), ("records", _u64), ("record_words", _u32)]
 
 
+class Permutation(ctypes.Structure):
+    """``random::Permutation``."""
+
+    _fields_ = [("keys", _u64 * 8), ("size", _u64), ("left_bits", _u32), ("right_bits", _u32)]
+
+
+class Quadrants(ctypes.Structure):
+    """``generate::Quadrants``."""
+
+    _fields_ = [("end", _u32 * 3)]
+
+
+MAX_RMAT_LEVELS = 31
+"""``generate::kMaxLevels``."""
+
+
+class Rmat(ctypes.Structure):
+    """``generate::Rmat``."""
+
+    _fields_ = [
+        ("seed", _u64),
+        ("ids", Permutation),
+        ("quadrants", Quadrants * MAX_RMAT_LEVELS),
+        ("levels", _u32),
+        ("permutes", _u32),
+        ("undirected", _u32),
+    ]
+
+
+class RmatArgs(ctypes.Structure):
+    """``generate::RmatArgs``."""
+
+    _fields_ = [("rmat", Rmat), ("first", _u64), ("count", _u64), ("sources", _u64), ("targets", _u64)]
+
+
 class View(ctypes.Structure):
     """``sets::View``."""
 

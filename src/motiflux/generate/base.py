@@ -1,0 +1,316 @@
+"""What every generator offers: its edges as arrays, in blocks, as a graph."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.arguments import check_integer
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph, LabelTable
+from motiflux.graph.graph import resolve_threads
+from motiflux.io.progress import is_shown, meter
+from motiflux.types import MAX_VERTICES, Label
+
+Duplicates = Literal["keep", "drop"]
+"""What becomes of an edge that is drawn again."""
+
+Codes = NDArray[np.uint32]
+
+Values = tuple[Codes | None, dict[str, NDArray[Any]]]
+"""Label codes of some edges, None where all have one label, and their attributes by name."""
+
+BLOCK_ROWS = 1 << 22
+"""Edges drawn at once: between two blocks progress is shown."""
+
+MAX_SEED = 2**64 - 1
+MAX_ROWS = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeColumns:
+    """Edges as arrays, one entry for each: what a graph is made of, or one block of it.
+
+    Parameters
+    ----------
+    sources, targets
+        uint32 [m], ids from 0 to `num_vertices` - 1.
+    num_vertices
+        Vertices of the graph.
+    directed
+        Whether an edge goes from its source to its target only.
+    edge_labels
+        uint32 [m], positions in `edge_label_names`; None where all have one label.
+    vertex_labels
+        uint32 [n], positions in `vertex_label_names`; None where all have one label, and in blocks.
+    edge_label_names, vertex_label_names
+        The labels, ascending.
+    edge_attributes
+        Columns [m] by name.
+    """
+
+    sources: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    num_vertices: int
+    directed: bool
+    edge_labels: Codes | None = None
+    vertex_labels: Codes | None = None
+    edge_label_names: tuple[Label, ...] = ()
+    vertex_label_names: tuple[Label, ...] = ()
+    edge_attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def to_graph(self, *, threads: int | None = None) -> Graph:
+        """Return the graph of these edges; equal ones are one edge with a multiplicity."""
+        graph = Graph.from_edges(
+            (self.sources, self.targets),
+            directed=self.directed,
+            num_vertices=self.num_vertices,
+            vertex_labels=self.vertex_labels,
+            edge_labels=self.edge_labels,
+            edge_attributes=self.edge_attributes,
+            threads=threads,
+        )
+        # Codes are sorted and counted faster than names; only now each gets its name.
+        return replace(
+            graph,
+            vertex_label_table=_named(graph.vertex_label_table, self.vertex_label_names),
+            edge_label_table=_named(graph.edge_label_table, self.edge_label_names),
+        )
+
+
+def _named(table: LabelTable, names: tuple[Label, ...]) -> LabelTable:
+    return LabelTable(tuple(names[int(code)] for code in table.values)) if names else table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generator(ABC):
+    """A graph that can be drawn, whole or in parts. Every draw gives the same.
+
+    Parameters
+    ----------
+    seed
+        An integer from 0 to 2**64 - 1.
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("seed", self.seed, 0, MAX_SEED)
+
+    @property
+    @abstractmethod
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+
+    @property
+    @abstractmethod
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+
+    @abstractmethod
+    def blocks(self, *, rows: int = BLOCK_ROWS, threads: int | None = None) -> Iterator[EdgeColumns]:
+        """Draw the edges part by part, in their order.
+
+        Parameters
+        ----------
+        rows
+            Edges of a block, at most; how many there are in all does not depend on it.
+        threads
+            Threads to draw with; default: as many as this process may use.
+
+        Yields
+        ------
+        EdgeColumns
+            The next edges, without vertex labels.
+        """
+
+    @abstractmethod
+    def columns(self, *, threads: int | None = None, progress: bool = False) -> EdgeColumns:
+        """Draw all edges into arrays.
+
+        Parameters
+        ----------
+        threads
+            Threads to draw with; default: as many as this process may use.
+        progress
+            True for a bar on stderr (if that is a terminal).
+        """
+
+    @property
+    def edge_label_names(self) -> tuple[Label, ...]:
+        """The labels of edges, ascending; none where all have the label 0."""
+        return ()
+
+    @property
+    def vertex_label_names(self) -> tuple[Label, ...]:
+        """The labels of vertices, ascending; none where all have the label 0."""
+        return ()
+
+    @property
+    def edge_attribute_names(self) -> tuple[str, ...]:
+        """The names of the attributes of edges."""
+        return ()
+
+    def vertex_labels(self, *, threads: int | None = None) -> Codes | None:
+        """Draw the label codes of all vertices; None where all have one label."""
+        return None
+
+    def graph(self, *, threads: int | None = None, progress: bool = False) -> Graph:
+        """Draw the graph; parameters as for `columns`."""
+        return self.columns(threads=threads, progress=progress).to_graph(threads=threads)
+
+    def write(
+        self, path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = False
+    ) -> int:
+        """Draw into a file, block by block: memory does not grow with the graph.
+
+        Where duplicates are dropped, and for ``.mfg``, all edges are in memory once.
+
+        Parameters
+        ----------
+        path
+            ``.npz``, ``.csv`` (a line of column names first), ``.txt``, ``.edges``, ``.el`` (edge lists of
+            integers: labels by their codes, no attributes), or ``.mfg``.
+        threads, progress
+            As for `columns`.
+
+        Returns
+        -------
+        int
+            Edges written.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written. Then nothing appears under its name.
+        """
+        from motiflux.generate.write import write
+
+        return write(self, path, threads=threads, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedGenerator(Generator):
+    """A generator that knows the number of edges before it draws them, and can draw any of them."""
+
+    @property
+    @abstractmethod
+    def num_rows(self) -> int:
+        """Number of edges drawn."""
+
+    @property
+    def drops_duplicates(self) -> bool:
+        """Whether of equal edges the first only is kept."""
+        return False
+
+    @abstractmethod
+    def draw_ends(
+        self, first: int, sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int
+    ) -> None:
+        """Fill the arrays with the ends of the edges number `first`, ..."""
+
+    def draw_values(self, first: int, size: int, threads: int) -> Values:
+        """Return the label codes and attributes of `size` edges from number `first` on."""
+        return None, {}
+
+    def columns(self, *, threads: int | None = None, progress: bool = False) -> EdgeColumns:
+        """Draw all edges into arrays; see `Generator.columns`."""
+        count = resolve_threads(threads)
+        sources = np.empty(self.num_rows, dtype=np.uint32)
+        targets = np.empty(self.num_rows, dtype=np.uint32)
+        with _progress(progress, self.num_rows) as update:
+            for first in range(0, self.num_rows, BLOCK_ROWS):
+                block = slice(first, first + BLOCK_ROWS)
+                self.draw_ends(first, sources[block], targets[block], count)
+                update(min(first + BLOCK_ROWS, self.num_rows))
+        if self.drops_duplicates:
+            kept = _native.keep_distinct(sources, targets, count)
+            sources, targets = sources[:kept], targets[:kept]
+        labels, attributes = self.draw_values(0, len(sources), count)
+        return self._made(sources, targets, labels, attributes, self.vertex_labels(threads=threads))
+
+    def blocks(self, *, rows: int = BLOCK_ROWS, threads: int | None = None) -> Iterator[EdgeColumns]:
+        """Draw the edges part by part; see `Generator.blocks`."""
+        check_integer("rows", rows, 1)
+        count = resolve_threads(threads)
+        whole = self.columns(threads=threads) if self.drops_duplicates else None
+        size = self.num_rows if whole is None else len(whole)
+        for first in range(0, size, rows):
+            here = min(rows, size - first)
+            if whole is not None:
+                sources, targets = whole.sources[first : first + here], whole.targets[first : first + here]
+            else:
+                sources, targets = np.empty(here, dtype=np.uint32), np.empty(here, dtype=np.uint32)
+                self.draw_ends(first, sources, targets, count)
+            yield self._made(sources, targets, *self.draw_values(first, here, count), None)
+
+    def _made(
+        self,
+        sources: NDArray[np.uint32],
+        targets: NDArray[np.uint32],
+        edge_labels: Codes | None,
+        edge_attributes: dict[str, NDArray[Any]],
+        vertex_labels: Codes | None,
+    ) -> EdgeColumns:
+        return EdgeColumns(
+            sources=sources,
+            targets=targets,
+            num_vertices=self.num_vertices,
+            directed=self.is_directed,
+            edge_labels=edge_labels,
+            vertex_labels=vertex_labels,
+            edge_label_names=self.edge_label_names,
+            vertex_label_names=self.vertex_label_names,
+            edge_attributes=edge_attributes,
+        )
+
+
+@contextmanager
+def _progress(wanted: bool, total: int) -> Iterator[Callable[[int], None]]:
+    if wanted and is_shown():
+        with meter("drawing edges") as update:
+            yield lambda done: update(done, total, "")
+    else:
+        yield lambda done: None
+
+
+def check_vertices(argument: str, value: object) -> int:
+    """Return a number of vertices between which there can be an edge."""
+    return check_integer(argument, value, 2, MAX_VERTICES)
+
+
+def check_rows(argument: str, value: object) -> int:
+    """Return a number of edges."""
+    return check_integer(argument, value, 0, MAX_ROWS)
+
+
+def check_flag(argument: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(argument, "True or False", value)
+
+
+def check_duplicates(value: object) -> None:
+    """Refuse another word than ``keep`` and ``drop``."""
+    if value not in get_args(Duplicates):
+        raise ArgumentError("duplicates", "'keep' or 'drop'", value)
+
+
+def check_number(argument: str, value: object, least: float, most: float) -> float:
+    """Return a number between two limits, both allowed."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        number = float(value)
+        if least <= number <= most:
+            return number
+    raise ArgumentError(argument, f"a number from {least:g} to {most:g}", value)

@@ -1,0 +1,199 @@
+"""Which accounts and which rows planted structures take.
+
+Accounts are put in a random order. The first ones are the members of structures, in turn; the others are
+where the paths of decoys run, in an order of its own for each kind. The rows are cut into as many slices as
+there are structures, and each structure takes rows of one slice, near each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import ArgumentError
+from motiflux.generate.draws import Stream, permute
+
+Kind = Literal["ring", "fan_in", "fan_out", "gather_scatter"]
+
+KINDS: tuple[Kind, ...] = ("ring", "fan_in", "fan_out", "gather_scatter")
+
+BANDS: Mapping[Kind, tuple[int, int]] = {
+    "ring": (8000, 10000),
+    "fan_in": (5000, 6000),
+    "fan_out": (6000, 7000),
+    "gather_scatter": (7000, 8000),
+}
+"""Amounts of the wires of each kind, from the first to below the second."""
+
+_ROWS_OF_EDGE = 64
+"""A structure's rows lie among so many for each of its edges, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """A structure that was planted.
+
+    Parameters
+    ----------
+    kind
+        ``"ring"``: each account pays the next, the last the first. ``"fan_in"``: all others pay the first.
+        ``"fan_out"``: the first pays all others. ``"gather_scatter"``: the first half of the others pay the
+        first, who pays the other half.
+    vertices
+        int64 [k], the accounts in that order.
+    rows
+        int64 [e], the numbers of its transfers as they are drawn, ascending, in the order of `edges`.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> one = mf.generate.Transfers(transfers=10_000, seed=1).planted[0]
+    >>> len(one.vertices), len(one.rows) >= 4
+    (4, True)
+    """
+
+    kind: Kind
+    vertices: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    def edges(self) -> list[tuple[int, int]]:
+        """Return payer and payee of each transfer, as positions in `vertices`."""
+        return edges_of(self.kind, len(self.vertices))
+
+    def pattern(self) -> str:
+        """Return the pattern, as text, that finds all planted structures of this kind and no others.
+
+        Its vertices are in the order of `vertices`; a pattern of a structure is found once per structure with
+        ``symmetry="subgraphs"``.
+        """
+        low, high = BANDS[self.kind]
+        wire = f"-[:wire WHERE amount >= {low} AND amount < {high}]->"
+        into = f"<{wire[:-1]}"
+        # A pattern's vertices are in the order in which they are first named.
+        hub_first = self.kind != "ring"
+        return ", ".join(
+            f"(a0){into}(a{payer})" if hub_first and payee == 0 else f"(a{payer}){wire}(a{payee})"
+            for payer, payee in self.edges()
+        )
+
+
+def edges_of(kind: Kind, accounts: int) -> list[tuple[int, int]]:
+    """Return payer and payee of each transfer of a structure, as positions among its accounts."""
+    if kind == "ring":
+        return [(at, (at + 1) % accounts) for at in range(accounts)]
+    payers = {"fan_in": accounts - 1, "fan_out": 0, "gather_scatter": accounts // 2}[kind]
+    return [(at, 0) if at <= payers else (0, at) for at in range(1, accounts)]
+
+
+@dataclass(frozen=True, eq=False)
+class Planting:
+    """The planted structures of a network, their transfers by row, and where decoys run.
+
+    Parameters
+    ----------
+    structures
+        All of them.
+    rows, sources, targets, bands
+        Row, payer, payee and kind (a position in `KINDS`) of each planted transfer, by ascending row.
+    seed, accounts, members
+        What the accounts' order is made of, how many there are, and how many are in structures.
+    """
+
+    structures: tuple[Planted, ...]
+    rows: NDArray[np.int64]
+    sources: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    bands: NDArray[np.int64]
+    seed: int
+    accounts: int
+    members: int
+
+    @property
+    def path_steps(self) -> int:
+        """Transfers along the path of a band."""
+        return max(0, self.accounts - self.members - 1)
+
+    def on_path(self, band: int, steps: NDArray[np.int64], threads: int) -> NDArray[np.uint32]:
+        """Return the account that the path of a band is at after so many steps."""
+        others = self.accounts - self.members
+        places = permute(self.seed, Stream.BANDS + band, others, steps.astype(np.uint32), threads)
+        return permute(self.seed, Stream.ACCOUNTS, self.accounts, places + np.uint32(self.members), threads)
+
+    def within(self, first: int, size: int) -> tuple[NDArray[np.int64], slice]:
+        """Return the planted transfers of `size` rows from `first` on: places among these rows, and here."""
+        begin, end = np.searchsorted(self.rows, [first, first + size]).tolist()
+        return self.rows[begin:end] - first, slice(begin, end)
+
+
+def plant(
+    seed: int, rows: int, accounts: int, counts: Mapping[Kind, int], sizes: Mapping[Kind, int]
+) -> Planting:
+    """Choose accounts and rows of all structures.
+
+    Parameters
+    ----------
+    seed
+        Decides them.
+    rows, accounts
+        Of the whole network.
+    counts
+        Structures of each kind.
+    sizes
+        Accounts of a ring; accounts on one side of the others.
+
+    Raises
+    ------
+    ArgumentError
+        There are not enough rows or accounts.
+    """
+    widths = {kind: _accounts_of(kind, sizes[kind]) for kind in KINDS}
+    members = sum(counts[kind] * widths[kind] for kind in KINDS)
+    total = sum(counts.values())
+    if members > accounts:
+        raise ArgumentError("accounts", f"at least {members}, for all structures", accounts)
+    longest = max((len(edges_of(kind, widths[kind])) for kind in KINDS if counts[kind]), default=0)
+    slice_rows = rows // max(total, 1)
+    if slice_rows < longest:
+        raise ArgumentError("transfers", f"at least {total * longest}, for all structures", rows)
+
+    order = permute(seed, Stream.ACCOUNTS, accounts, np.arange(members, dtype=np.uint32), 1)
+    slices = permute(seed, Stream.SLICES, max(total, 1), np.arange(total, dtype=np.uint32), 1).astype(
+        np.int64
+    )
+    structures: list[Planted] = []
+    parts: list[tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]] = []
+    taken = 0
+    for band, kind in enumerate(KINDS):
+        ends = np.array(edges_of(kind, widths[kind]))
+        for _ in range(counts[kind]):
+            number = len(structures)
+            who = order[taken : taken + widths[kind]]
+            taken += widths[kind]
+            where = slices[number] * slice_rows + _rows_in(seed, number, slice_rows, len(ends))
+            structures.append(Planted(kind, who.astype(np.int64), where))
+            parts.append((where, who[ends[:, 0]], who[ends[:, 1]], np.full(len(ends), band)))
+    if not parts:
+        nothing = np.empty(0, dtype=np.int64)
+        none = nothing.astype(np.uint32)
+        return Planting((), nothing, none, none, nothing, seed, accounts, 0)
+    where, sources, targets, bands = (np.concatenate(column) for column in zip(*parts, strict=True))
+    by_row = np.argsort(where)
+    columns = (where[by_row], sources[by_row], targets[by_row], bands[by_row])
+    return Planting(tuple(structures), *columns, seed, accounts, members)
+
+
+def _accounts_of(kind: Kind, size: int) -> int:
+    return {"ring": size, "fan_in": size + 1, "fan_out": size + 1, "gather_scatter": 2 * size + 1}[kind]
+
+
+def _rows_in(seed: int, number: int, size: int, edges: int) -> NDArray[np.int64]:
+    """Return distinct rows of a slice, ascending, near each other."""
+    window = min(size, edges * _ROWS_OF_EDGE)
+    stream = Stream.STRUCTURES + 2 * number
+    start = permute(seed, stream, size - window + 1, np.zeros(1, dtype=np.uint32), 1)[0]
+    drawn = permute(seed, stream + 1, window, np.arange(edges, dtype=np.uint32), 1)
+    return np.sort(drawn.astype(np.int64)) + int(start)

@@ -1,0 +1,204 @@
+"""Edges into files as they are drawn, never all in memory."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux._native import format_csv
+from motiflux.errors import OutputError
+from motiflux.generate.base import EdgeColumns, Generator
+from motiflux.io.atomic import AtomicFile, refuse_irregular
+from motiflux.io.progress import is_shown, meter
+
+if TYPE_CHECKING:
+    from motiflux.types import Label
+
+_Part = Callable[[EdgeColumns], NDArray[Any]]
+
+_TEXT = (".txt", ".edges", ".el")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The time of a member of a zip archive: the same seed gives the same file."""
+_SLICE_ROWS = 1 << 16
+
+
+def write(generator: Generator, path: str | os.PathLike[str], *, threads: int | None, progress: bool) -> int:
+    """Draw into a file; see `Generator.write`."""
+    output = Path(path)
+    check_output(output)
+    suffix = output.suffix.lower()
+    if suffix == ".mfg":
+        from motiflux.io import write_graph
+
+        graph = generator.graph(threads=threads, progress=progress)
+        write_graph(graph, output)
+        return graph.num_edge_copies
+    with AtomicFile(output) as file, _progress(progress, output) as told:
+        if suffix == ".npz":
+            return _write_npz(generator, file, threads, told)
+        return _write_text(generator, file, threads, told, as_csv=suffix == ".csv")
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that edges cannot be drawn into, before any work is done.
+
+    Raises
+    ------
+    OutputError
+        If the suffix is unknown, something is there that is no regular file, or there is no such folder.
+
+    Examples
+    --------
+    >>> from motiflux.generate import check_output
+    >>> check_output("graph.xlsx")
+    Traceback (most recent call last):
+    motiflux.errors.OutputError: graph.xlsx: found suffix '.xlsx', expected .npz .csv .txt .edges .el .mfg
+    """
+    output = Path(path)
+    expected = (".npz", ".csv", *_TEXT, ".mfg")
+    if output.suffix.lower() not in expected:
+        found = f"suffix {output.suffix!r}" if output.suffix else "no suffix"
+        raise OutputError(f"{output}: found {found}, expected {' '.join(expected)}")
+    refuse_irregular(output)
+    folder = Path(os.path.realpath(output)).parent
+    if not folder.is_dir():
+        raise OutputError(f"{output}: cannot be written: there is no folder {folder}")
+
+
+def _write_text(
+    generator: Generator,
+    file: AtomicFile,
+    threads: int | None,
+    told: Callable[[int], None],
+    *,
+    as_csv: bool,
+) -> int:
+    rows = 0
+    labelled = bool(generator.edge_label_names)
+    if as_csv:
+        names = ["src", "dst", *["label"] * labelled, *generator.edge_attribute_names]
+        file.write((",".join(names) + "\n").encode())
+    else:
+        kind = "directed" if generator.is_directed else "undirected"
+        what = "source target label" if labelled else "source target"
+        file.write(f"# {what}; {kind}, {generator.num_vertices} vertices\n".encode())
+    for block in generator.blocks(threads=threads):
+        for start in range(0, len(block), _SLICE_ROWS):
+            file.write(_lines(block, slice(start, start + _SLICE_ROWS), as_csv=as_csv))
+        rows += len(block)
+        told(rows)
+    return rows
+
+
+def _lines(block: EdgeColumns, rows: slice, *, as_csv: bool) -> bytes:
+    """Return some edges as text."""
+    columns: list[NDArray[Any]] = [block.sources[rows], block.targets[rows]]
+    if block.edge_labels is not None:
+        columns.append(block.edge_labels[rows])
+    if as_csv:
+        columns += [column[rows] for column in block.edge_attributes.values()]
+        named = any(isinstance(name, str) for name in block.edge_label_names)
+        if named or any(column.dtype.kind == "f" for column in columns):
+            if block.edge_labels is not None:
+                columns[2] = _names(block.edge_label_names)[columns[2]]
+            texts = (column.astype(np.str_).tolist() for column in columns)
+            return "".join(f"{','.join(row)}\n" for row in zip(*texts, strict=True)).encode()
+    text = format_csv(np.column_stack([column.astype(np.int64) for column in columns]))
+    return text if as_csv else text.replace(b",", b" ")
+
+
+def _names(names: tuple[Label, ...]) -> NDArray[Any]:
+    return np.array(names)
+
+
+def _write_npz(
+    generator: Generator, file: AtomicFile, threads: int | None, told: Callable[[int], None]
+) -> int:
+    """Write the archive that `motiflux.read_graph` reads. Each member is drawn anew: none needs another."""
+    rows = getattr(generator, "num_rows", None)
+    if rows is None or getattr(generator, "drops_duplicates", False):
+        rows = sum(len(block) for block in generator.blocks(threads=threads))
+
+    def drawn(part: _Part, *, counted: bool = False) -> Iterator[NDArray[Any]]:
+        done = 0
+        for block in generator.blocks(threads=threads):
+            yield part(block)
+            done += len(block)
+            if counted:
+                told(done)
+
+    with zipfile.ZipFile(cast("IO[bytes]", _Appended(file)), "w", zipfile.ZIP_STORED) as archive:
+        _add(archive, "directed", np.array(generator.is_directed))
+        _add(archive, "num_vertices", np.array(generator.num_vertices))
+        labels = generator.vertex_labels(threads=threads)
+        if labels is not None:
+            _add(archive, "vertex_labels", _names(generator.vertex_label_names)[labels])
+        pairs = drawn(lambda block: np.column_stack([block.sources, block.targets]), counted=True)
+        _stream(archive, "edges", np.dtype("<u4"), (rows, 2), pairs)
+        if generator.edge_label_names:
+            names = _names(generator.edge_label_names)
+            chunks = drawn(lambda block: names[block.edge_labels])
+            _stream(archive, "edge_labels", names.dtype, (rows,), chunks)
+        for name in generator.edge_attribute_names:
+            sample = next(generator.blocks(rows=1, threads=1), None)
+            dtype = np.dtype(np.float64) if sample is None else sample.edge_attributes[name].dtype
+            chunks = drawn(lambda block, name=name: block.edge_attributes[name])  # type: ignore[misc]
+            _stream(archive, f"edge.{name}", dtype, (rows,), chunks)
+    return int(rows)
+
+
+def _add(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
+    _stream(archive, name, array.dtype, array.shape, iter([array]))
+
+
+def _stream(
+    archive: zipfile.ZipFile,
+    name: str,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    chunks: Iterator[NDArray[Any]],
+) -> None:
+    """Add an array whose rows come in chunks."""
+    info = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+    with archive.open(info, "w", force_zip64=True) as member:
+        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(member, header)
+        for chunk in chunks:
+            _write_array(member, np.ascontiguousarray(chunk, dtype=dtype))
+
+
+def _write_array(member: IO[bytes], array: NDArray[Any]) -> None:
+    content = array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
+    for start in range(0, len(content), 1 << 24):
+        member.write(content[start : start + (1 << 24)])
+
+
+class _Appended:
+    """A file that a zip archive is written to from one end to the other, without going back."""
+
+    def __init__(self, file: AtomicFile) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        """Append bytes."""
+        self._file.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing: the file is flushed when it is published."""
+
+
+@contextmanager
+def _progress(wanted: bool, path: Path) -> Iterator[Callable[[int], None]]:
+    if wanted and is_shown():
+        with meter(f"drawing {path.name}") as update:
+            yield lambda done: update(0, 0, f"{done:,} edges")
+    else:
+        yield lambda done: None
