@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from motiflux.cli import bench, convert, count, doctor, explain, info, match
+from motiflux.cli import bench, convert, count, doctor, explain, generate, info, match
 from motiflux.cli import options as opt
 from motiflux.cli.columns import with_columns
 from motiflux.cli.exits import guarded
@@ -48,6 +48,10 @@ app.command("match", help=match.HELP, cls=_Command)(guarded(with_columns(match.r
 app.command("explain", help=explain.HELP, cls=_Command)(guarded(with_columns(explain.run)))
 app.command("info", help=info.HELP, cls=_Command)(guarded(with_columns(info.run)))
 app.command("convert", help=convert.HELP, cls=_Command)(guarded(with_columns(convert.run)))
+drawing = typer.Typer(cls=_Group, no_args_is_help=True, help=generate.HELP)
+for _kind, _command in generate.COMMANDS.items():
+    drawing.command(_kind, help=_command.__doc__, cls=_Command)(guarded(_command))
+app.add_typer(drawing, name="generate")
 app.command("doctor", help=doctor.HELP, cls=_Command)(guarded(doctor.run))
 app.command("bench", help=bench.HELP, cls=_Command)(guarded(bench.run))
 
