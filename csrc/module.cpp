@@ -3,7 +3,9 @@
 #include "bindings.hpp"
 
 NB_MODULE(_native, module) {
-  module.doc() = "Graph building and drawing, search, text parsing and rings for motiflux; knows arrays and memory only.";
+  module.doc() =
+      "Graph building and drawing, search, text parsing and rings for motiflux; knows arrays and memory "
+      "only.";
   // A daemon thread that the interpreter ends keeps what it held: nothing a user could mend.
   nanobind::set_leak_warnings(false);
   motiflux::bind_candidates(module);

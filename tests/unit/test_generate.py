@@ -309,6 +309,21 @@ def test_a_uniform_graph_has_a_number_of_edges_or_a_probability(given: dict[str,
         mf.generate.erdos_renyi(10, **given)
 
 
+def test_progress_says_how_many_edges_are_drawn() -> None:
+    seen: list[int] = []
+    UniformGraph(vertices=5000, probability=0.8).columns(progress=seen.append)
+    assert len(seen) > 1
+    assert seen == sorted(seen)
+    seen.clear()
+    Rmat(scale=8, edges=3000).graph(progress=seen.append)
+    assert seen == [3000]
+
+
+def test_more_edges_than_fit_into_memory_are_refused_with_what_to_do_instead() -> None:
+    with pytest.raises(mf.ArgumentError, match="draw them in blocks, or into a file"):
+        Rmat(scale=31, edges=2**61).columns()
+
+
 INTERRUPTED = """
 import sys, threading, time, motiflux as mf
 generator = mf.generate.{generator}

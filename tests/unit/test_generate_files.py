@@ -163,6 +163,11 @@ class TestCommand:
         graph = mf.read_graph(tmp_path / "graph.npz")
         assert mf.count(graph, mf.Pattern.parse(rings[0]["pattern"]), symmetry="subgraphs") == 3
 
+    def test_progress_is_shown_where_it_is_asked_for(self, tmp_path: Path) -> None:
+        arguments = ("generate", "rmat", tmp_path / "graph.npz", "--scale", "8", "--edges", "3000")
+        assert "drawing" not in motiflux(*arguments).stderr
+        assert "drawing graph.npz: 100%, 3,000 edges" in motiflux(*arguments, "--progress").stderr
+
     def test_what_cannot_be_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "graph.npz"
         result = motiflux("generate", "erdos-renyi", path, "--vertices", "4", "--edges", "7")

@@ -239,7 +239,7 @@ def _draw(
     check_output(output)
     start = time.perf_counter()
     generator = make()
-    edges = generator.write(output, threads=threads, progress=progress is not False)
+    edges = _write(generator, output, threads, progress)
     seconds = time.perf_counter() - start
     size = output.stat().st_size
     if as_json:
@@ -260,6 +260,21 @@ def _draw(
         print(f"{output}: {what}, {quantity(size, 'byte')}")
         print(f"drawn in {seconds_text(seconds)}")
     return ExitCode.DONE
+
+
+def _write(generator: "Generator", output: Path, threads: int | None, progress: bool | None) -> int:
+    """Write with progress: ``--progress`` shows it anywhere, without it terminals do."""
+    from motiflux.io.progress import is_shown, meter
+
+    if progress and not is_shown():
+        rows = getattr(generator, "num_rows", 0)
+        with meter(f"drawing {output.name}") as update:
+            return generator.write(
+                output,
+                threads=threads,
+                progress=lambda done: update(done if rows else 0, rows, f"{done:,} edges"),
+            )
+    return generator.write(output, threads=threads, progress=progress is not False)
 
 
 def _write_truth(planted: "tuple[Planted, ...]", path: Path) -> None:

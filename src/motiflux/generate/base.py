@@ -23,6 +23,9 @@ from motiflux.types import MAX_VERTICES, Label
 Duplicates = Literal["keep", "drop"]
 """What becomes of an edge that is drawn again."""
 
+Progress = bool | Callable[[int], None]
+"""True for a bar on stderr (if that is a terminal), or a function that is told how many edges are drawn."""
+
 Codes = NDArray[np.uint32]
 
 Values = tuple[Codes | None, dict[str, NDArray[Any]]]
@@ -136,7 +139,7 @@ class Generator(ABC):
         """
 
     @abstractmethod
-    def columns(self, *, threads: int | None = None, progress: bool = False) -> EdgeColumns:
+    def columns(self, *, threads: int | None = None, progress: Progress = False) -> EdgeColumns:
         """Draw all edges into arrays.
 
         Parameters
@@ -144,7 +147,8 @@ class Generator(ABC):
         threads
             Threads to draw with; default: as many as this process may use.
         progress
-            True for a bar on stderr (if that is a terminal).
+            True for a bar on stderr (if that is a terminal), or a function that is told now and then how many
+            edges are drawn.
         """
 
     @property
@@ -166,12 +170,12 @@ class Generator(ABC):
         """Draw the label codes of all vertices; None where all have one label."""
         return None
 
-    def graph(self, *, threads: int | None = None, progress: bool = False) -> Graph:
+    def graph(self, *, threads: int | None = None, progress: Progress = False) -> Graph:
         """Draw the graph; parameters as for `columns`."""
         return self.columns(threads=threads, progress=progress).to_graph(threads=threads)
 
     def write(
-        self, path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = False
+        self, path: str | os.PathLike[str], *, threads: int | None = None, progress: Progress = False
     ) -> int:
         """Draw into a file, block by block: memory does not grow with the graph.
 
@@ -224,12 +228,11 @@ class CountedGenerator(Generator):
         """Return the label codes and attributes of `size` edges from number `first` on."""
         return None, {}
 
-    def columns(self, *, threads: int | None = None, progress: bool = False) -> EdgeColumns:
+    def columns(self, *, threads: int | None = None, progress: Progress = False) -> EdgeColumns:
         """Draw all edges into arrays; see `Generator.columns`."""
         count = resolve_threads(threads)
-        sources = np.empty(self.num_rows, dtype=np.uint32)
-        targets = np.empty(self.num_rows, dtype=np.uint32)
-        with _progress(progress, self.num_rows) as update:
+        sources, targets = room_for(self.num_rows)
+        with told(progress, "drawing edges", self.num_rows) as update:
             for first in range(0, self.num_rows, BLOCK_ROWS):
                 block = slice(first, first + BLOCK_ROWS)
                 self.draw_ends(first, sources[block], targets[block], count)
@@ -251,7 +254,7 @@ class CountedGenerator(Generator):
             if whole is not None:
                 sources, targets = whole.sources[first : first + here], whole.targets[first : first + here]
             else:
-                sources, targets = np.empty(here, dtype=np.uint32), np.empty(here, dtype=np.uint32)
+                sources, targets = room_for(here)
                 self.draw_ends(first, sources, targets, count)
             yield self._made(sources, targets, *self.draw_values(first, here, count), None)
 
@@ -277,12 +280,24 @@ class CountedGenerator(Generator):
 
 
 @contextmanager
-def _progress(wanted: bool, total: int) -> Iterator[Callable[[int], None]]:
-    if wanted and is_shown():
-        with meter("drawing edges") as update:
-            yield lambda done: update(done, total, "")
+def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Yield what is told how many edges are drawn, of `total` if that is known."""
+    if callable(progress):
+        yield progress
+    elif progress and is_shown():
+        with meter(what) as update:
+            yield lambda done: update(done if total else 0, total or 0, f"{done:,} edges")
     else:
         yield lambda done: None
+
+
+def room_for(rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return arrays for the ends of so many edges."""
+    try:
+        return np.empty(rows, dtype=np.uint32), np.empty(rows, dtype=np.uint32)
+    except (MemoryError, ValueError):
+        expected = "as many as fit into memory; draw them in blocks, or into a file"
+        raise ArgumentError("edges", expected, rows) from None
 
 
 def check_vertices(argument: str, value: object) -> int:

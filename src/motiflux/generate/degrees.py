@@ -15,6 +15,7 @@ from motiflux.generate.base import (
     Codes,
     CountedGenerator,
     Duplicates,
+    Progress,
     Values,
     check_duplicates,
     check_flag,
@@ -178,7 +179,7 @@ def power_law(
     duplicates: Duplicates = "keep",
     seed: int = 0,
     threads: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Graph:
     """Return a graph with power-law degrees; parameters as for `PowerLaw` and `Generator.columns`.
 

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.arguments import check_integer
-from motiflux.generate.base import CountedGenerator, Values, check_number, check_rows, check_vertices
+from motiflux.generate.base import (
+    CountedGenerator,
+    Progress,
+    Values,
+    check_number,
+    check_rows,
+    check_vertices,
+)
 from motiflux.generate.degrees import skew_of
 from motiflux.generate.draws import Stream, draw_codes, times_of
 from motiflux.graph import Graph
@@ -109,7 +116,7 @@ def flows(
     seconds: int = 86_400,
     seed: int = 0,
     threads: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Graph:
     """Return a graph of flows between hosts; parameters as for `Flows` and `Generator.columns`.
 

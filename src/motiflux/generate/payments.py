@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.arguments import check_integer
-from motiflux.generate.base import CountedGenerator, Values, check_number, check_rows, check_vertices
+from motiflux.generate.base import (
+    CountedGenerator,
+    Progress,
+    Values,
+    check_number,
+    check_rows,
+    check_vertices,
+)
 from motiflux.generate.degrees import skew_of
 from motiflux.generate.draws import Stream, draw_codes, draw_units, times_of
 from motiflux.generate.planting import BANDS, KINDS, Planted, Planting, plant
@@ -205,7 +212,7 @@ def transfers(
     fan_size: int = 5,
     seed: int = 0,
     threads: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> tuple[Graph, tuple[Planted, ...]]:
     """Return a graph of transfers and what is planted in it; parameters as for `Transfers`.
 

@@ -17,6 +17,7 @@ from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     CountedGenerator,
     Duplicates,
+    Progress,
     check_duplicates,
     check_flag,
     check_number,
@@ -189,7 +190,7 @@ def rmat(
     duplicates: Duplicates = "keep",
     seed: int = 0,
     threads: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Graph:
     """Return an R-MAT graph; parameters as for `Rmat` and `Generator.columns`.
 

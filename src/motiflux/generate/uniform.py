@@ -16,10 +16,11 @@ from motiflux.generate.base import (
     CountedGenerator,
     EdgeColumns,
     Generator,
-    _progress,
+    Progress,
     check_flag,
     check_number,
     check_rows,
+    told,
 )
 from motiflux.graph import Graph
 from motiflux.graph.graph import resolve_threads
@@ -168,11 +169,11 @@ class UniformGraph(Generator):
         if rest.shape[1]:
             yield self._made(rest)
 
-    def columns(self, *, threads: int | None = None, progress: bool = False) -> EdgeColumns:
+    def columns(self, *, threads: int | None = None, progress: Progress = False) -> EdgeColumns:
         """Draw all edges into arrays; see `Generator.columns`."""
         expected = round(most_edges(self.vertices, directed=self.directed) * self.probability)
         parts, done = [np.empty((2, 0), dtype=np.uint32)], 0
-        with _progress(progress, expected) as update:
+        with told(progress, "drawing edges", expected) as update:
             for block in self.blocks(threads=threads):
                 parts.append(np.stack([block.sources, block.targets]))
                 done += len(block)
@@ -192,7 +193,7 @@ def erdos_renyi(
     directed: bool = False,
     seed: int = 0,
     threads: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Graph:
     """Return an Erdos-Renyi graph: G(n, m) if `edges` is given, G(n, p) if `probability` is.
 

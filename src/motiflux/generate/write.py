@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -14,9 +13,8 @@ from numpy.typing import NDArray
 
 from motiflux._native import format_csv
 from motiflux.errors import OutputError
-from motiflux.generate.base import EdgeColumns, Generator
+from motiflux.generate.base import EdgeColumns, Generator, Progress, told
 from motiflux.io.atomic import AtomicFile, refuse_irregular
-from motiflux.io.progress import is_shown, meter
 
 if TYPE_CHECKING:
     from motiflux.types import Label
@@ -29,7 +27,9 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _SLICE_ROWS = 1 << 16
 
 
-def write(generator: Generator, path: str | os.PathLike[str], *, threads: int | None, progress: bool) -> int:
+def write(
+    generator: Generator, path: str | os.PathLike[str], *, threads: int | None, progress: Progress
+) -> int:
     """Draw into a file; see `Generator.write`."""
     output = Path(path)
     check_output(output)
@@ -40,10 +40,11 @@ def write(generator: Generator, path: str | os.PathLike[str], *, threads: int | 
         graph = generator.graph(threads=threads, progress=progress)
         write_graph(graph, output)
         return graph.num_edge_copies
-    with AtomicFile(output) as file, _progress(progress, output) as told:
+    rows = getattr(generator, "num_rows", None)
+    with AtomicFile(output) as file, told(progress, f"drawing {output.name}", rows) as update:
         if suffix == ".npz":
-            return _write_npz(generator, file, threads, told)
-        return _write_text(generator, file, threads, told, as_csv=suffix == ".csv")
+            return _write_npz(generator, file, threads, update)
+        return _write_text(generator, file, threads, update, as_csv=suffix == ".csv")
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
@@ -76,7 +77,7 @@ def _write_text(
     generator: Generator,
     file: AtomicFile,
     threads: int | None,
-    told: Callable[[int], None],
+    update: Callable[[int], None],
     *,
     as_csv: bool,
 ) -> int:
@@ -93,7 +94,7 @@ def _write_text(
         for start in range(0, len(block), _SLICE_ROWS):
             file.write(_lines(block, slice(start, start + _SLICE_ROWS), as_csv=as_csv))
         rows += len(block)
-        told(rows)
+        update(rows)
     return rows
 
 
@@ -119,7 +120,7 @@ def _names(names: tuple[Label, ...]) -> NDArray[Any]:
 
 
 def _write_npz(
-    generator: Generator, file: AtomicFile, threads: int | None, told: Callable[[int], None]
+    generator: Generator, file: AtomicFile, threads: int | None, update: Callable[[int], None]
 ) -> int:
     """Write the archive that `motiflux.read_graph` reads. Each member is drawn anew: none needs another."""
     rows = getattr(generator, "num_rows", None)
@@ -132,7 +133,7 @@ def _write_npz(
             yield part(block)
             done += len(block)
             if counted:
-                told(done)
+                update(done)
 
     with zipfile.ZipFile(cast("IO[bytes]", _Appended(file)), "w", zipfile.ZIP_STORED) as archive:
         _add(archive, "directed", np.array(generator.is_directed))
@@ -193,12 +194,3 @@ class _Appended:
 
     def flush(self) -> None:
         """Nothing: the file is flushed when it is published."""
-
-
-@contextmanager
-def _progress(wanted: bool, path: Path) -> Iterator[Callable[[int], None]]:
-    if wanted and is_shown():
-        with meter(f"drawing {path.name}") as update:
-            yield lambda done: update(0, 0, f"{done:,} edges")
-    else:
-        yield lambda done: None
