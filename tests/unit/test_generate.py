@@ -41,6 +41,9 @@ GENERATORS: list[Generator] = [
 EVERY = pytest.mark.parametrize("generator", GENERATORS, ids=lambda one: type(one).__name__)
 
 
+PROBABILITIES = [0.0, 5e-324, 1e-300, 1e-9, 0.5, 1 - 1e-12, 1.0]
+
+
 def parts(columns: EdgeColumns) -> dict[str, Any]:
     labels = {} if columns.edge_labels is None else {"labels": columns.edge_labels}
     return {"sources": columns.sources, "targets": columns.targets, **labels, **columns.edge_attributes}
@@ -215,7 +218,7 @@ class TestUniform:
         columns = UniformGraph(vertices=3000, probability=0.05, seed=1).columns()
         assert len(np.unique(keys(columns))) == len(columns) > 10 * (1 << 14)
 
-    @given(st.integers(0, 30), st.sampled_from([0.0, 1e-300, 1e-9, 0.5, 1 - 1e-12, 1.0]), st.booleans())
+    @given(st.integers(0, 30), st.sampled_from(PROBABILITIES), st.booleans())
     def test_any_probability_can_be_drawn(self, vertices: int, probability: float, directed: bool) -> None:
         columns = UniformGraph(vertices=vertices, probability=probability, directed=directed).columns()
         pairs = vertices * (vertices - 1) // (1 if directed else 2)
@@ -325,27 +328,33 @@ def test_more_edges_than_fit_into_memory_are_refused_with_what_to_do_instead() -
 
 
 INTERRUPTED = """
-import sys, threading, time, motiflux as mf
-generator = mf.generate.{generator}
+import time, numpy as np, motiflux as mf
+from motiflux import _native
+{prepare}
 print("ready", flush=True)
 try:
-    generator.columns()
+    {call}
 except KeyboardInterrupt:
     print(time.time(), flush=True)
 """
 
 
+ENDS = "ends = np.random.default_rng(1).integers(0, 2**24, (2, 30_000_000), dtype=np.uint32)"
+
+
 @pytest.mark.parametrize(
-    "generator",
+    ("prepare", "call"),
     [
-        "Rmat(scale=24, edges=200_000_000)",
-        "UniformEdges(vertices=10**6, edges=200_000_000)",
-        "UniformGraph(vertices=10**6, probability=4e-4)",
-        "Flows(flows=200_000_000)",
+        ("", "mf.generate.Rmat(scale=24, edges=200_000_000).columns()"),
+        ("", "mf.generate.UniformEdges(vertices=10**6, edges=200_000_000).columns()"),
+        ("", "mf.generate.UniformGraph(vertices=10**6, probability=4e-4).columns()"),
+        ("", "mf.generate.Flows(flows=200_000_000).columns()"),
+        (ENDS, "_native.keep_distinct(ends[0], ends[1], 2)"),
     ],
+    ids=["R-MAT", "G(n, m)", "G(n, p)", "flows", "duplicates"],
 )
-def test_an_interrupt_is_answered_at_once(generator: str) -> None:
-    command = [sys.executable, "-c", INTERRUPTED.format(generator=generator)]
+def test_an_interrupt_is_answered_at_once(prepare: str, call: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED.format(prepare=prepare, call=call)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

@@ -35,7 +35,7 @@ class Transfers(CountedGenerator):
 
     Most transfers are of no account: between accounts of which few do much of the business, of any amount but
     those from 5,000 to 10,000. These amounts are for the planted structures, each kind of which has a band of
-    its own (`motiflux.generate.planting.BANDS`), and for decoys. Decoys of a band are wires along one path
+    its own (`motiflux.generate.BANDS`), and for decoys. Decoys of a band are wires along one path
     through the accounts that no structure uses: they come in long chains, but there is no ring among them,
     and nobody sends or receives two. No two structures share an account. So **wires within a band form the
     planted structures of its kind, chains, and nothing else**: a pattern of that kind and size with a

@@ -152,7 +152,7 @@ class UniformGraph(Generator):
             yield from whole.blocks(rows=rows, threads=threads)
             return
         # Parts of numbers of edges, always the same ones, drawn some at a time.
-        part = max(1, min(pairs, int(_EDGES_OF_PART / self.probability)))
+        part = max(1, min(pairs, int(min(2.0**63, _EDGES_OF_PART / self.probability))))
         parts = -(-pairs // part)
         at_once = max(1, rows // _EDGES_OF_PART)
         count = resolve_threads(threads)
