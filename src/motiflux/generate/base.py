@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.arguments import check_integer
+from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, LabelTable
-from motiflux.graph.graph import resolve_threads
 from motiflux.io.progress import is_shown, meter
 from motiflux.types import MAX_VERTICES, Label
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.arguments import check_integer
+from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     Codes,
@@ -25,7 +25,6 @@ from motiflux.generate.base import (
 )
 from motiflux.generate.draws import Stream, draw_codes, zipf_shares
 from motiflux.graph import Graph
-from motiflux.graph.graph import resolve_threads
 from motiflux.types import Label
 
 LabelShares = Literal["uniform", "zipf"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.arguments import check_integer
+from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     BLOCK_ROWS,
@@ -23,7 +23,6 @@ from motiflux.generate.base import (
     told,
 )
 from motiflux.graph import Graph
-from motiflux.graph.graph import resolve_threads
 from motiflux.types import MAX_VERTICES
 
 _EDGES_OF_PART = 1 << 14

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from motiflux import _native
+from motiflux.arguments import resolve_threads
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.graph.graph import resolve_threads
 from motiflux.interop import (
     ChosenColumns,
     ColumnMapping,

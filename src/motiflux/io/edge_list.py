@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from motiflux import _native
+from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError
-from motiflux.graph.graph import resolve_threads
 from motiflux.interop import ChosenColumns, ColumnMapping, GraphColumns
 from motiflux.io.delimited import column_names, edge_columns
 from motiflux.io.text_table import (

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError
 from motiflux.graph import Graph
 from motiflux.graph.columns import Column
-from motiflux.graph.graph import resolve_threads
 from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.text_table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer
