@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_strings.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
@@ -27,19 +28,6 @@ namespace nb = nanobind;
 
 namespace motiflux {
 namespace {
-
-template <class T>
-nb::object hand_over(text::Growing<T>&& values) {
-  const std::size_t size = values.size();
-  T* const kept = values.release();
-  nb::capsule owner(kept, [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept, {size}, owner));
-}
-
-template <class T>
-nb::object hand_over_or_none(text::Growing<T>&& values) {
-  return values.empty() ? nb::none() : hand_over(std::move(values));
-}
 
 std::string_view as_text(const InputArray<std::uint8_t>& text) {
   return {reinterpret_cast<const char*>(text.data()), text.size()};
@@ -100,9 +88,7 @@ nb::tuple finish(text::TableParser& parser) {
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     columns.append(column_to_python(table.columns[i], parser.specs()[i].dictionary));
   nb::list dictionaries;
-  for (text::Strings& strings : table.dictionaries)
-    dictionaries.append(
-        nb::make_tuple(hand_over(std::move(strings.text)), hand_over(std::move(strings.offsets))));
+  for (text::Strings& strings : table.dictionaries) dictionaries.append(hand_over(std::move(strings)));
   return nb::make_tuple(table.rows, table.lines, columns, dictionaries, table.reread);
 }
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "bind_strings.hpp"
 #include "bindings.hpp"
-#include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "text/csv.hpp"
 #include "text/graph_file.hpp"
@@ -33,9 +33,13 @@ void feed(Parser& parser, nb::bytes chunk) {
 
 nb::tuple finish_graph_file(text::GraphFileParser& parser) {
   text::GraphFile file = parser.finish();
-  return nb::make_tuple(to_numpy(std::move(file.vertex)), to_numpy(std::move(file.vertex_label)),
-                        to_numpy(std::move(file.source)), to_numpy(std::move(file.target)),
-                        to_numpy_or_none(std::move(file.edge_label)));
+  const auto names = [](text::Strings& strings) {
+    return strings.size() == 0 ? nb::object(nb::none()) : hand_over(std::move(strings));
+  };
+  return nb::make_tuple(hand_over(std::move(file.vertex)), hand_over(std::move(file.vertex_label)),
+                        hand_over(std::move(file.source)), hand_over(std::move(file.target)),
+                        hand_over_or_none(std::move(file.edge_label)), names(file.vertex_names),
+                        names(file.edge_names));
 }
 
 nb::bytes format_csv(const Rows& rows) {

@@ -76,6 +76,12 @@ void Dictionary::grow() {
   }
 }
 
+Strings Dictionary::take() {
+  slots_.clear();
+  last_ = 0;
+  return std::exchange(strings_, {});
+}
+
 Strings Dictionary::take_sorted(Growing<std::uint32_t>& place_of_code, const std::atomic<bool>* stop) {
   struct Entry {
     std::uint64_t prefix;

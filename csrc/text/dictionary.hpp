@@ -35,6 +35,9 @@ class Dictionary {
   std::size_t size() const { return strings_.size(); }
   std::string_view at(std::size_t code) const { return strings_.at(code); }
 
+  // The strings by code; leaves this empty.
+  Strings take();
+
   // The strings in ascending order of their bytes, and for each code its place among them; leaves this empty.
   // Throws Cancelled when asked to stop.
   Strings take_sorted(Growing<std::uint32_t>& place_of_code, const std::atomic<bool>* stop);

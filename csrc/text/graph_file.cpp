@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "text/utf8.hpp"
+
 namespace motiflux::text {
 namespace {
 
@@ -24,6 +26,8 @@ void GraphFileParser::feed(std::string_view chunk) {
 GraphFile GraphFileParser::finish() {
   lines_.finish([this](std::string_view line) { take_line(line); });
   check_totals();
+  file_.vertex_names = vertex_labels_.names.take();
+  file_.edge_names = edge_labels_.names.take();
   return std::move(file_);
 }
 
@@ -57,7 +61,7 @@ void GraphFileParser::take_vertex(std::string_view line, const Fields& fields) {
   const std::int64_t at = lines_.line();
   check_fields(at, line, fields.count, 3, 4, "'v id label [degree]'");
   const std::int64_t id = parse_id(at, "vertex id", fields.token[1]);
-  const std::int64_t label = parse_label("vertex label", fields.token[2]);
+  const std::int64_t label = parse_label(vertex_labels_, fields.token[2]);
   if (fields.count == 4) parse_id(at, "degree", fields.token[3]);
   if (!declared_.insert(id)) {
     throw ParseError(at, "found vertex " + std::to_string(id) + " a second time, expected each vertex once");
@@ -81,12 +85,20 @@ void GraphFileParser::take_edge(std::string_view line, const Fields& fields) {
 void GraphFileParser::take_edge_label(const Fields& fields) {
   const std::int64_t omitted = wildcards_ ? kAnyLabel : 0;
   if (fields.count == 4) {
-    const std::int64_t label = parse_label("edge label", fields.token[3]);
-    if (file_.edge_label.empty()) file_.edge_label.assign(file_.source.size(), omitted);
+    const std::int64_t label = parse_label(edge_labels_, fields.token[3]);
+    if (file_.edge_label.empty()) file_.edge_label.append_copies(file_.source.size(), omitted);
     file_.edge_label.push_back(label);
-  } else if (!file_.edge_label.empty()) {
-    file_.edge_label.push_back(omitted);
+  } else {
+    if (first_left_out_ == 0) first_left_out_ = lines_.line();
+    if (!file_.edge_label.empty()) file_.edge_label.push_back(omitted);
   }
+  if (!wildcards_ && edge_labels_.are_names && first_left_out_ != 0) fail_left_out(first_left_out_);
+}
+
+// Among names there is none that could stand for a label left out.
+void GraphFileParser::fail_left_out(std::int64_t line) const {
+  throw ParseError(line, "found an edge without a label, expected a name as on line " +
+                             std::to_string(edge_labels_.first_line));
 }
 
 std::int64_t GraphFileParser::parse_endpoint(const char* what, std::string_view token) const {
@@ -96,15 +108,32 @@ std::int64_t GraphFileParser::parse_endpoint(const char* what, std::string_view 
   return id;
 }
 
-std::int64_t GraphFileParser::parse_label(const char* what, std::string_view token) const {
+std::int64_t GraphFileParser::parse_label(Labels& labels, std::string_view token) {
   if (wildcards_ && (token == "-1" || token == "*")) return kAnyLabel;
+  if (!labels.decided) {
+    labels.decided = true;
+    labels.are_names = std::string_view("0123456789+-.*").find(token.front()) == std::string_view::npos;
+    labels.first_line = lines_.line();
+  }
+  if (labels.are_names) return code_of_name(labels, token);
   const auto label = parse_integer(token);
   if (!label) {
-    fail(lines_.line(), what, token,
+    fail(lines_.line(), labels.what, token,
          wildcards_ ? "an integer from 0 to 9223372036854775807, or -1 or * for any label"
                     : "an integer from 0 to 9223372036854775807");
   }
   return *label;
+}
+
+std::int64_t GraphFileParser::code_of_name(Labels& labels, std::string_view token) {
+  const std::size_t known = labels.names.size();
+  const std::uint32_t code = labels.names.code(token);
+  if (labels.names.size() != known) {
+    if (!is_utf8(token)) fail(lines_.line(), labels.what, token, "text in UTF-8");
+    if (token.find('\0') != std::string_view::npos)
+      fail(lines_.line(), labels.what, token, "a name without NUL bytes");
+  }
+  return code;
 }
 
 void GraphFileParser::check_room(std::size_t records, std::int64_t announced, const char* what) const {

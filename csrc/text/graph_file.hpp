@@ -1,11 +1,13 @@
-// `.graph` files: `t N M` (optional, first), `v id label [degree]`, `e source target [label]`.
+// `.graph` files: `t N M` (optional, first), `v id label [degree]`, `e source target [label]`. Labels are
+// integers, or names where the first one does not begin as a number does; of vertices and of edges apart.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
+#include "text/dictionary.hpp"
+#include "text/growing.hpp"
 #include "text/id_set.hpp"
 #include "text/parse.hpp"
 
@@ -13,13 +15,16 @@ namespace motiflux::text {
 
 inline constexpr std::int64_t kAnyLabel = -1;
 
-// Columns in file order; kAnyLabel stands for a wildcard. `edge_label` is empty if no edge has one.
+// Columns in file order; kAnyLabel stands for a wildcard. `edge_label` is empty if no edge has one. Labels
+// are codes where there are names.
 struct GraphFile {
-  std::vector<std::int64_t> vertex;
-  std::vector<std::int64_t> vertex_label;
-  std::vector<std::int64_t> source;
-  std::vector<std::int64_t> target;
-  std::vector<std::int64_t> edge_label;
+  Growing<std::int64_t> vertex;
+  Growing<std::int64_t> vertex_label;
+  Growing<std::int64_t> source;
+  Growing<std::int64_t> target;
+  Growing<std::int64_t> edge_label;
+  Strings vertex_names;
+  Strings edge_names;
 };
 
 // Fed with chunks of a file in order, then finished once. Not usable after a ParseError.
@@ -39,13 +44,24 @@ class GraphFileParser {
     std::int64_t edges;
   };
 
+  // The labels of vertices, or of edges.
+  struct Labels {
+    const char* what;
+    bool decided = false;  // whether these are names
+    bool are_names = false;
+    std::int64_t first_line = 0;  // of the label that decided
+    Dictionary names;
+  };
+
   void take_line(std::string_view line);
   void take_header(std::string_view line, const Fields& fields);
   void take_vertex(std::string_view line, const Fields& fields);
   void take_edge(std::string_view line, const Fields& fields);
   void take_edge_label(const Fields& fields);
   std::int64_t parse_endpoint(const char* what, std::string_view token) const;
-  std::int64_t parse_label(const char* what, std::string_view token) const;
+  std::int64_t parse_label(Labels& labels, std::string_view token);
+  std::int64_t code_of_name(Labels& labels, std::string_view token);
+  [[noreturn]] void fail_left_out(std::int64_t line) const;
   void check_room(std::size_t records, std::int64_t announced, const char* what) const;
   void check_totals() const;
 
@@ -53,6 +69,9 @@ class GraphFileParser {
   LineSplitter lines_;
   std::optional<Header> header_;
   IdSet declared_;
+  Labels vertex_labels_{"vertex label"};
+  Labels edge_labels_{"edge label"};
+  std::int64_t first_left_out_ = 0;  // line of the first edge without a label
   GraphFile file_;
 };
 

@@ -247,7 +247,13 @@ class GraphFileParser:
     def finish(
         self,
     ) -> tuple[
-        NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64] | None,
+        tuple[NDArray[np.uint8], NDArray[np.int64]] | None,
+        tuple[NDArray[np.uint8], NDArray[np.int64]] | None,
     ]: ...
 
 def format_csv(rows: NDArray[np.int64]) -> bytes: ...

@@ -163,7 +163,18 @@ TWO = b"v 0 0\nv 1 0\n"
             "line 3: target id: found '2', expected a vertex that a 'v' line before it declares",
         ),
         (TWO + b"e -1 1\n", f"line 3: source id: found '-1', expected {ID}"),
-        (TWO + b"e 0 1 x\n", f"line 3: edge label: found 'x', expected {ID}"),
+        (TWO + b"e 0 1 1x\n", f"line 3: edge label: found '1x', expected {ID}"),
+        (TWO + b"e 0 1 7\ne 1 0 x\n", f"line 4: edge label: found 'x', expected {ID}"),
+        (
+            TWO + b"e 0 1\ne 1 0 x\n",
+            "line 3: found an edge without a label, expected a name as on line 4",
+        ),
+        (
+            TWO + b"e 0 1 x\ne 1 0\n",
+            "line 4: found an edge without a label, expected a name as on line 3",
+        ),
+        (b"v 0 a\xff\n", r"line 1: vertex label: found 'a\xff', expected text in UTF-8"),
+        (b"v 0 a\x00\n", r"line 1: vertex label: found 'a\x00', expected a name without NUL bytes"),
         (TWO + b"e 0 1 -1\n", f"line 3: edge label: found '-1', expected {ID}"),
         (
             b"t # 0\n" + TWO,
@@ -202,7 +213,7 @@ def test_a_bad_graph_file_is_refused(tmp_path: Path, content: bytes, expected: s
     ("content", "expected"),
     [
         (b"v 0 -2\n", f"line 1: vertex label: found '-2', expected {ID}, or -1 or * for any label"),
-        (b"v 0 any\n", f"line 1: vertex label: found 'any', expected {ID}, or -1 or * for any label"),
+        (b"v 0 1\nv 1 any\n", f"line 2: vertex label: found 'any', expected {ID}, or -1 or * for any label"),
         (TWO + b"e 0 1 **\n", f"line 3: edge label: found '**', expected {ID}, or -1 or * for any label"),
         (
             TWO + b"e 0 5\n",

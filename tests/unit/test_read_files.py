@@ -105,7 +105,8 @@ def test_lines_may_be_cut_anywhere_between_chunks(
 def test_columns_of_a_graph_file_keep_its_order() -> None:
     parser = GraphFileParser(wildcards=True)
     parser.feed(b"t 3 2\nv 5 -1\nv 3 2 1\nv 9 *\ne 9 5\ne 5 3 4\n")
-    vertices, vertex_labels, sources, targets, edge_labels = parser.finish()
+    vertices, vertex_labels, sources, targets, edge_labels, *names = parser.finish()
+    assert names == [None, None]
     assert vertices.dtype == np.int64
     assert vertices.tolist() == [5, 3, 9]
     assert vertex_labels.tolist() == [-1, 2, -1]

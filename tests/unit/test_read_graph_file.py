@@ -112,3 +112,26 @@ def test_wildcards_of_a_pattern_are_any_label(tmp_path: Path) -> None:
 def test_a_compressed_pattern_is_named_without_its_suffixes(tmp_path: Path) -> None:
     pattern = read_pattern(tmp_path, gzip.compress(TRIANGLE), "triangle.v2.graph.gz")
     assert (pattern.name, pattern.num_vertices, pattern.num_edges) == ("triangle.v2", 3, 3)
+
+
+def test_labels_may_be_names(tmp_path: Path) -> None:
+    path = tmp_path / "g.graph"
+    path.write_text("t 3 2\nv 0 person\nv 1 7\nv 2 person 1\ne 0 1 5\ne 1 2 6\n")
+    graph = mf.read_graph(path)
+    assert graph.vertex_labels_by_id() == {0: "person", 1: "7", 2: "person"}
+    labels = graph.to_edges().labels
+    assert labels is not None
+    assert sorted(labels.tolist()) == [5, 6]
+    path.write_text("v 0 1\nv 1 2\ne 0 1 knows\ne 1 0 ü\n")
+    labels = mf.read_graph(path, directed=True).to_edges().labels
+    assert labels is not None
+    assert sorted(labels.tolist()) == ["knows", "ü"]
+
+
+def test_labels_of_patterns_may_be_names(tmp_path: Path) -> None:
+    data, query = tmp_path / "data.graph", tmp_path / "query.graph"
+    data.write_text("v 0 person\nv 1 city\nv 2 person\ne 0 1 lives\ne 2 1 works\n")
+    query.write_text("v 0 *\nv 1 city\nv 2 person\ne 0 1\ne 1 2 works\n")
+    pattern = mf.read_pattern(query)
+    assert str(pattern) == "(0)~>(1:city), (1)~[:works]~>(2:person)"
+    assert mf.count(mf.read_graph(data), pattern) == 1

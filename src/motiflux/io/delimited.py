@@ -57,7 +57,7 @@ def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> V
     chosen = opening.choose(mapping, bool(mapping.said()))
     table = opening.parse(chosen, None)
     (codes,), names = table.ids(0)
-    labels = None if chosen.label is None else table.columns[1].as_labels()
+    labels = None if chosen.label is None else table.labels(1)
     return VertexColumns(codes if names is None else names[codes], labels, attributes_of(table, chosen))
 
 
@@ -69,7 +69,7 @@ def edge_columns(table: Table, chosen: ChosenColumns) -> GraphColumns:
         targets,
         vertex_ids=names,
         positions=names is not None,
-        edge_labels=None if chosen.label is None else table.columns[2].as_labels(),
+        edge_labels=None if chosen.label is None else table.labels(2),
         edge_attributes=attributes_of(table, chosen),
     )
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from motiflux._native import GraphFileParser, ParseError
 from motiflux.errors import PatternError
-from motiflux.interop import GraphColumns
+from motiflux.graph.columns import StringTable
+from motiflux.interop import Coded, GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.source import base_name, feed_all, parse_failure
+from motiflux.io.text_table import as_names
 from motiflux.pattern import Pattern, PatternBuilder
 from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _WILDCARD = -1
 
 
+_Names: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.int64]]"
+
+
 class _Columns(NamedTuple):
     """What a file holds, in file order."""
 
@@ -31,10 +36,14 @@ class _Columns(NamedTuple):
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
     edge_labels: NDArray[np.int64] | None
+    vertex_names: _Names | None
+    edge_names: _Names | None
 
 
 def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
     """Read a data graph; without `directed` it is undirected.
+
+    Labels are names where the first one does not begin as a number does; of vertices and of edges apart.
 
     Raises
     ------
@@ -49,11 +58,19 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         parsed.targets,
         num_vertices=count if numbered else None,
         vertex_ids=None if numbered else parsed.vertices,
-        vertex_labels=parsed.vertex_labels,
-        edge_labels=parsed.edge_labels,
+        vertex_labels=_labels(path, parsed.vertex_labels, parsed.vertex_names),
+        edge_labels=_labels(path, parsed.edge_labels, parsed.edge_names),
         directed=bool(directed),
     )
     return build_graph(path, columns, threads=threads)
+
+
+def _labels(
+    path: Path, labels: NDArray[np.int64] | None, names: _Names | None
+) -> NDArray[np.int64] | Coded | None:
+    if labels is None or names is None:
+        return labels
+    return Coded(labels.astype(np.uint32), as_names(path, StringTable(*names)))
 
 
 def read_query(path: Path) -> Pattern:
@@ -94,14 +111,22 @@ def _check_size(path: Path, found: int, most: int, what: str) -> None:
 
 def _build_pattern(columns: _Columns, name: str) -> Pattern:
     builder = PatternBuilder()
+    names = _listed(columns.vertex_names)
     for vertex, label in zip(columns.vertices.tolist(), columns.vertex_labels.tolist(), strict=True):
-        builder.vertex(str(vertex), _label(label))
+        builder.vertex(str(vertex), _label(label, names))
     sources, targets = columns.sources.tolist(), columns.targets.tolist()
     labels = [_WILDCARD] * len(sources) if columns.edge_labels is None else columns.edge_labels.tolist()
+    names = _listed(columns.edge_names)
     for source, target, label in zip(sources, targets, labels, strict=True):
-        builder.edge(str(source), str(target), _label(label))
+        builder.edge(str(source), str(target), _label(label, names))
     return builder.build(name=name)
 
 
-def _label(label: int) -> int | None:
-    return None if label == _WILDCARD else label
+def _listed(names: _Names | None) -> list[str] | None:
+    return None if names is None else list(StringTable(*names))
+
+
+def _label(label: int, names: list[str] | None) -> int | str | None:
+    if label == _WILDCARD:
+        return None
+    return label if names is None else names[label]

@@ -138,13 +138,6 @@ class Parsed(NamedTuple):
         values = self.values.astype(np.int64) if self.values.dtype.kind == "i" else self.values
         return Column(values, self.missing, self.strings)
 
-    def as_labels(self) -> NDArray[Any] | Coded:
-        """Return labels: integers, or coded strings."""
-        values = _none_as_integers(self.values)
-        if self.strings is None:
-            return values
-        return Coded(values, np.array(list(self.strings) or [""], dtype=np.str_))
-
 
 @dataclass(frozen=True)
 class Table:
@@ -168,19 +161,13 @@ class Table:
         columns = [self.columns[place] for place in which]
         values = [_none_as_integers(column.values) for column in columns]
         strings = columns[0].strings
-        return values, None if strings is None else self._as_array(strings)
+        return values, None if strings is None else as_names(self.path, strings)
 
-    def _as_array(self, strings: StringTable) -> NDArray[np.str_]:
-        most = max(_MOST_ID_BYTES, _MOST_ID_RATIO * len(strings.text))
-        characters = _native.characters(strings.text, strings.offsets, most)
-        if characters is None:
-            longest = strings[int(np.argmax(np.diff(strings.offsets)))]
-            raise FormatError(
-                self.path,
-                f"found {len(strings):,} ids of which one has {len(longest)} characters, "
-                f"{longest[:40]!r}..., expected shorter ones: each takes the memory of the longest",
-            )
-        return np.frombuffer(characters, dtype=np.dtype((np.str_, characters.shape[1])))
+    def labels(self, which: int) -> NDArray[Any] | Coded:
+        """Return a column of labels: integers, or coded strings."""
+        column = self.columns[which]
+        values = _none_as_integers(column.values)
+        return values if column.strings is None else Coded(values, as_names(self.path, column.strings))
 
 
 class TextFile:
@@ -283,6 +270,26 @@ class TextFile:
             return parser.finish()
         except _native.ParseError as error:
             raise parse_failure(self.path, error) from None
+
+
+def as_names(path: Path, strings: StringTable) -> NDArray[np.str_]:
+    """Return ids or labels as a NumPy array.
+
+    Raises
+    ------
+    FormatError
+        One of them is so long that the array would fill the memory.
+    """
+    most = max(_MOST_ID_BYTES, _MOST_ID_RATIO * len(strings.text))
+    characters = _native.characters(strings.text, strings.offsets, most)
+    if characters is None:
+        longest = strings[int(np.argmax(np.diff(strings.offsets)))]
+        raise FormatError(
+            path,
+            f"found {len(strings):,} names of which one has {len(longest)} characters, "
+            f"{longest[:40]!r}..., expected shorter ones: each takes the memory of the longest",
+        )
+    return np.frombuffer(characters, dtype=np.dtype((np.str_, characters.shape[1])))
 
 
 def is_number(text: str) -> bool:
