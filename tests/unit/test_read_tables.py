@@ -112,6 +112,9 @@ def test_vertices_come_from_a_table_of_any_format(payments, tmp_path):
     vertices = write(pa.table({"id": ["c", "b", "a", "d"], "label": [1, 2, 3, 4]}), tmp_path / "v.parquet")
     graph = mf.read_graph(payments, src="payer", dst="payee", vertices=vertices)
     assert graph.vertex_labels_by_id() == {"a": 3, "b": 2, "c": 1, "d": 4}
+    listed = {"id": ["a", "b", "c"], "label": [3, 2, 1]}
+    beside = mf.read_graph(payments, src="payer", dst="payee", vertices=listed)
+    assert beside.vertex_labels_by_id() == {"a": 3, "b": 2, "c": 1}
     with pytest.raises(mf.FormatError, match=r"expected a table of vertices in .*\.parquet"):
         mf.read_graph(payments, vertices="v.npz")
     few = write(pa.table({"id": ["a", "b"]}), tmp_path / "few.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from motiflux.interop import arrow
 from motiflux.interop.dense import dense_codes
 
 _MAX_UINT32 = 2**32 - 1
+# A file that announces more rows is not believed before they come.
+_MOST_EXPECTED = 1 << 28
 _MAX_INT64 = 2**63 - 1
 _EXPECTED = "an id, an integer or a string"
 
@@ -21,15 +24,17 @@ class Ends:
 
     Parameters
     ----------
-    source, target
-        What to call the columns in an error; no target: only one column is collected.
+    names
+        What to call the columns in an error: of sources and targets, or of one column alone.
+    rows
+        How many there will be, if that is known; then no memory is taken beyond what they need.
     """
 
-    def __init__(self, source: str, target: str | None) -> None:
-        self._columns = [_Ids(source)] if target is None else [_Ids(source), _Ids(target)]
+    def __init__(self, names: Sequence[str], rows: int | None) -> None:
+        self._columns = [_Ids(name, rows or 0) for name in names]
         self._rows = 0
 
-    def add(self, sources: Any, targets: Any) -> None:
+    def add(self, *columns: Any) -> None:
         """Take the ids of one batch.
 
         Raises
@@ -37,13 +42,13 @@ class Ends:
         GraphError
             One is missing, or no id, or of another kind than those before; names its column and row.
         """
-        for column, values in zip(self._columns, (sources, targets), strict=False):
+        for column, values in zip(self._columns, columns, strict=True):
             column.add(values, self._rows)
         kinds = {column.kind for column in self._columns} - {None}
         if len(kinds) > 1:
             names = " and ".join(repr(column.name) for column in self._columns)
             raise GraphError(f"columns {names}: expected ids of one kind, found integers and strings")
-        self._rows += len(sources)
+        self._rows += len(columns[0])
 
     def finish(self, threads: int) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.uint32]]:
         """Return the distinct ids, ascending, and the positions among them of sources and of targets.
@@ -51,73 +56,82 @@ class Ends:
         Without targets the last is empty.
         """
         columns, self._columns = self._columns, []
-        if any(column.kind == "strings" for column in columns):
-            codes, _, names = arrow.joined([chunk for column in columns for chunk in column.chunks])
-            ids = np.array(names, dtype=np.str_) if names else np.zeros(0, dtype="<U1")
-            return ids, codes[: self._rows], codes[self._rows :]
-        integers = [column.integers() for column in columns]
-        ids, numbered = dense_codes(integers, threads)
+        if any(column.strings for column in columns):
+            return self._named([column.strings for column in columns], threads)
+        ids, numbered = dense_codes([column.integers() for column in columns], threads)
         return ids, numbered[0], numbered[1] if len(numbered) > 1 else numbered[0][:0]
+
+    def _named(
+        self, columns: list[list[Any]], threads: int
+    ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.uint32]]:
+        if not any(arrow.is_arrow_array(chunk) for chunks in columns for chunk in chunks):
+            whole = [np.concatenate(chunks) if chunks else np.zeros(0, "<U1") for chunks in columns]
+            ids, numbered = dense_codes(whole, threads)
+            return ids, numbered[0], numbered[1] if len(numbered) > 1 else numbered[0][:0]
+        chunks = [arrow.strings(chunk) for chunks in columns for chunk in chunks]
+        codes, _, names = arrow.joined(chunks)
+        ids = np.array(names, dtype=np.str_) if names else np.zeros(0, dtype="<U1")
+        return ids, codes[: self._rows], codes[self._rows :]
 
 
 class _Ids:
     """One column of ids."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, rows: int) -> None:
         self.name = name
         self.kind: str | None = None
-        self.chunks: list[Any] = []
+        self.strings: list[Any] = []
+        self._integers: NDArray[Any] = np.empty(rows if rows <= _MOST_EXPECTED else 0, dtype=np.uint32)
+        self._count = 0
 
     def add(self, values: Any, start: int) -> None:
         if not len(values):
             return
         if not arrow.is_arrow_array(values):
             values = _checked(values, self.name, start)
-            if values.dtype.kind in "iu":
-                self._take("integers", _narrow(values, self.name, start), start)
-                return
-            values = arrow.import_arrow(f"column {self.name!r}, of strings").array(values.astype(object))
+            self._take(values, start, integers=values.dtype.kind in "iu")
+            return
         row = arrow.first_null(values)
         if row is not None:
             raise _odd(self.name, start + row, values[row].as_py())
         if arrow.is_integer(values):
-            self._take("integers", _narrow(arrow.integers(values), self.name, start), start)
+            self._take(arrow.integers(values), start, integers=True)
         elif arrow.is_string(values):
-            self._take("strings", arrow.strings(values), start)
+            self._take(arrow.strings(values), start, integers=False)
         else:
             raise GraphError(f"{_place(self.name, start)}: expected {_EXPECTED}, found {values.type}")
 
-    def _take(self, kind: str, chunk: Any, start: int) -> None:
+    def _take(self, chunk: Any, start: int, *, integers: bool) -> None:
+        kind = "integers" if integers else "strings"
         if self.kind not in (None, kind):
             raise GraphError(f"{_place(self.name, start)}: expected {self.kind} as before, found {kind}")
         self.kind = kind
-        self.chunks.append(chunk)
+        if integers:
+            self._append(chunk, start)
+        else:
+            self.strings.append(chunk)
+
+    def _append(self, values: NDArray[Any], start: int) -> None:
+        """Keep integers as uint32 while all fit, else as int64."""
+        low, high = int(values.min()), int(values.max())
+        if high > _MAX_INT64:
+            place = _place(self.name, start + int(values.argmax()))
+            raise GraphError(f"{place}: expected integers below 2**63, found {high}")
+        narrow = self._integers.dtype == np.uint32 and low >= 0 and high <= _MAX_UINT32
+        dtype = np.uint32 if narrow else np.int64
+        end = self._count + len(values)
+        if end > len(self._integers) or dtype != self._integers.dtype:
+            kept = self._integers[: self._count]
+            grown = len(self._integers) if end <= len(self._integers) else 2 * len(self._integers)
+            self._integers = np.empty(max(end, grown), dtype=dtype)
+            self._integers[: self._count] = kept
+        self._integers[self._count : end] = values
+        self._count = end
 
     def integers(self) -> NDArray[Any]:
-        chunks, self.chunks = self.chunks, []
-        if len(chunks) == 1:
-            whole: NDArray[Any] = chunks[0]
-            return whole
-        narrow = all(chunk.dtype == np.uint32 for chunk in chunks)
-        joined = np.empty(sum(map(len, chunks)), dtype=np.uint32 if narrow else np.int64)
-        start = 0
-        for place, chunk in enumerate(chunks):
-            joined[start : start + len(chunk)] = chunk
-            start += len(chunk)
-            chunks[place] = None  # free as soon as copied
-        return joined
-
-
-def _narrow(values: NDArray[Any], name: str, start: int) -> NDArray[Any]:
-    """Return integers as uint32 where they fit, else as int64; in a copy, or as they are."""
-    if values.dtype == np.uint64 and values.size and values.max() > _MAX_INT64:
-        row = int(values.argmax())
-        raise GraphError(f"{_place(name, start + row)}: expected integers below 2**63, found {values[row]}")
-    if values.dtype.itemsize < 4 and values.dtype.kind == "u":
-        return values.astype(np.uint32)
-    if values.size and values.min() >= 0 and values.max() <= _MAX_UINT32:
-        return values.astype(np.uint32)
-    return values.astype(np.int64)
+        """Return the integers, and keep none."""
+        whole, self._integers = self._integers[: self._count], np.empty(0, dtype=np.uint32)
+        return whole
 
 
 def _checked(values: Any, name: str, start: int) -> NDArray[Any]:

@@ -30,10 +30,13 @@ class Table(NamedTuple):
         Of all columns, in their order.
     batches
         Yields the columns at some positions, for each batch: arrays of pyarrow or of NumPy, or lists.
+    rows
+        How many there are; None where that is not known before the end.
     """
 
     names: list[str]
     batches: Callable[[list[int]], Iterator[list[Any]]]
+    rows: int | None = None
 
 
 def open_table(table: object, what: str) -> Table:
@@ -101,7 +104,7 @@ def read_edges(table: Table, mapping: ColumnMapping, what: str, threads: int = 1
     """
     chosen = mapping.choose(table.names, what)
     source, target = chosen.ends
-    ends = Ends(table.names[source], table.names[target])
+    ends = Ends((table.names[source], table.names[target]), table.rows)
     gathered = _gathered(table, chosen)
     positions = chosen.positions()
     for batch in table.batches(positions):
@@ -125,12 +128,12 @@ def read_vertices(table: Table, mapping: VertexMapping, what: str, threads: int 
     """Return a table of vertices as columns; raises what `read_edges` does."""
     chosen = mapping.choose(table.names, what)
     (place,) = chosen.ends
-    ends = Ends(table.names[place], None)
+    ends = Ends((table.names[place],), table.rows)
     gathered = _gathered(table, chosen)
     positions = chosen.positions()
     for batch in table.batches(positions):
         columns = dict(zip(positions, batch, strict=True))
-        ends.add(columns[place], None)
+        ends.add(columns[place])
         for position, column in gathered.items():
             column.add(columns[position])
     ids, codes, _ = ends.finish(threads)

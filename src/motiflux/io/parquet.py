@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from motiflux.interop import ColumnMapping, GraphColumns, VertexColumns, VertexMapping
 
 _BATCH_ROWS = 1 << 18
+_BUFFER_BYTES = 1 << 20
 
 
 def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
@@ -35,8 +36,8 @@ def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
     return read_vertex_table(path, _open, mapping)
 
 
-def _open(path: Path, _: Any, threads: int | None) -> Table:
-    file = import_module("pyarrow.parquet").ParquetFile(path)
+def _open(path: Path, pa: Any, threads: int | None) -> Table:
+    file = import_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES)
     names = file.schema_arrow.names
 
     def batches(positions: list[int]) -> Iterator[list[Any]]:
@@ -47,5 +48,7 @@ def _open(path: Path, _: Any, threads: int | None) -> Table:
                 yield [batch.column(name) for name in wanted]
                 done += batch.num_rows
                 tell_read(size * done // rows)
+                del batch
+        pa.default_memory_pool().release_unused()
 
-    return Table(names, batches)
+    return Table(names, batches, file.metadata.num_rows)

@@ -8,10 +8,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
+from motiflux.interop.tables import open_table, read_vertices
 from motiflux.io import (
     arrow_file,
     delimited,
@@ -122,7 +123,7 @@ def read_graph(
     label: ColumnName | None = None,
     time: ColumnName | None = None,
     attributes: Sequence[ColumnName] | None = None,
-    vertices: str | os.PathLike[str] | None = None,
+    vertices: object | None = None,
     vertex_id: ColumnName | None = None,
     vertex_label: ColumnName | None = None,
     header: bool | None = None,
@@ -147,7 +148,8 @@ def read_graph(
         `motiflux.interop.ColumnMapping` for what is taken without them. Formats that are no tables refuse
         them.
     vertices
-        A table of vertices, which are then all that there are, in a file of its own.
+        A table of vertices, which are then all that there are: the path of a file, or a table as
+        `Graph.from_table` takes them.
     vertex_id, vertex_label
         Its columns; without them the id is the column ``id``, else the first one, and the label the column
         ``label``. All others are attributes.
@@ -206,7 +208,7 @@ class _Wanted(NamedTuple):
     """What is to be read of a table."""
 
     edges: ColumnMapping
-    vertices: str | os.PathLike[str] | None
+    vertices: object | None
     of_vertices: VertexMapping
     text: TextOptions
 
@@ -228,11 +230,10 @@ def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | N
         wanted.of_vertices.refuse_alone()
         columns = read(path, wanted.edges, threads=threads)
     else:
-        beside = Path(wanted.vertices)
-        read_vertices = _vertex_reader(beside, wanted.text)  # before the long read
+        beside = _vertex_table(wanted.vertices, wanted.text)  # what is wrong there shows before the long read
         columns = read(path, wanted.edges, threads=threads)
         try:
-            columns = read_vertices(beside, wanted.of_vertices).added_to(columns)
+            columns = beside(wanted.of_vertices).added_to(columns)
         except GraphError as error:
             raise FormatError(path, str(error)) from error
     return build_graph(path, replace(columns, directed=directed), threads=threads)
@@ -244,13 +245,18 @@ def _edge_reader(path: Path, options: TextOptions) -> TableReader:
     return TABLE_READERS[suffix] if text is None else partial(text, options=options)
 
 
-def _vertex_reader(path: Path, options: TextOptions) -> VertexTableReader:
+def _vertex_table(given: Any, options: TextOptions) -> Callable[[VertexMapping], VertexColumns]:
+    """Return what reads a table of vertices, from a file or in memory."""
+    if not isinstance(given, (str, os.PathLike)):
+        table = open_table(given, "vertices")
+        return partial(read_vertices, table, what="the table of vertices")
+    path = Path(given)
     suffix = format_suffix(path)
     text = TEXT_VERTEX_READERS.get(suffix)
     reader = VERTEX_TABLE_READERS.get(suffix) if text is None else partial(text, options=options)
     if reader is None:
         raise _unknown_suffix(path, "a table of vertices", (*TEXT_VERTEX_READERS, *VERTEX_TABLE_READERS))
-    return reader
+    return partial(reader, path)
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:
