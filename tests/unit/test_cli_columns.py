@@ -58,3 +58,12 @@ def test_an_empty_column_is_refused(tmp_path):
     done = run("info", "g.parquet", "--src", "")
     assert done.exit_code == 2
     assert "expected the name or the position of a column" in done.stderr
+
+
+def test_text_has_separators_and_headers(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text("1;2\n2;3\n")
+    done = run("info", str(path), "--sep", ";", "--no-header", "--json")
+    assert json.loads(done.stdout)["edges"] == 2
+    done = run("info", str(path), "--sep", ";", "--header", "--json")
+    assert json.loads(done.stdout)["edges"] == 1

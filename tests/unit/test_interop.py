@@ -33,6 +33,20 @@ def test_ids_may_be_wide_in_one_batch_only():
     assert sorted(graph.vertex_ids.tolist()) == [-(2**63), -5, 5, 7, 2**40, 2**63 - 1]
 
 
+def test_names_that_a_dictionary_holds_and_no_row_has_are_no_vertices():
+    source = pa.DictionaryArray.from_arrays([2, 0], ["b", "never", "a"])
+    graph = mf.Graph.from_table({"src": source, "dst": pa.array(["b", "c"]), "label": source})
+    assert edge_counts(graph) == {("a", "b", "a"): 1, ("b", "c", "b"): 1}
+    assert sorted(graph.vertex_ids.tolist()) == ["a", "b", "c"]
+
+
+def test_strings_of_several_libraries_are_the_same_names():
+    sliced = pa.array(["x", "a", "ä", "b"])[1:]
+    for target in (np.array(["b", "a", "ä"]), ["b", "a", "ä"], pa.array(["b", "a", "ä"]).dictionary_encode()):
+        graph = mf.Graph.from_table({"src": sliced, "dst": target}, directed=True, self_loops="drop")
+        assert edge_counts(graph) == {("a", "b", 0): 1, ("ä", "a", 0): 1, ("b", "ä", 0): 1}
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

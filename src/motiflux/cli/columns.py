@@ -23,7 +23,7 @@ def columns(text: str) -> list[str | int]:
     return [column(part) for part in text.split(",")] if text else []
 
 
-_PANEL = "Graphs that are tables (.parquet and the like)"
+_PANEL = "Graphs that are tables (.csv, .parquet and the like)"
 
 
 def _option(name: str, metavar: str, parser: Callable[[str], Any], text: str, default: str) -> Any:
@@ -51,6 +51,17 @@ OPTIONS = {
     "vertices": _option(
         "--vertices", "FILE", Path, "A table of the vertices: id, label, attributes.", "none"
     ),
+    "sep": _option("--sep", "TEXT", str, "What stands between fields of text.", "as the suffix says"),
+    "header": Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            metavar="",
+            help="Whether the first line of text names the columns.",
+            show_default="unless its ids are integers",
+            rich_help_panel=_PANEL,
+        ),
+    ],
 }
 
 _said: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)

@@ -59,7 +59,8 @@ GraphArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         parser=file_name,
-        help="Data graph: .mfg .parquet .arrow .feather, or .npz .graph .txt .edges .el, each also .gz.",
+        help="Data graph: .mfg .parquet .arrow .feather, or .npz .graph .mtx .csv .tsv .txt .edges .el, "
+        "each also .gz or .zst.",
     ),
 ]
 PatternArgument = Annotated[

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux._native import Names
 from motiflux.errors import GraphError, MotifluxError
-
-NamesError = Callable[[int, str], NoReturn]
 
 
 def import_arrow(what: str) -> Any:
@@ -180,6 +179,36 @@ def joined(chunks: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_] | N
                 missing[part] |= absent[places]
         start = part.stop
     return codes, missing if missing.any() else None, distinct
+
+
+def codes(names: Names, array: Any) -> NDArray[np.uint32]:
+    """Return the numbers of strings, coded or not, none missing; `names` holds those that came before."""
+    if is_coded(array):
+        places = array.indices.to_numpy(zero_copy_only=False)
+        occurs = np.zeros(len(array.dictionary), dtype=bool)
+        occurs[places] = True
+        used = np.flatnonzero(occurs)
+        code_of = np.zeros(len(occurs), dtype=np.uint32)
+        code_of[used] = codes(names, array.dictionary.take(used))
+        coded: NDArray[np.uint32] = code_of[places]
+        return coded
+    pa = import_module("pyarrow")
+    long = array.cast(pa.large_string())
+    _, offsets, text = long.buffers()
+    if not len(long):
+        return np.zeros(0, dtype=np.uint32)
+    ends = np.frombuffer(offsets, np.int64)[long.offset : long.offset + len(long) + 1]
+    data = np.frombuffer(text, np.uint8) if text is not None and text.size else np.zeros(0, np.uint8)
+    return names.codes(data, ends)
+
+
+def distinct(names: Names) -> tuple[NDArray[np.str_], NDArray[np.uint32]]:
+    """Return the strings, ascending, and the place among them of each code; `names` is empty then."""
+    pa = import_module("pyarrow")
+    (text, offsets), places = names.finish()
+    found = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(text))
+    listed = found.to_pylist()
+    return np.array(listed, dtype=np.str_) if listed else np.zeros(0, dtype="<U1"), places
 
 
 def plain(array: Any) -> Any:

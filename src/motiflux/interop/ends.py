@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux._native import Names
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.dense import dense_codes
 
+_AT_ONCE = 1 << 20
 _MAX_UINT32 = 2**32 - 1
 # A file that announces more rows is not believed before they come.
 _MOST_EXPECTED = 1 << 28
@@ -31,7 +33,8 @@ class Ends:
     """
 
     def __init__(self, names: Sequence[str], rows: int | None) -> None:
-        self._columns = [_Ids(name, rows or 0) for name in names]
+        self._names: list[Names] = []
+        self._columns = [_Ids(name, rows or 0, self._names) for name in names]
         self._rows = 0
 
     def add(self, *columns: Any) -> None:
@@ -56,31 +59,38 @@ class Ends:
         Without targets the last is empty.
         """
         columns, self._columns = self._columns, []
-        if any(column.strings for column in columns):
-            return self._named([column.strings for column in columns], threads)
-        ids, numbered = dense_codes([column.integers() for column in columns], threads)
-        return ids, numbered[0], numbered[1] if len(numbered) > 1 else numbered[0][:0]
+        if self._names:
+            ids, codes = self._named(columns)
+        elif any(column.strings for column in columns):
+            ids, codes = dense_codes([column.named() for column in columns], threads)
+        else:
+            ids, codes = dense_codes([column.integers() for column in columns], threads)
+        return ids, codes[0], codes[1] if len(codes) > 1 else codes[0][:0]
 
-    def _named(
-        self, columns: list[list[Any]], threads: int
-    ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.uint32]]:
-        if not any(arrow.is_arrow_array(chunk) for chunks in columns for chunk in chunks):
-            whole = [np.concatenate(chunks) if chunks else np.zeros(0, "<U1") for chunks in columns]
-            ids, numbered = dense_codes(whole, threads)
-            return ids, numbered[0], numbered[1] if len(numbered) > 1 else numbered[0][:0]
-        chunks = [arrow.strings(chunk) for chunks in columns for chunk in chunks]
-        codes, _, names = arrow.joined(chunks)
-        ids = np.array(names, dtype=np.str_) if names else np.zeros(0, dtype="<U1")
-        return ids, codes[: self._rows], codes[self._rows :]
+    def _named(self, columns: list[_Ids]) -> tuple[NDArray[Any], list[NDArray[np.uint32]]]:
+        for column in columns:
+            column.code()
+        ids, places = arrow.distinct(self._names[0])
+        codes = [column.integers() for column in columns]
+        for one in codes:
+            for start in range(0, len(one), _AT_ONCE):  # in place, but for a little at a time
+                part = one[start : start + _AT_ONCE]
+                part[:] = places[part]
+        return ids, codes
 
 
 class _Ids:
-    """One column of ids."""
+    """One column of ids.
 
-    def __init__(self, name: str, rows: int) -> None:
+    Integers are kept as they are; strings of Arrow arrays as codes of `names`, which columns share and which
+    is there once there is such a string; strings of NumPy as they are.
+    """
+
+    def __init__(self, name: str, rows: int, names: list[Names]) -> None:
         self.name = name
         self.kind: str | None = None
-        self.strings: list[Any] = []
+        self.strings: list[NDArray[Any]] = []
+        self._names = names
         self._integers: NDArray[Any] = np.empty(rows if rows <= _MOST_EXPECTED else 0, dtype=np.uint32)
         self._count = 0
 
@@ -89,27 +99,42 @@ class _Ids:
             return
         if not arrow.is_arrow_array(values):
             values = _checked(values, self.name, start)
-            self._take(values, start, integers=values.dtype.kind in "iu")
+            if values.dtype.kind in "iu":
+                self._be("integers", start)
+                self._append(values, start)
+            else:
+                self._be("strings", start)
+                self.strings.append(values)
             return
         row = arrow.first_null(values)
         if row is not None:
             raise _odd(self.name, start + row, values[row].as_py())
         if arrow.is_integer(values):
-            self._take(arrow.integers(values), start, integers=True)
+            self._be("integers", start)
+            self._append(arrow.integers(values), start)
         elif arrow.is_string(values):
-            self._take(arrow.strings(values), start, integers=False)
+            self._be("strings", start)
+            if not self._names:
+                self._names.append(Names())
+            self._append(arrow.codes(self._names[0], values), start)
         else:
             raise GraphError(f"{_place(self.name, start)}: expected {_EXPECTED}, found {values.type}")
 
-    def _take(self, chunk: Any, start: int, *, integers: bool) -> None:
-        kind = "integers" if integers else "strings"
+    def _be(self, kind: str, start: int) -> None:
         if self.kind not in (None, kind):
             raise GraphError(f"{_place(self.name, start)}: expected {self.kind} as before, found {kind}")
         self.kind = kind
-        if integers:
-            self._append(chunk, start)
-        else:
-            self.strings.append(chunk)
+
+    def code(self) -> None:
+        """Make codes of NumPy's strings, as those of another column have some."""
+        strings, self.strings = self.strings, []
+        for values in strings:
+            array = arrow.import_arrow(f"column {self.name!r}").array(values.astype(object))
+            self._append(arrow.codes(self._names[0], array), 0)
+
+    def named(self) -> NDArray[Any]:
+        """Return NumPy's strings."""
+        return np.concatenate(self.strings) if self.strings else np.zeros(0, dtype="<U1")
 
     def _append(self, values: NDArray[Any], start: int) -> None:
         """Keep integers as uint32 while all fit, else as int64."""

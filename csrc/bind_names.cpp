@@ -1,0 +1,63 @@
+// Binding of the dictionary of strings, for columns of them that come from elsewhere than text.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "bind_strings.hpp"
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "common/watched.hpp"
+#include "text/dictionary.hpp"
+
+namespace nb = nanobind;
+
+namespace motiflux {
+namespace {
+
+// String i is text[offsets[i], offsets[i + 1]).
+nb::object codes_of(text::Dictionary& names, const InputArray<std::uint8_t>& text,
+                    const InputArray<std::int64_t>& offsets) {
+  if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
+  const std::int64_t* const at = offsets.data();
+  const std::size_t count = offsets.size() - 1;
+  text::Growing<std::uint32_t> codes;
+  {
+    const FreeGil free_gil;
+    codes.reserve(count);
+    const auto size = static_cast<std::int64_t>(text.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > size)
+        throw nb::value_error("offsets that ascend within the text expected");
+      const auto* const first = reinterpret_cast<const char*>(text.data()) + at[i];
+      codes.push_back(names.code(std::string_view(first, static_cast<std::size_t>(at[i + 1] - at[i]))));
+    }
+  }
+  return hand_over(std::move(codes));
+}
+
+nb::tuple finish(text::Dictionary& names) {
+  text::Growing<std::uint32_t> places;
+  text::Strings sorted;
+  std::atomic<bool> stop{false};
+  run_watched([&] { sorted = names.take_sorted(places, &stop); }, [] { return true; },
+              [&] { stop.store(true, std::memory_order_relaxed); });
+  return nb::make_tuple(hand_over(std::move(sorted)), hand_over(std::move(places)));
+}
+
+}  // namespace
+
+void bind_names(nb::module_& module) {
+  nb::class_<text::Dictionary>(module, "Names")
+      .def(nb::init<>())
+      .def("codes", &codes_of, nb::arg("text"), nb::arg("offsets"))
+      .def("finish", &finish);
+}
+
+}  // namespace motiflux
