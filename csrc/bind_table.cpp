@@ -46,9 +46,10 @@ std::vector<text::ColumnSpec> as_specs(const std::vector<PySpec>& given, std::si
   return specs;
 }
 
-void feed(text::TableParser& parser, nb::bytes chunk, std::size_t start) {
-  if (start > chunk.size()) throw nb::value_error("the start lies beyond the chunk");
-  const std::string_view bytes(chunk.c_str() + start, chunk.size() - start);
+void feed(text::TableParser& parser, nb::bytes chunk, std::size_t start, std::size_t end) {
+  end = std::min(end, chunk.size());
+  if (start > end) throw nb::value_error("the start lies beyond the end");
+  const std::string_view bytes(chunk.c_str() + start, end - start);
   const FreeGil free_gil;
   parser.feed(bytes);
 }
@@ -165,7 +166,7 @@ void bind_table(nb::module_& m) {
           },
           nb::arg("layout"), nb::arg("width"), nb::arg("width_reason"), nb::arg("lines_before"),
           nb::arg("columns"), nb::arg("threads"))
-      .def("feed", &feed, nb::arg("chunk"), nb::arg("start") = 0)
+      .def("feed", &feed, nb::arg("chunk"), nb::arg("start"), nb::arg("end"))
       .def("finish", &finish);
 
   m.def("first_record", &first_record, nb::arg("data"), nb::arg("layout"), nb::arg("at_end"));

@@ -66,6 +66,8 @@ SEEDS: list[tuple[str, bytes, Slow | None]] = [
     ("g.mtx", PATTERN, read_matrix),
     ("g.npz", ARRAYS, None),
 ]
+ALONE = ("g.mfg", "g.parquet", "g.arrow")
+"""Formats that are never compressed as a whole."""
 TOKENS = [
     b" ",
     b"\n",
@@ -196,6 +198,35 @@ def test_many_damaged_files_are_refused_or_read_rightly(
     tmp_path: Path, seed: Any, suffix: str, count: int
 ) -> None:
     fuzz(tmp_path, seed, suffix, count)
+
+
+def alone(folder: Path, name: str) -> bytes:
+    """Return a file of a format that is written by a library, or by motiflux."""
+    path = folder / name
+    if path.suffix == ".mfg":
+        graph = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], edge_attributes={"x": ["a", None]})
+        mf.write_graph(graph, path)
+        return path.read_bytes()
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"src": ["ann", "bob"], "dst": ["bob", "cy"], "label": [1, 2], "x": [0.5, None]})
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_damaged_binary_file_is_refused_or_read(tmp_path: Path, name: str) -> None:
+    fuzz(tmp_path, (name, alone(tmp_path, name), None), "", 40)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", ALONE)
+def test_many_damaged_binary_files_are_refused_or_read(tmp_path: Path, name: str) -> None:
+    fuzz(tmp_path, (name, alone(tmp_path, name), None), "", 4000)
 
 
 @pytest.mark.parametrize("seed", [one for one in SEEDS if one[2] is not None], ids=lambda seed: seed[0])

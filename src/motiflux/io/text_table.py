@@ -21,6 +21,9 @@ from motiflux.io.source import parse_failure, read_chunks
 BLANKS = " "
 """The separator of fields that are apart by runs of blanks and tabs."""
 
+_FED_BYTES = 2**20
+"""Parsed at once by each thread: between two of these Ctrl-C is answered."""
+
 _MOST_ID_BYTES = 2**30
 _MOST_ID_RATIO = 64
 _MAX_INT64 = 2**63 - 1
@@ -264,9 +267,11 @@ class TextFile:
         parser = _native.TableParser(layout, rows.width, rows.width_reason, rows.lines_before, specs, threads)
         try:
             for chunk in chunks:
-                skipped = min(start, len(chunk))
-                start -= skipped
-                parser.feed(chunk, skipped)
+                at = min(start, len(chunk))
+                start -= at
+                while at < len(chunk):
+                    parser.feed(chunk, at, at + threads * _FED_BYTES)
+                    at += threads * _FED_BYTES
             return parser.finish()
         except _native.ParseError as error:
             raise parse_failure(self.path, error) from None
