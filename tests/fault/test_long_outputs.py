@@ -13,7 +13,7 @@ import pytest
 
 from tests.simt.gxx import sanitized
 
-SUFFIXES = (".npy", ".csv", ".csv.gz", ".parquet", ".arrow")
+SUFFIXES = (".npy", ".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow")
 
 INTERRUPTED = """
     import signal, sys, threading, time

@@ -23,7 +23,7 @@ from motiflux.io.writers import check_output, write_matches
 if TYPE_CHECKING:
     from motiflux.types import IdArray
 
-NAMES = ("rows.npy", "rows.csv", "rows.csv.gz", "rows.parquet", "rows.arrow")
+NAMES = ("rows.npy", "rows.csv", "rows.csv.gz", "rows.csv.zst", "rows.parquet", "rows.arrow")
 BATCH = np.arange(4000).reshape(-1, 2)
 
 

@@ -50,10 +50,13 @@ FORMS = [
     Form(".npz", missing=False),
     Form(".graph", ids=("numbered", "integers"), labels=PLAIN, attributes=False),
     Form(".graph.gz", ids=("numbered", "integers"), labels=PLAIN, attributes=False),
+    Form(".mtx", ids=("numbered",), labels=("none",), attributes=False),
+    Form(".mtx.gz", ids=("numbered",), labels=("none",), attributes=False),
     Form(".parquet", vertices=True),
     Form(".arrow", vertices=True),
     Form(".csv", vertices=True),
     Form(".csv.gz", vertices=True),
+    Form(".csv.zst", vertices=True),
     Form(".tsv", vertices=True),
 ]
 

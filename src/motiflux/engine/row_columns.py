@@ -115,8 +115,10 @@ class RowColumns:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of `array`: that of the ids, or with edges beside string ids one field for each column."""
+        if not self.ids_are_text:
+            return np.dtype(np.int64)
         ids = self.graph.vertex_ids.dtype
-        if self.witnesses is None or not self.ids_are_text:
+        if self.witnesses is None:
             return ids
         return np.dtype(
             [(name, ids if at < self._vertices else "<i8") for at, name in enumerate(self.columns)]

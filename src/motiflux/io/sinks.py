@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -16,9 +17,8 @@ COMPRESSIONS = (".gz", ".zst")
 """Suffixes that may follow that of a text format."""
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
-_GZIP_LEVEL, _ZSTD_LEVEL = 3, 3
+_GZIP_LEVEL = 3
 _PIECE_BYTES = 1 << 18
-"""Compressed at once: between two pieces Ctrl-C is answered."""
 
 
 class Sink(Protocol):
@@ -45,51 +45,57 @@ def open_sink(path: Path) -> AbstractContextManager[Sink]:
     compression = split_suffix(path)[1]
     if not compression:
         return AtomicFile(path)
-    return _compressed(path, gzip_compressor() if compression == ".gz" else zstd_compressor(path))
+    return _gzipped(path) if compression == ".gz" else _zstandard(path, _zstd_opener(path))
 
 
 @contextmanager
-def _compressed(path: Path, compressor: Any) -> Iterator[Sink]:
+def _gzipped(path: Path) -> Iterator[Sink]:
+    # No time of writing in it: the same bytes for the same text.
+    compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
     with AtomicFile(path) as file:
-        yield _CompressedSink(file, compressor)
+        yield _InPieces(lambda piece: file.write(compressor.compress(piece)))
         file.write(compressor.flush())
 
 
-class _CompressedSink:
-    def __init__(self, file: AtomicFile, compressor: Any) -> None:
-        self._file = file
-        self._compressor = compressor
-
-    def write(self, data: bytes, /) -> None:
-        view = memoryview(data)
-        for start in range(0, len(view), _PIECE_BYTES):
-            self._file.write(self._compressor.compress(view[start : start + _PIECE_BYTES]))
+@contextmanager
+def _zstandard(path: Path, opener: Callable[[Any], Any]) -> Iterator[Sink]:
+    with AtomicFile(path) as file:
+        stream = opener(CountingFile(file))
+        yield _InPieces(stream.write)
+        stream.close()
 
 
-def gzip_compressor() -> Any:
-    """Return what makes gzip data: the same bytes for the same text, without a time in them."""
-    return zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
-
-
-def zstd_compressor(path: Path) -> Any:
-    """Return what makes Zstandard data.
+def _zstd_opener(path: Path) -> Callable[[Any], Any]:
+    """Return what opens a stream of Zstandard data to a file.
 
     Raises
     ------
     OutputError
-        Neither Python (from 3.14) nor the package ``zstandard`` has it.
+        Neither Python (from 3.14) nor the package pyarrow has it.
     """
+    if sys.version_info >= (3, 14):
+        zstd = import_module("compression.zstd")
+        return lambda file: zstd.ZstdFile(file, "wb")
     try:
-        return import_module("compression.zstd").ZstdCompressor(level=_ZSTD_LEVEL)
-    except ImportError:
-        pass
-    try:
-        return import_module("zstandard").ZstdCompressor(level=_ZSTD_LEVEL).compressobj()
+        pyarrow = import_module("pyarrow")
     except ImportError:
         raise OutputError(
-            f"{path}: cannot be written: .zst takes the package zstandard (or Python 3.14); "
-            "`pip install zstandard` installs it"
+            f"{path}: cannot be written: .zst takes Python 3.14 or the package pyarrow; "
+            "`pip install pyarrow` installs it, or write .gz"
         ) from None
+    return lambda file: pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, mode="w"), "zstd")
+
+
+class _InPieces:
+    """Passes on what is written a piece at a time: between two, Ctrl-C is answered."""
+
+    def __init__(self, take: Callable[[memoryview], object]) -> None:
+        self._take = take
+
+    def write(self, data: bytes, /) -> None:
+        view = memoryview(data)
+        for start in range(0, len(view), _PIECE_BYTES):
+            self._take(view[start : start + _PIECE_BYTES])
 
 
 class CountingFile:
