@@ -50,8 +50,8 @@ FORMS = [
     Form(".npz", missing=False),
     Form(".graph", ids=("numbered", "integers"), labels=PLAIN, attributes=False),
     Form(".graph.gz", ids=("numbered", "integers"), labels=PLAIN, attributes=False),
-    Form(".mtx", ids=("numbered",), labels=("none",), attributes=False),
-    Form(".mtx.gz", ids=("numbered",), labels=("none",), attributes=False),
+    Form(".mtx", ids=("from one",), labels=("none",), attributes=False),
+    Form(".mtx.gz", ids=("from one",), labels=("none",), attributes=False),
     Form(".parquet", vertices=True),
     Form(".arrow", vertices=True),
     Form(".csv", vertices=True),
@@ -66,6 +66,7 @@ def graphs(draw: st.DrawFn, form: Form) -> mf.Graph:
     size = draw(st.integers(2, 6))
     ids_of: dict[str, Callable[[], list[Any]]] = {
         "numbered": lambda: list(range(size)),
+        "from one": lambda: list(range(1, size + 1)),
         "integers": lambda: draw(st.lists(INTEGERS, min_size=size, max_size=size, unique=True)),
         "words": lambda: draw(st.lists(WORDS, min_size=size, max_size=size, unique=True)),
     }
@@ -202,7 +203,10 @@ def test_a_matrix_has_an_entry_for_each_edge(
     given: dict[str, Any] = {} if weights is None else {"edge_attributes": {"weight": weights}}
     graph = mf.Graph.from_edges([(0, 1), (2, 1)], directed=directed, num_vertices=4, **given)
     path = tmp_path / "graph.mtx"
-    assert mf.write_graph(graph, path) == path.stat().st_size
+    with pytest.warns(
+        mf.MotifluxWarning, match="the vertices 0 to 3 are written as 1 to 4, as .mtx numbers them"
+    ):
+        assert mf.write_graph(graph, path) == path.stat().st_size
     head, size, *entries = path.read_text().splitlines()
     assert [head, size, *sorted(entries)] == expected
 

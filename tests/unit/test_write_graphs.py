@@ -61,7 +61,8 @@ def test_what_a_file_has_no_place_for_is_said(
         warnings.simplefilter("always")
         mf.write_graph(graph, tmp_path / name)
     expected = [f"{tmp_path / name}: left out, the file has no place for: {lost}"] if lost else []
-    assert [str(note.message) for note in notes] == expected
+    shifted = "the vertices 0 to 3 are written as 1 to 4"
+    assert [str(note.message) for note in notes if shifted not in str(note.message)] == expected
     assert all(note.category is mf.MotifluxWarning and note.filename == __file__ for note in notes)
 
 
@@ -72,7 +73,7 @@ def test_what_a_file_has_no_place_for_is_said(
         ("g.graph", {}, ".graph holds ids that are integers, found strings, such as 'a'"),
         ("g.mtx", {}, ".mtx holds ids that are integers, found strings, such as 'a'"),
         ("g.graph", {"edges": [(-3, 1)]}, ".graph holds ids of at least 0, found -3"),
-        ("g.mtx", {"edges": [(5, 9)]}, ".mtx holds ids from 0 to 1 for 2 vertices, found 5 to 9"),
+        ("g.mtx", {"edges": [(5, 9)]}, ".mtx holds ids from 1 to 2 for 2 vertices, found 5 to 9"),
         (
             "g.txt",
             {"edges": [(0, 1)], "edge_labels": ["wire"]},

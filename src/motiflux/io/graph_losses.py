@@ -72,21 +72,28 @@ def check_integer_ids(path: Path, graph: Graph, suffix: str) -> None:
         raise OutputError(f"{path}: {suffix} holds ids of at least 0, found {int(ids.min())}")
 
 
-def check_numbered_ids(path: Path, graph: Graph, suffix: str) -> None:
-    """Refuse ids other than 0 to n - 1.
+def check_numbered_ids(path: Path, graph: Graph, suffix: str) -> int:
+    """Return what makes ids of 0 to n - 1 those of rows, 1 to n: 1, with a warning; for 1 to n it is 0.
 
     Raises
     ------
     OutputError
-        Says which are there.
+        There are others.
     """
     check_integer_ids(path, graph, suffix)
     ids, number = graph.vertex_ids, graph.num_vertices
-    if number and (int(ids.min()) != 0 or int(ids.max()) != number - 1):
+    first, last = (int(ids.min()), int(ids.max())) if number else (1, 0)
+    if last - first != number - 1 or first > 1:
         raise OutputError(
-            f"{path}: {suffix} holds ids from 0 to {number - 1} for {number} vertices, "
-            f"found {int(ids.min())} to {int(ids.max())}"
+            f"{path}: {suffix} holds ids from 1 to {number} for {number} vertices, found {first} to {last}"
         )
+    if first == 0:
+        warnings.warn(
+            f"{path}: the vertices 0 to {last} are written as 1 to {number}, as {suffix} numbers them",
+            MotifluxWarning,
+            stacklevel=4,  # where write_graph was called
+        )
+    return 1 - first
 
 
 def check_integer_labels(path: Path, graph: Graph, suffix: str, *, vertices: bool) -> None:

@@ -86,9 +86,9 @@ def write_matrix(graph: Graph, path: Path) -> int:
     Raises
     ------
     OutputError
-        Ids are not ``0..n-1``, or the file cannot be written.
+        Ids are not ``1..n`` or ``0..n-1``, or the file cannot be written.
     """
-    check_numbered_ids(path, graph, ".mtx")
+    shift = check_numbered_ids(path, graph, ".mtx")
     weight = graph.edge_attributes.get(WEIGHT)
     numeric = (
         weight is not None
@@ -106,7 +106,7 @@ def write_matrix(graph: Graph, path: Path) -> int:
 
     def entries() -> Iterable[list[Column]]:
         for columns in table.tables(_BATCH_ROWS):
-            ends = np.stack([columns[0].data, columns[1].data]) + 1
+            ends = np.stack([columns[0].data, columns[1].data]) + shift
             if not graph.directed:
                 ends = np.sort(ends, axis=0)[::-1]  # entries below the diagonal stand for both
             yield [Column(ends[0]), Column(ends[1]), *(columns[at] for at in place[2:])]

@@ -126,7 +126,7 @@ def write_graph(
         - ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``: a table of edges, with labels and attributes.
         - ``.graph``: labels; ids and labels are integers of at least 0.
         - ``.txt``: edges and their labels, likewise.
-        - ``.mtx``: edges and their attribute ``weight``; ids are ``0..n-1``.
+        - ``.mtx``: edges and their attribute ``weight``; ids are ``1..n``, or ``0..n-1`` and become so.
 
         The text formats may have ``.gz`` or ``.zst`` after them. What a file has no place for is left out,
         and a `MotifluxWarning` names it. Every copy of an edge is written.
