@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from typing import Any
 
 import numpy as np
@@ -271,6 +272,26 @@ class TestFlows:
         for ends in (columns.sources, columns.targets):
             assert np.sort(np.bincount(ends))[-100:].sum() > 10_000
         assert np.bincount(columns.sources).argmax() != np.bincount(columns.targets).argmax()
+
+
+@pytest.mark.parametrize(
+    ("generator", "checksum"),
+    [
+        (Rmat(scale=20, edges=1000, seed=1), 176478474),
+        (Rmat(scale=7, edges=1000, seed=2**64 - 1, directed=False, permute=False), 727529938),
+        (UniformEdges(vertices=1000, edges=1000, seed=1), 1837995307),
+        (UniformEdges(vertices=10**9 + 1, edges=1000, seed=1, directed=True), 240073408),
+    ],
+)
+def test_a_seed_gives_the_graph_that_it_gave_before(generator: Generator, checksum: int) -> None:
+    columns = generator.columns()
+    assert zlib.crc32(np.stack([columns.sources, columns.targets]).astype("<u4")) == checksum
+
+
+def test_numbers_of_numpy_will_do() -> None:
+    given = Rmat(scale=np.int64(7), edges=np.uint32(100), a=np.float32(0.5), seed=np.uint64(2**64 - 1))
+    assert given == Rmat(scale=7, edges=100, a=0.5, seed=2**64 - 1)
+    assert len(given.columns()) == 100
 
 
 REFUSED: list[tuple[Any, dict[str, Any], str]] = [

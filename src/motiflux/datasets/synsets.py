@@ -33,7 +33,7 @@ def wordnet(*, threads: int | None = None) -> Graph:
     Returns
     -------
     Graph
-        A new one at each call, which takes about a fifth of a second.
+        A new one at each call, which takes about a quarter of a second.
 
     Notes
     -----

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -108,6 +108,10 @@ class Generator(ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for one in fields(self):
+            # NumPy's numbers will do, but what is packed for the drawing functions are Python's.
+            if one.init and isinstance(value := getattr(self, one.name), np.generic):
+                object.__setattr__(self, one.name, value.item())
         check_integer("seed", self.seed, 0, MAX_SEED)
 
     @property
