@@ -64,11 +64,6 @@ class Transfers(CountedGenerator):
         of a structure follow each other within a short time: around the ring from its first account on, what
         is gathered before what is scattered.
 
-    Attributes
-    ----------
-    planted
-        Every planted structure: its accounts and the numbers of its transfers.
-
     Examples
     --------
     >>> import motiflux as mf
@@ -115,7 +110,7 @@ class Transfers(CountedGenerator):
 
     @property
     def planted(self) -> tuple[Planted, ...]:
-        """Every planted structure."""
+        """Every planted structure: its accounts and the numbers of its transfers."""
         return self._planting.structures
 
     @property
