@@ -28,7 +28,10 @@ def dense_codes(columns: Sequence[NDArray[Any]], threads: int) -> tuple[NDArray[
     if columns[0].dtype.kind in "iu":
         kinds = {_numbered_as(column.dtype) for column in columns}
         kind = kinds.pop() if len(kinds) == 1 else np.dtype(np.int64)
-        return _native.number_integers([_strided(column, kind) for column in columns], threads)
+        values, integer_codes = _native.number_integers(
+            [_strided(column, kind) for column in columns], threads
+        )
+        return values.view(np.int64), integer_codes  # NumPy has two types of 64 bits, which print differently
     width = max(1, *(column.dtype.itemsize // 4 for column in columns))
     plain = [np.ascontiguousarray(column, dtype=f"=U{width}") for column in columns]
     rows = [column.view(np.uint8).reshape(len(column), 4 * width) for column in plain]
