@@ -33,7 +33,7 @@ SPREAD = 2**40 // 3
 def main(edges: int = 10_000_000, runs: int = 3) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = write(edges, Path(folder))
-        print(f"{'file':<18} {'size':>8} {'columns':>20} {'graph':>9} {'CPU':>9} {'peak':>8} {'/ graph':>8}")
+        print(f"{'file':<18} {'size':>8} {'columns':>20} {'graph':>10} {'CPU':>9} {'peak':>8} {'/ graph':>8}")
         for name, path in files.items():
             print_row(name, path, [measure(path) for _ in range(runs)])
 
@@ -113,7 +113,7 @@ def print_row(name: str, path: Path, found: list[dict[str, Any]]) -> None:
     peak, graph = max(one["peak"] for one in found), found[0]["graph"]
     shown = "" if not columns else f"{columns[0]:.2f} s, CPU {columns[1]:.2f} s"
     print(
-        f"{name:<18} {path.stat().st_size / 1e6:5.0f} MB {shown:>20} {best['seconds']:7.3f} s "
+        f"{name:<18} {path.stat().st_size / 1e6:5.0f} MB {shown:>20} {best['seconds']:8.4f} s "
         f"{best['cpu']:7.2f} s {peak / 1e6:5.0f} MB {peak / graph:8.2f}"
     )
 

@@ -75,11 +75,12 @@ class Distinct {
   // How many more entries may be looked up, by all threads together, before grow().
   std::size_t room() const { return slots_.size() / 4 * 3 - size(); }
 
-  void grow() {
+  void grow(const Workers& workers) {
     std::vector<Slot> old(2 * slots_.size());
     old.swap(slots_);
     const std::size_t last = slots_.size() - 1;
     for (const Slot& slot : old) {
+      workers.check();
       if (slot.state == kFree) continue;
       std::size_t place = keys_.hash(slot.key) & last;
       while (slots_[place].state != kFree) place = (place + 1) & last;
@@ -135,7 +136,8 @@ template <class Keys, class KeyAt>
 void look_up_all(Distinct<Keys>& distinct, std::vector<std::uint32_t>& codes, const Workers& workers,
                  KeyAt&& key_at) {
   for (std::size_t done = 0; done < codes.size();) {
-    while (distinct.room() < kSmallestTable / 2 || distinct.room() < distinct.size() / 3) distinct.grow();
+    while (distinct.room() < kSmallestTable / 2 || distinct.room() < distinct.size() / 3)
+      distinct.grow(workers);
     const std::size_t round = std::min(distinct.room(), codes.size() - done);
     parallel_for(workers, round, kGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = done + begin; i < done + end; ++i) codes[i] = distinct.code(key_at(i));
