@@ -46,6 +46,7 @@ def _open(path: Path, pa: Any, threads: int | None) -> Table:
             place = {position: field for field, position in enumerate(sorted(positions))}
             stored = _telling(path, reader) if in_file_format else reader
             for batch in stored:
+                batch.validate(full=True)  # offsets of a damaged file may lead anywhere
                 yield [batch.column(place[position]) for position in positions]
 
     return Table(names, batches)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from motiflux.arguments import resolve_threads
-from motiflux.errors import FormatError, GraphError
+from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.interop.tables import Table, read_edges, read_vertices
 from motiflux.io.source import format_suffix, open_source
 
@@ -30,19 +30,22 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
     ArgumentError
         It has no such columns.
     """
-    with _naming(path) as pa:
+    with _naming(path, said=bool(mapping.said())) as pa:
         return read_edges(opened(path, pa, threads), mapping, str(path), resolve_threads(threads))
 
 
 def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:
     """Read a table of vertices; raises what `read_edge_table` does."""
-    with _naming(path) as pa:
+    with _naming(path, said=bool(mapping.said())) as pa:
         return read_vertices(opened(path, pa, None), mapping, str(path))
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[Any]:
-    """Give the package pyarrow; what goes wrong in the ``with`` block is said of the file."""
+def _naming(path: Path, *, said: bool) -> Iterator[Any]:
+    """Give the package pyarrow; what goes wrong in the ``with`` block is said of the file.
+
+    A column that is not there is the caller's fault where one was `said`, else the file's.
+    """
     if format_suffix(path) != path.suffix.lower():
         raise FormatError(path, "found a compressed file, expected one as it is: its columns are compressed")
     open_source(path).close()  # says why it cannot be opened as for other formats
@@ -54,6 +57,10 @@ def _naming(path: Path) -> Iterator[Any]:
         ) from None
     try:
         yield pa
+    except ArgumentError as error:
+        if said:
+            raise
+        raise FormatError(path, str(error)) from error
     except GraphError as error:
         raise FormatError(path, str(error)) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
