@@ -5,21 +5,36 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from patterns import ring_pattern
-from transfers import generate
+import numpy as np
 
 import motiflux as mf
 from motiflux.draw import Link, Node, Panel, Picture, diagram
 
 DEFAULT_PATH = Path(__file__).resolve().parents[1] / "docs" / "images" / "ring.svg"
 TITLE = "A ring of four wire transfers, and where it occurs in a network"
+SEED = 7
+RING = "(a)-[:wire]->(b)-[:wire]->(c)-[:wire]->(d)-[:wire]->(a)"
 
 
-def picture(seed: int = 14) -> Picture:
+def network(seed: int, accounts: int = 50, transfers: int = 80) -> mf.Graph:
+    """Return transfers between accounts, some of which do more business than others, with a ring planted."""
+    rng = np.random.default_rng(seed)
+    ids = rng.permutation(accounts)
+    ring = rng.choice(accounts, size=4, replace=False)
+    payer, payee = (ids[(accounts * rng.random(transfers) ** 2).astype(np.int64)] for _ in range(2))
+    payee = np.where(payee == payer, (payee + 1) % accounts, payee)
+    kind = rng.choice(["card", "cash", "wire"], size=transfers, p=[0.55, 0.25, 0.2])
+    return mf.Graph.from_edges(
+        (np.concatenate([payer, ring]), np.concatenate([payee, np.roll(ring, -1)])),
+        directed=True,
+        edge_labels=np.concatenate([kind, np.full(4, "wire")]),
+    )
+
+
+def picture(seed: int = SEED) -> Picture:
     """Return the pattern beside a small network with its matches in colour."""
-    network = generate(84, accounts=50, rings=1, seed=seed)
-    graph = mf.Graph.from_edges((network.payer, network.payee), directed=True, edge_labels=network.kind)
-    ring = ring_pattern()
+    graph = network(seed)
+    ring = mf.Pattern.parse(RING)
     rows = mf.match(graph, ring, symmetry="subgraphs").to_numpy()
     pattern = diagram(
         [Node(vertex.name, style="found") for vertex in ring.vertices],

@@ -1,58 +1,51 @@
 """Answers to the demo's questions by plain Python sets, to check motiflux against.
 
-Nothing here searches along a plan: a ring is counted from its diagonals, a collector in closed form.
+Nothing here searches along a plan: rings are walked, collectors and distributors are counted in closed form.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import combinations
 from math import comb
 
 
 class WireBook:
     """Who wired money to whom."""
 
-    def __init__(self, wires: Iterable[tuple[str, str]]) -> None:
-        self.wires = set(wires)
-        self.payees: defaultdict[str, set[str]] = defaultdict(set)
-        self.payers: defaultdict[str, set[str]] = defaultdict(set)
-        for payer, payee in self.wires:
+    def __init__(self, wires: Iterable[tuple[int, int]]) -> None:
+        self.payees: defaultdict[int, set[int]] = defaultdict(set)
+        self.payers: defaultdict[int, set[int]] = defaultdict(set)
+        for payer, payee in wires:
             self.payees[payer].add(payee)
             self.payers[payee].add(payer)
 
-    def is_ring(self, accounts: Sequence[str]) -> bool:
-        """Whether the accounts are different and each wired to the next, the last to the first."""
-        following = [*accounts[1:], accounts[0]]
-        return len(set(accounts)) == len(accounts) and all(
-            arc in self.wires for arc in zip(accounts, following, strict=True)
-        )
+    def count(self, kind: str, size: int) -> int:
+        """Return how many structures of a kind of `motiflux.generate.BANDS` there are."""
+        return {
+            "ring": self.count_rings,
+            "fan_in": lambda size: sum(comb(len(some), size) for some in self.payers.values()),
+            "fan_out": lambda size: sum(comb(len(some), size) for some in self.payees.values()),
+            "gather_scatter": self.count_gather_scatters,
+        }[kind](size)
 
-    def count_rings(self) -> int:
-        """Rings of four: pairs of ways a -> b -> c and c -> d -> a; each ring is seen from both diagonals."""
-        between: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        for middle in list(self.payers):
-            for start in self.payers[middle]:
-                for end in self.payees[middle]:
-                    if start != end:
-                        between[start, end].add(middle)
-        seen = 0
-        for (start, end), there in between.items():
-            if start < end and (back := between.get((end, start))):
-                seen += len(there) * len(back) - len(there & back)
-        return seen // 2
+    def count_rings(self, size: int) -> int:
+        """Return the rings of `size` different accounts: each is walked from its smallest."""
 
-    def count_collectors(self) -> int:
-        """Accounts with three payers and a fourth account paid: the ways to choose them."""
+        def ways(path: tuple[int, ...]) -> int:
+            onward = self.payees.get(path[-1], set())
+            if len(path) == size:
+                return path[0] in onward
+            return sum(ways((*path, next_)) for next_ in onward if next_ > path[0] and next_ not in path)
+
+        return sum(ways((start,)) for start in list(self.payees))
+
+    def count_gather_scatters(self, size: int) -> int:
+        """Return the accounts with `size` payers and as many other payees: the ways to choose them."""
         total = 0
-        for collector in list(self.payers):
-            payers = self.payers[collector]
-            for payee in self.payees[collector]:
-                total += comb(len(payers) - (payee in payers), 3)
+        for account in list(self.payers):
+            payers, payees = self.payers[account], self.payees.get(account, set())
+            for chosen in combinations(sorted(payers), size):
+                total += comb(len(payees.difference(chosen)), size)
         return total
-
-
-def rotation(ring: Sequence[str]) -> tuple[str, ...]:
-    """Return the ring from its smallest account on: one spelling per ring."""
-    first = ring.index(min(ring))
-    return (*ring[first:], *ring[:first])
