@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -60,9 +60,16 @@ def _gzipped(path: Path) -> Iterator[Sink]:
 @contextmanager
 def _zstandard(path: Path, opener: Callable[[Any], Any]) -> Iterator[Sink]:
     with AtomicFile(path) as file:
-        stream = opener(CountingFile(file))
-        yield _InPieces(stream.write)
-        stream.close()
+        counting = CountingFile(file)
+        stream = opener(counting)
+        try:
+            yield _InPieces(stream.write)
+            stream.close()
+        except BaseException:
+            counting.abandon()
+            with suppress(Exception):
+                stream.close()
+            raise
 
 
 def _zstd_opener(path: Path) -> Callable[[Any], Any]:
@@ -106,13 +113,19 @@ class CountingFile:
     def __init__(self, file: AtomicFile) -> None:
         self._file = file
         self._place = 0
+        self._abandoned = False
 
     def write(self, data: Any) -> int:
         """Append bytes."""
         view = memoryview(data)
-        self._file.write(view)
+        if not self._abandoned:
+            self._file.write(view)
         self._place += view.nbytes
         return view.nbytes
+
+    def abandon(self) -> None:
+        """Take no more: a library that closes its stream, or forgets it, writes what it still holds."""
+        self._abandoned = True
 
     def tell(self) -> int:
         """Return the bytes written."""
