@@ -9,7 +9,6 @@ import threading
 import time
 from textwrap import dedent
 
-import numpy as np
 import pytest
 
 import motiflux as mf
@@ -110,15 +109,12 @@ def test_a_forked_child_drops_its_parents_iteration_and_may_not_go_on_with_it() 
 def test_an_interrupt_between_rows_and_batch_leaves_no_complete_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Interrupted:
-        dtype = np.dtype(np.int64)
-
-        def __getitem__(self, index: object) -> object:
-            raise KeyboardInterrupt
+    def interrupted(block: object) -> object:
+        raise KeyboardInterrupt
 
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
     matches = mf.match(graph, mf.Pattern.from_edges([(0, 1)]))
-    monkeypatch.setattr(matches, "_vertex_ids", Interrupted())
+    monkeypatch.setattr(matches._layout, "array", interrupted)
     with pytest.raises(KeyboardInterrupt):
         next(matches)
     assert matches.complete is False
