@@ -24,13 +24,16 @@ struct Layout {
   bool trims = false;     // blanks around an unquoted field are not part of it
 };
 
-// The end of the first record of `text`, or of the last, where a record is whole; 0 if none is. `in_quotes`
-// is whether the text begins within quotes.
-std::size_t first_record_end(std::string_view text, const Layout& layout, bool in_quotes);
+// Where in a record some text begins or ends.
+enum class Within : std::uint8_t { kStart, kFields, kQuotes, kComment };
+
+// The end of the first record of `text`, or of the last, where a record is whole; 0 if none is. `begins` says
+// where the text begins; without it, where a record does.
+std::size_t first_record_end(std::string_view text, const Layout& layout, Within begins = Within::kStart);
 std::size_t last_record_end(std::string_view text, const Layout& layout);
 
-// Whether the text ends within quotes.
-bool ends_in_quotes(std::string_view text, const Layout& layout, bool in_quotes);
+// Where the text ends.
+Within end_of(std::string_view text, const Layout& layout, Within begins = Within::kStart);
 
 // The first record of a file that begins with `text`. Nothing while it is not there as a whole; `at_end` says
 // that no more text will come.

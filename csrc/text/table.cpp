@@ -35,14 +35,16 @@ TableParser::TableParser(Layout layout, Shape shape, std::vector<ColumnSpec> spe
       shape_(std::move(shape)),
       specs_(std::move(specs)),
       column_at_(shape_.width, -1),
+      next_at_(specs_.size(), -1),
       threads_(threads),
       all_(specs_, shape_.lines_before) {
-  for (std::size_t i = 0; i < specs_.size(); ++i) column_at_.at(specs_[i].position) = static_cast<int>(i);
+  for (std::size_t i = 0; i < specs_.size(); ++i)
+    next_at_[i] = std::exchange(column_at_.at(specs_[i].position), static_cast<int>(i));
 }
 
 void TableParser::feed(std::string_view chunk) {
   if (!carry_.empty()) {
-    const std::size_t end = first_record_end(chunk, layout_, in_quotes_);
+    const std::size_t end = first_record_end(chunk, layout_, within_);
     hold(chunk.substr(0, end == 0 ? chunk.size() : end));
     if (end == 0) return;
     const std::string whole = std::exchange(carry_, {});
@@ -56,8 +58,7 @@ void TableParser::feed(std::string_view chunk) {
 
 // A record that grows without an end is refused; a quote in it that should not be there is said to be why.
 void TableParser::hold(std::string_view part) {
-  if (carry_.empty()) in_quotes_ = false;
-  in_quotes_ = ends_in_quotes(part, layout_, in_quotes_);
+  within_ = end_of(part, layout_, carry_.empty() ? Within::kStart : within_);
   carry_.append(part);
   if (carry_.size() <= kMaxLineBytes) return;
   Piece unused(specs_, all_.lines);
@@ -75,8 +76,8 @@ void TableParser::take_in_parallel(std::string_view records, std::size_t count) 
   std::size_t begin = 0;
   for (std::size_t i = 1; i < count; ++i) {
     const std::size_t target = std::max(begin, records.size() / count * i);
-    const bool in_quotes = ends_in_quotes(records.substr(begin, target - begin), layout_, false);
-    const std::size_t end = target + first_record_end(records.substr(target), layout_, in_quotes);
+    const Within within = end_of(records.substr(begin, target - begin), layout_);
+    const std::size_t end = target + first_record_end(records.substr(target), layout_, within);
     texts.push_back(records.substr(begin, end - begin));
     begin = end;
   }
@@ -105,10 +106,11 @@ void TableParser::parse(std::string_view records, Piece& piece) const {
     const char* const begin = at;
     const std::int64_t line = piece.lines + 1;
     const auto take = [&](std::size_t position, std::string_view field, bool quoted) {
-      const int column = position < column_at_.size() ? column_at_[position] : -1;
-      if (column < 0) return;
-      const auto index = static_cast<std::size_t>(column);
-      piece.columns[index].take(field, quoted, line, piece.dictionaries[specs_[index].dictionary]);
+      int column = position < column_at_.size() ? column_at_[position] : -1;
+      for (; column >= 0; column = next_at_[static_cast<std::size_t>(column)]) {
+        const auto index = static_cast<std::size_t>(column);
+        piece.columns[index].take(field, quoted, line, piece.dictionaries[specs_[index].dictionary]);
+      }
     };
     const std::size_t found = split_record(at, end, layout_, piece.lines, held, take);
     check_record(static_cast<std::size_t>(at - begin), line);

@@ -69,9 +69,10 @@ class TableParser {
   Shape shape_;
   std::vector<ColumnSpec> specs_;
   std::vector<int> column_at_;  // by position; -1 for those left out
+  std::vector<int> next_at_;    // by column: another one of the same position, or -1
   int threads_;
-  bool in_quotes_ = false;  // at the end of carry_
-  std::string carry_;       // a record that has begun
+  Within within_ = Within::kStart;  // at the end of carry_
+  std::string carry_;               // a record that has begun
   Piece all_;
 };
 

@@ -67,6 +67,34 @@ def test_columns_are_chosen(tmp_path: Path) -> None:
     assert list(graph.edge_attributes) == ["note"]
 
 
+@pytest.mark.parametrize(
+    ("said", "labels", "attributes"),
+    [
+        ({"attributes": ["label", "src"]}, [7, 8], {"label": [7, 8], "src": [1, 2]}),
+        ({"label": "src", "attributes": []}, [1, 2], {}),
+        ({"time": "dst", "attributes": ["dst"]}, [7, 8], {"time": [2, 3], "dst": [2, 3]}),
+    ],
+)
+def test_a_column_may_mean_several_things(
+    tmp_path: Path, said: dict[str, Any], labels: list[int], attributes: dict[str, list[int]]
+) -> None:
+    graph = read(tmp_path, "src,dst,label\n1,2,7\n2,3,8\n", **said)
+    assert edges_of(graph) == [(1, 2, labels[0]), (2, 3, labels[1])]
+    assert {name: column.data.tolist() for name, column in graph.edge_attributes.items()} == attributes
+
+
+def test_the_id_of_a_vertex_may_be_its_label(tmp_path: Path) -> None:
+    vertices = tmp_path / "people.csv"
+    vertices.write_text("id\nann\nbob\n")
+    graph = read(tmp_path, "src,dst\nann,bob\n", vertices=vertices, vertex_label="id")
+    assert graph.vertex_labels_by_id() == {"ann": "ann", "bob": "bob"}
+
+
+def test_a_direction_is_true_or_false(tmp_path: Path) -> None:
+    with pytest.raises(mf.ArgumentError, match="directed: expected True or False, found 'no'"):
+        read(tmp_path, "1,2\n", directed="no")
+
+
 def test_what_is_not_chosen_is_not_looked_at(tmp_path: Path) -> None:
     content = b'src,dst,remark\n1,2,\xff\n2,3,"a ""b""\n"\n'
     assert edges_of(read(tmp_path, content, attributes=[])) == [(1, 2), (2, 3)]

@@ -158,3 +158,26 @@ def test_a_header_that_nobody_spoke_of_is_no_edge(tmp_path: Path) -> None:
     )
     assert rows_of(mf.read_graph(path, header=True, directed=True)) == [(1, 2), (2, 3)]
     assert rows_of(mf.read_graph(path, header=False, directed=True))[0] == ("1", "2")
+
+
+def test_quotes_in_comments_are_no_quotes(tmp_path: Path) -> None:
+    lines = "".join(f"{row},{row + 1}\n" for row in range(200_000))
+    text = f'# 5" wide\n{lines} % and 6" high\n1,200000\n'
+    graph = read(tmp_path, text.encode())
+    assert len(text) > 2 * 2**20
+    assert graph.num_edges == 200_001
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_quotes_in_comments_are_no_quotes_wherever_chunks_end(
+    tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiflux.io.source.CHUNK_BYTES", 5)
+    path = tmp_path / "graph.txt"
+    path.write_bytes(b'a,"b\n# c"\n # "\n\n"b\n# c",d\n# "" "\nd,e\n%"')
+    listed = mf.read_graph(path, threads=threads, directed=True).to_edges()
+    assert sorted(zip(listed.src.tolist(), listed.dst.tolist(), strict=True)) == [
+        ("a", "b\n# c"),
+        ("b\n# c", "d"),
+        ("d", "e"),
+    ]

@@ -196,7 +196,8 @@ def read_graph(
     suffix = format_suffix(source)
     with reading_meter(source) if progress and is_shown() else nullcontext():
         if suffix in TABLE_READERS or suffix in TEXT_READERS:
-            return _read_table(source, wanted, directed=bool(directed), threads=threads)
+            direction = False if directed is None else directed
+            return _read_table(source, wanted, directed=direction, threads=threads)
         reader = GRAPH_READERS.get(suffix)
         if reader is None:
             raise _unknown_suffix(source, "a graph", (*GRAPH_READERS, *TEXT_READERS, *TABLE_READERS))
