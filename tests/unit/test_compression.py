@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import random
 import sys
@@ -49,6 +50,14 @@ def test_every_format_is_read_compressed(tmp_path: Path, name: str, content: byt
     path = tmp_path / name
     path.write_bytes(packed(content))
     assert mf.read_graph(path).num_edges == 2
+
+
+def test_nothing_is_said_of_what_is_read_well(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "graph.txt.zst"
+    path.write_bytes(packed(TEXT))
+    mf.read_graph(path)
+    gc.collect()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_patterns_are_read_compressed(tmp_path: Path) -> None:

@@ -136,6 +136,9 @@ class _RawBytes:
         self.done += len(chunk)
         return chunk
 
+    def close(self) -> None:
+        """Leave the file open: pyarrow closes what it has read, `read_chunks` what it has opened."""
+
 
 class _WatchedFile(io.FileIO):
     """A file that tells how much of it has been read."""
