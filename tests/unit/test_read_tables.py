@@ -55,6 +55,15 @@ def test_columns_are_chosen_by_name_or_position(payments):
     assert not by_position.edge_attributes
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_columns_of_one_name_are_told_apart_by_position(tmp_path, suffix):
+    columns = [pa.array([1, 2]), pa.array([2, 3]), pa.array([7, 8])]
+    path = write(pa.Table.from_arrays(columns, names=["id", "id", "id.x"]), tmp_path / f"g{suffix}")
+    made = mf.read_graph(path, src=1, dst=0, attributes=["id.x"], directed=True)
+    listed = made.to_edges()
+    assert set(zip(listed.src.tolist(), listed.dst.tolist(), strict=True)) == {(2, 1), (3, 2)}
+
+
 def test_a_column_that_is_not_there_is_refused_with_the_file_and_its_columns(payments):
     with pytest.raises(
         mf.ArgumentError, match=rf"dst: expected one of the columns of {payments} \('payer', "

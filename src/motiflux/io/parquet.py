@@ -41,11 +41,14 @@ def _open(path: Path, pa: Any, threads: int | None) -> Table:
     names = file.schema_arrow.names
 
     def batches(positions: list[int]) -> Iterator[list[Any]]:
-        wanted = [names[position] for position in positions]
+        # pyarrow takes names; a file may have one more than once.
+        wanted = [(names[position], names[:position].count(names[position])) for position in positions]
+        chosen = list(dict.fromkeys(name for name, _ in wanted))
         with file:
             size, rows, done = path.stat().st_size, max(file.metadata.num_rows, 1), 0
-            for batch in file.iter_batches(_BATCH_ROWS, columns=wanted, use_threads=threads != 1):
-                yield [batch.column(name) for name in wanted]
+            for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=threads != 1):
+                places = batch.schema.get_all_field_indices
+                yield [batch.column(places(name)[nth]) for name, nth in wanted]
                 done += batch.num_rows
                 tell_read(size * done // rows)
                 del batch
