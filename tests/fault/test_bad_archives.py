@@ -48,6 +48,14 @@ from tests.fault.files import EDGES, archive, complaint, npy, refusal
             f"num_vertices: found -1, expected an integer from 0 to {MAX_VERTICES}",
         ),
         (
+            {"edges": EDGES, "num_vertices": 2**31},
+            f"num_vertices: found {2**31} with 2 edges, expected at most 256 vertices for each",
+        ),
+        (
+            {"edges": np.array([[0, 2**31]])},
+            f"edges: found an id of {2**31} with 1 edge, expected at most 256 vertices for each",
+        ),
+        (
             {"edges": EDGES, "num_vertices": 2**32},
             f"num_vertices: found {2**32}, expected an integer from 0 to {MAX_VERTICES}",
         ),

@@ -51,6 +51,9 @@ _Begin: TypeAlias = Callable[[tuple[int, ...], bool, np.dtype[Any]], Callable[[b
 
 _MAX_ID = MAX_VERTICES - 1
 _MAX_INT64 = 2**63 - 1
+# More vertices than this need edges, or values of their own: one damaged number would fill the memory.
+_FREE_VERTICES = 2**26
+_VERTICES_PER_EDGE = 256
 # What the standard library raises on damaged archives.
 _BAD_ARCHIVE = (
     zipfile.BadZipFile,
@@ -95,9 +98,12 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         edge_attributes = archive.attributes("edge.")
         times = archive.times()
         says_directed = archive.directed()
+    of_vertices = next(
+        (one for one in (vertex_ids, vertex_labels, *vertex_attributes.values()) if one is not None), None
+    )
+    said = num_vertices is not None
     if num_vertices is None:
-        implied = [vertex_ids, vertex_labels, *vertex_attributes.values()]
-        num_vertices = _implied_vertices(edges, next((one for one in implied if one is not None), None))
+        num_vertices = _implied_vertices(edges, of_vertices)
     _check_length(path, "vertex_ids", vertex_ids, num_vertices, "vertices")
     _check_length(path, "vertex_labels", vertex_labels, num_vertices, "vertices")
     _check_length(path, "edge_labels", edge_labels, len(edges), "edges")
@@ -109,6 +115,8 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         _check_length(path, "timestamps", times, len(edges), "edges")
         edge_attributes["time"] = times
     _check_ids(path, edges, num_vertices)
+    if of_vertices is None:
+        _check_size(path, num_vertices, len(edges), said=said)
     columns = GraphColumns(
         *edges.take(),
         vertex_ids=vertex_ids,
@@ -337,6 +345,15 @@ def _implied_vertices(edges: _Edges, of_vertices: AnyArray | None) -> int:
         return len(of_vertices)
     # An id that no graph can have is left to _check_ids, which names its row.
     return max(0, min(edges.largest, _MAX_ID) + 1)
+
+
+def _check_size(path: Path, num_vertices: int, num_edges: int, *, said: bool) -> None:
+    if num_vertices > max(_FREE_VERTICES, _VERTICES_PER_EDGE * num_edges):
+        found = f"num_vertices: found {num_vertices}" if said else f"edges: found an id of {num_vertices - 1}"
+        edges = "1 edge" if num_edges == 1 else f"{num_edges} edges"
+        raise FormatError(
+            path, f"{found} with {edges}, expected at most {_VERTICES_PER_EDGE} vertices for each"
+        )
 
 
 def _check_length(path: Path, key: str, array: AnyArray | None, expected: int, what: str) -> None:
