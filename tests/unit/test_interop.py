@@ -40,6 +40,30 @@ def test_names_that_a_dictionary_holds_and_no_row_has_are_no_vertices():
     assert sorted(graph.vertex_ids.tolist()) == ["a", "b", "c"]
 
 
+def test_dictionaries_of_views_are_names():
+    polars = pytest.importorskip("polars")
+    coded = polars.Series(["a", "b"], dtype=polars.Categorical)
+    frame = polars.DataFrame({"src": coded, "dst": ["b", "c"]})
+    graph = mf.Graph.from_table(frame, directed=True)
+    assert sorted(graph.vertex_ids.tolist()) == ["a", "b", "c"]
+    assert graph.num_edges == 2
+
+
+@pytest.mark.parametrize("column", ["src", "label"])
+def test_one_name_too_long_for_all_to_be_as_wide_is_refused(column):
+    table = {"src": range(70_000), "dst": range(1, 70_001), "label": ["x"] * 70_000}
+    table[column] = pa.array([f"n{row}" for row in range(69_999)] + ["x" * 4_000])
+    if column == "src":
+        table["dst"] = pa.array(["z"] * 70_000)
+    with pytest.raises(mf.GraphError, match="one has 4000 characters, 'xxx"):
+        mf.Graph.from_table(table)
+
+
+def test_strings_that_are_no_characters_are_refused_beside_those_of_arrow():
+    with pytest.raises(mf.GraphError, match="column 'src': expected strings of characters"):
+        mf.Graph.from_table({"src": np.array(["\ud800"]), "dst": pa.array(["a"])})
+
+
 def test_strings_of_several_libraries_are_the_same_names():
     sliced = pa.array(["x", "a", "ä", "b"])[1:]
     for target in (np.array(["b", "a", "ä"]), ["b", "a", "ä"], pa.array(["b", "a", "ä"]).dictionary_encode()):
@@ -215,6 +239,13 @@ def test_attributes_that_cannot_be_columns_are_refused_or_left_out():
     assert made.vertex_attributes["age"].to_numpy().tolist() == [2.5, None]
     with pytest.raises(mf.ArgumentError, match=r"vertex_attributes: expected names .*'pos', 'age'"):
         mf.Graph.from_networkx(graph, vertex_attributes=["agee"])
+
+
+def test_names_of_igraph_beyond_64_bits_are_refused():
+    graph = pytest.importorskip("igraph").Graph([(0, 1)])
+    graph.vs["name"] = [1, 2**70]
+    with pytest.raises(mf.GraphError, match="vertex 1: expected names that are integers of 64 bits"):
+        mf.Graph.from_igraph(graph)
 
 
 def test_igraph_gives_names_or_indexes():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux._native import Names
 from motiflux.errors import GraphError, MotifluxError
+from motiflux.interop.strings import from_utf8
 
 
 def import_arrow(what: str) -> Any:
@@ -183,17 +184,18 @@ def joined(chunks: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_] | N
 
 def codes(names: Names, array: Any) -> NDArray[np.uint32]:
     """Return the numbers of strings, coded or not, none missing; `names` holds those that came before."""
+    long_type = import_module("pyarrow").large_string()
     if is_coded(array):
         places = array.indices.to_numpy(zero_copy_only=False)
         occurs = np.zeros(len(array.dictionary), dtype=bool)
         occurs[places] = True
         used = np.flatnonzero(occurs)
         code_of = np.zeros(len(occurs), dtype=np.uint32)
-        code_of[used] = codes(names, array.dictionary.take(used))
+        # pyarrow takes no rows of views, such as polars has
+        code_of[used] = codes(names, array.dictionary.cast(long_type).take(used))
         coded: NDArray[np.uint32] = code_of[places]
         return coded
-    pa = import_module("pyarrow")
-    long = array.cast(pa.large_string())
+    long = array.cast(long_type)
     _, offsets, text = long.buffers()
     if not len(long):
         return np.zeros(0, dtype=np.uint32)
@@ -204,11 +206,8 @@ def codes(names: Names, array: Any) -> NDArray[np.uint32]:
 
 def distinct(names: Names) -> tuple[NDArray[np.str_], NDArray[np.uint32]]:
     """Return the strings, ascending, and the place among them of each code; `names` is empty then."""
-    pa = import_module("pyarrow")
     (text, offsets), places = names.finish()
-    found = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(text))
-    listed = found.to_pylist()
-    return np.array(listed, dtype=np.str_) if listed else np.zeros(0, dtype="<U1"), places
+    return from_utf8(text, offsets), places
 
 
 def plain(array: Any) -> Any:

@@ -12,6 +12,7 @@ from motiflux._native import Names
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.dense import dense_codes
+from motiflux.interop.strings import from_list
 
 _AT_ONCE = 1 << 20
 _MAX_UINT32 = 2**32 - 1
@@ -129,7 +130,10 @@ class _Ids:
         """Make codes of NumPy's strings, as those of another column have some."""
         strings, self.strings = self.strings, []
         for values in strings:
-            array = arrow.import_arrow(f"column {self.name!r}").array(values.astype(object))
+            try:
+                array = arrow.import_arrow(f"column {self.name!r}").array(values.astype(object))
+            except UnicodeEncodeError as error:
+                raise GraphError(f"column {self.name!r}: expected strings of characters: {error}") from None
             self._append(arrow.codes(self._names[0], array), 0)
 
     def named(self) -> NDArray[Any]:
@@ -189,7 +193,7 @@ def _from_objects(values: list[Any], name: str, start: int) -> NDArray[Any]:
             kinds = "integers" if kind is int else "strings"
             raise GraphError(f"{_place(name, start + row)}: expected {kinds} as before, found {value!r}")
     if kind is str:
-        return np.array(plain, dtype=object).astype(np.str_)
+        return from_list(plain)
     try:
         return np.array(plain, dtype=np.int64)
     except OverflowError:

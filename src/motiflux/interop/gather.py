@@ -10,6 +10,7 @@ import numpy as np
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.columns import Coded
+from motiflux.interop.strings import from_list
 
 
 class Gathered:
@@ -60,7 +61,7 @@ class Gathered:
             start += len(chunk)
         column = self.values()
         if isinstance(column, Coded):
-            return Coded(column.codes, column.values.astype(np.str_))
+            return Coded(column.codes, from_list(column.values.tolist()))
         return column.to_numpy() if arrow.is_arrow_array(column) else column
 
     def _check(self, chunk: Any, start: int) -> None:

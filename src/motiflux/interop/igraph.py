@@ -71,4 +71,6 @@ def _ids(graph: Any) -> NDArray[Any]:
             raise GraphError(
                 f"vertex {index}: expected names that are all integers or all strings, found {name!r}"
             )
+        if isinstance(name, int) and not -(2**63) <= name < 2**63:
+            raise GraphError(f"vertex {index}: expected names that are integers of 64 bits, found {name}")
     return np.array(names, dtype=np.int64 if kind is int else np.str_)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import ArgumentError, FormatError
+from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph.columns import Column, StringTable
 from motiflux.interop import Coded
+from motiflux.interop.strings import from_utf8
 from motiflux.io.source import parse_failure, read_chunks
 
 BLANKS = " "
@@ -24,8 +25,6 @@ BLANKS = " "
 _FED_BYTES = 2**20
 """Parsed at once by each thread: between two of these Ctrl-C is answered."""
 
-_MOST_ID_BYTES = 2**30
-_MOST_ID_RATIO = 64
 _MAX_INT64 = 2**63 - 1
 
 
@@ -285,16 +284,10 @@ def as_names(path: Path, strings: StringTable) -> NDArray[np.str_]:
     FormatError
         One of them is so long that the array would fill the memory.
     """
-    most = max(_MOST_ID_BYTES, _MOST_ID_RATIO * len(strings.text))
-    characters = _native.characters(strings.text, strings.offsets, most)
-    if characters is None:
-        longest = strings[int(np.argmax(np.diff(strings.offsets)))]
-        raise FormatError(
-            path,
-            f"found {len(strings):,} names of which one has {len(longest)} characters, "
-            f"{longest[:40]!r}..., expected shorter ones: each takes the memory of the longest",
-        )
-    return np.frombuffer(characters, dtype=np.dtype((np.str_, characters.shape[1])))
+    try:
+        return from_utf8(strings.text, strings.offsets)
+    except GraphError as error:
+        raise FormatError(path, str(error)) from None
 
 
 def is_number(text: str) -> bool:

@@ -1,0 +1,47 @@
+"""Strings as NumPy keeps them, each in the memory of the longest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import GraphError
+
+_MOST_BYTES = 2**30
+_MOST_RATIO = 64
+"""Memory for each byte of UTF-8, where all of it is more than `_MOST_BYTES`."""
+
+
+def from_utf8(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return strings [n] that lie one after the other: string i is ``text[offsets[i]:offsets[i + 1]]``.
+
+    Raises
+    ------
+    GraphError
+        One of them is so long that the array would fill the memory.
+    """
+    characters = _native.characters(text, offsets, max(_MOST_BYTES, _MOST_RATIO * len(text)))
+    if characters is None:
+        first = int(np.argmax(np.diff(offsets)))
+        longest = text[offsets[first] : offsets[first + 1]].tobytes().decode("utf-8", "surrogatepass")
+        raise _too_long(len(offsets) - 1, longest)
+    return np.frombuffer(characters, dtype=np.dtype((np.str_, characters.shape[1])))
+
+
+def from_list(strings: Sequence[str]) -> NDArray[np.str_]:
+    """Return strings [n] as an array; raises what `from_utf8` does."""
+    longest = max(strings, key=len, default="")
+    most = max(_MOST_BYTES, _MOST_RATIO * sum(map(len, strings)))
+    if 4 * len(strings) * len(longest) > most:
+        raise _too_long(len(strings), longest)
+    return np.array(strings, dtype=np.str_)
+
+
+def _too_long(count: int, longest: str) -> GraphError:
+    return GraphError(
+        f"found {count:,} names of which one has {len(longest)} characters, {longest[:40]!r}..., "
+        "expected shorter ones: each takes the memory of the longest"
+    )
