@@ -304,12 +304,35 @@ def test_undirected_data_has_each_edge_once():
     assert mf.Graph.from_pyg(data, directed=True).num_edges == 4
 
 
+def test_data_whose_two_ways_differ_is_directed():
+    ends = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    data = Data(edge_index=ends, num_nodes=3, edge_weight=np.array([0, 1, 0, 1]))
+    made = mf.Graph.from_pyg(data, edge_label="edge_weight")
+    assert edge_counts(made) == edge_counts(
+        mf.Graph.from_edges(ends.T, edge_labels=[0, 1, 0, 1], directed=True)
+    )
+    assert mf.Graph.from_pyg(data).directed
+
+
+def test_features_that_no_array_can_hold_are_left_out():
+    class Feature(SimpleNamespace):
+        def __array__(self, *_: object) -> None:
+            raise TypeError("unsupported ScalarType BFloat16")
+
+    ends = np.array([[0], [1]])
+    data = Data(edge_index=ends, num_nodes=2, x=Feature(shape=(2, 8)))
+    assert mf.Graph.from_pyg(data).num_edges == 1
+    with pytest.raises(mf.GraphError, match="y: the array cannot be taken: unsupported ScalarType"):
+        mf.Graph.from_pyg(Data(edge_index=ends, num_nodes=2, y=Feature(shape=(2,))))
+
+
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
         (Data(edge_index=None, num_nodes=3), mf.GraphError, "expected an edge_index, found none"),
         (Data(edge_index=np.zeros((3, 2)), num_nodes=3), mf.GraphError, r"integers \[2, m\], found float64"),
         (Data(edge_index=np.array([[0], [9]]), num_nodes=3), mf.GraphError, "from 0 to 2, found 9"),
+        (Data(edge_index=np.eye(2, dtype=int), num_nodes=None), mf.GraphError, "a number, found None"),
         (7, mf.GraphError, "a Data or HeteroData of PyTorch Geometric, found int"),
     ],
 )

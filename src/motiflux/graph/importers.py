@@ -258,7 +258,8 @@ class Importers:
             Attributes to take as labels, such as ``"y"``.
         directed
             None: as the data says. An undirected Data holds every edge both ways, and each pair is one edge
-            here. True keeps both arcs; False keeps every entry as one edge.
+            here, if both have the same label and attributes; else the graph is directed. True keeps both
+            arcs; False keeps every entry as one edge.
         self_loops, threads
             As for `Graph.from_edges`.
 

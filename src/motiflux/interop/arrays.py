@@ -46,7 +46,10 @@ def as_host_array(values: Any, what: str) -> NDArray[Any]:
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             if not hasattr(values, "__array__"):
                 raise GraphError(f"{what}: the array cannot be taken: {error}") from error
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise GraphError(f"{what}: the array cannot be taken: {error}") from error
 
 
 def _from_cuda(values: Any) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from motiflux.errors import ArgumentError, GraphError
 from motiflux.interop.arrays import as_host_array, is_array
 from motiflux.interop.columns import Coded, GraphColumns
+from motiflux.interop.mirrors import one_way
 
 _EDGES = "edge_index"
 _COUNT = "num_nodes"
@@ -59,9 +60,9 @@ def from_pyg(
         edge_labels=chosen["edge"],
         vertex_attributes=attributes["vertex"],
         edge_attributes=attributes["edge"],
-        directed=not _is_undirected(data) if directed is None else directed,
+        directed=True if directed is None else directed,
     )
-    return made if made.directed or directed is not None else _one_way(made)
+    return _one_way(made) if directed is None and _is_undirected(data) else made
 
 
 def _is_undirected(data: Any) -> bool:
@@ -70,8 +71,12 @@ def _is_undirected(data: Any) -> bool:
 
 
 def _one_way(columns: GraphColumns) -> GraphColumns:
-    """Return the columns with each edge one way instead of both."""
-    kept = columns.sources <= columns.targets
+    """Return the columns with each edge one way instead of both, if both say the same of it."""
+    labels = [] if columns.edge_labels is None else [columns.edge_labels]
+    said = [*labels, *columns.edge_attributes.values()]
+    kept = one_way(columns.sources, columns.targets, [part for values in said for part in _parts(values)])
+    if kept is None:
+        return columns
 
     def of(values: Any) -> Any:
         return Coded(values.codes[kept], values.values) if isinstance(values, Coded) else values[kept]
@@ -87,9 +92,15 @@ def _one_way(columns: GraphColumns) -> GraphColumns:
     )
 
 
+def _parts(values: Any) -> list[NDArray[Any]]:
+    if isinstance(values, Coded):
+        return [values.codes]
+    return [np.ma.getdata(values), np.ma.getmaskarray(values)]
+
+
 def _homogeneous(data: Any) -> GraphColumns:
     ends = _ends(data, "data")
-    count = int(data.num_nodes)
+    count = _count(data, "data")
     columns = _columns(data)
     of_edges = {name: values for name, values in columns.items() if _is_of_edges(data, name)}
     return GraphColumns(
@@ -109,7 +120,7 @@ def _is_of_edges(data: Any, name: str) -> bool:
 
 def _hetero(data: Any) -> GraphColumns:
     """Return all types in one graph: the vertices of the first node type come first, then the next."""
-    counts = [int(data[kind].num_nodes) for kind in data.node_types]
+    counts = [_count(data[kind], f"data[{kind!r}]") for kind in data.node_types]
     count_of = dict(zip(data.node_types, counts, strict=True))
     starts = dict(zip(data.node_types, np.cumsum([0, *counts[:-1]], dtype=np.int64), strict=True))
     ends, of_edges = [], []
@@ -176,16 +187,22 @@ def _ends(storage: Any, what: str) -> NDArray[Any]:
     return ends
 
 
+def _count(storage: Any, what: str) -> int:
+    count = storage.num_nodes
+    if count is None:
+        raise GraphError(f"{what}.num_nodes: expected a number, found None")
+    return int(count)
+
+
 def _columns(storage: Any) -> dict[str, NDArray[Any]]:
     """Return the one-dimensional arrays of a storage; [n, 1] counts as such."""
     columns = {}
     for name, values in _items(storage):
-        if name in (_EDGES, _COUNT) or not is_array(values):
+        shape = tuple(getattr(values, "shape", ()))
+        if name in (_EDGES, _COUNT) or not is_array(values) or shape[1:] not in ((), (1,)) or not shape:
             continue
-        array = as_host_array(values, name)
-        if array.ndim == 2 and array.shape[1] == 1:
-            array = array[:, 0]
-        if array.ndim == 1 and array.dtype.kind in "biuf":
+        array = as_host_array(values, name).reshape(-1)
+        if array.dtype.kind in "biuf":
             columns[name] = array
     return columns
 

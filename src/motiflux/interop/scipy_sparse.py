@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from motiflux.errors import GraphError
 from motiflux.interop.columns import GraphColumns
+from motiflux.interop.mirrors import one_way
 
 WEIGHT = "weight"
 """The edge attribute that holds the values of a matrix."""
@@ -36,8 +34,8 @@ def from_scipy(matrix: Any, *, directed: bool) -> GraphColumns:
     entries = matrix.tocoo()
     rows, columns, values = entries.row, entries.col, entries.data
     if not directed:
-        half = rows <= columns
-        if _mirrors(rows, columns, values, half):
+        half = one_way(rows, columns, [values])
+        if half is not None:
             rows, columns, values = rows[half], columns[half], values[half]
     ones = bool((values == 1).all())
     return GraphColumns(
@@ -46,20 +44,4 @@ def from_scipy(matrix: Any, *, directed: bool) -> GraphColumns:
         num_vertices=int(matrix.shape[0]),
         edge_attributes={} if ones else {WEIGHT: values},
         directed=directed,
-    )
-
-
-def _mirrors(
-    rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], half: NDArray[np.bool_]
-) -> bool:
-    """Tell whether the entries above the diagonal are those below it, values included."""
-    above, below = rows < columns, ~half
-    if np.count_nonzero(above) != np.count_nonzero(below):
-        return False
-    first = np.lexsort((values[above], columns[above], rows[above]))
-    second = np.lexsort((values[below], rows[below], columns[below]))
-    return (
-        np.array_equal(rows[above][first], columns[below][second])
-        and np.array_equal(columns[above][first], rows[below][second])
-        and np.array_equal(values[above][first], values[below][second])
     )
