@@ -469,3 +469,11 @@ def test_an_attribute_named_as_a_column_is_not_written_over_it():
     graph = mf.Graph.from_edges([(0, 1)], edge_attributes={"src": [1]})
     with pytest.raises(mf.GraphError, match=r"edge_attributes\['src'\]: expected another name"):
         graph.to_arrow()
+
+
+@pytest.mark.parametrize(
+    "made", [{"edges": [("\ud800", "a")]}, {"edges": [("b", "a")], "edge_attributes": {"x": ["\ud800"]}}]
+)
+def test_strings_that_arrow_cannot_hold_are_refused(made):
+    with pytest.raises(mf.GraphError, match="no form in UTF-8"):
+        mf.Graph.from_edges(**made).to_arrow()

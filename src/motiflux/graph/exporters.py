@@ -182,8 +182,11 @@ def _arrow_table(pa: Any, columns: dict[str, Any], attributes: AttributeTable) -
                 f"{attributes.of}_attributes[{name!r}]: expected another name, as a column of the table has "
                 "this one"
             )
-        columns[name] = _arrow_column(pa, column)
-    return pa.table(columns)
+    try:
+        columns |= {name: _arrow_column(pa, column) for name, column in attributes.items()}
+        return pa.table(columns)
+    except UnicodeError as error:
+        raise GraphError(f"a string has no form in UTF-8, which Arrow's strings need: {error}") from None
 
 
 def _arrow_column(pa: Any, column: Column) -> Any:
