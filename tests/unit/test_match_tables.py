@@ -117,6 +117,30 @@ class TestBatches:
             assert sum(map(len, batches)) == 1320
             assert {len(batch) for batch in batches[:-1]} <= {asked}
 
+    def test_what_one_way_leaves_another_takes(self) -> None:
+        matches = mf.match(complete(12), "(a)--(b)--(c)", batch_rows=64)
+        parts = [next(matches.batches(7)), next(matches)]
+        assert (matches.rows, matches.complete) == (64, None)
+        parts += [next(matches.batches(100)), matches.to_numpy()]
+        assert [len(part) for part in parts[:3]] == [7, 57, 100]
+        assert len(np.unique(np.concatenate(parts), axis=0)) == matches.rows == 1320
+        assert matches.complete
+
+    def test_rows_that_were_kept_go_when_it_is_closed(self) -> None:
+        with mf.match(complete(5), "(a)--(b)") as matches:
+            next(matches.batches(3))
+        assert (list(matches), matches.rows, matches.complete) == ([], 3, False)
+
+    def test_a_batch_that_cannot_be_made_ends_the_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(block: object) -> None:
+            raise KeyboardInterrupt
+
+        matches = mf.match(complete(5), "(a)--(b)", batch_rows=4)
+        monkeypatch.setattr(matches._layout, "table", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(matches.tables())
+        assert (list(matches), matches.complete) == ([], False)
+
     def test_a_batch_within_a_block_is_no_copy(self) -> None:
         block = np.arange(20).reshape(10, 2)
         parts = list(rebatched([block], 4))

@@ -15,7 +15,6 @@ from motiflux.arguments import check_integer
 from motiflux.draw.page import facts_table
 from motiflux.engine.row_columns import RowColumns
 from motiflux.graph import Column
-from motiflux.io.tables import rebatched
 from motiflux.types import IdArray, VertexArray
 from motiflux.units import grouped, seconds_text
 
@@ -166,6 +165,7 @@ class Matches:
     ) -> None:
         self._source = source
         self._layout = layout
+        self._kept: VertexArray | None = None
         self._started = started
         self.columns = layout.columns
         self.fields = layout.fields
@@ -190,14 +190,10 @@ class Matches:
         return self
 
     def __next__(self) -> IdArray:
-        batch = self._closing_on_error(self._next_batch)
+        batch = next(self._given(self._layout.array), None)
         if batch is None:
             raise StopIteration
         return batch
-
-    def _next_batch(self) -> IdArray | None:
-        block = self._next_block()
-        return None if block is None else self._layout.array(block)
 
     def batches(self, batch_rows: int) -> Iterator[IdArray]:
         """Iterate over batches of exactly `batch_rows` rows; the last may have fewer.
@@ -209,11 +205,13 @@ class Matches:
         >>> [len(batch) for batch in mf.match(g, "(a)--(b)--(c)").batches(4)]
         [4, 2]
         """
-        return map(self._layout.array, self._blocks(batch_rows))
+        return self._given(self._layout.array, check_integer("batch_rows", batch_rows, 1))
 
     def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
         """Iterate over batches as tables: for each batch a column for each of `fields`."""
-        return map(self._layout.table, self._blocks(batch_rows))
+        if batch_rows is not None:
+            check_integer("batch_rows", batch_rows, 1)
+        return self._given(self._layout.table, batch_rows)
 
     def to_numpy(self) -> IdArray:
         """Return all remaining rows as one array: batches one below the other."""
@@ -266,7 +264,7 @@ class Matches:
         """
         from motiflux.engine.networks import union
 
-        return self._closing_on_error(lambda: union(self._layout, self._blocks()))
+        return self._closing_on_error(lambda: union(self._layout, self._given(_as_it_is)))
 
     def graphs(self) -> Iterator[Any]:
         """Iterate over the remaining matches, each as a graph of networkx.
@@ -283,7 +281,7 @@ class Matches:
         """
         from motiflux.engine.networks import one_by_one
 
-        return one_by_one(self._layout, self._blocks())
+        return one_by_one(self._layout, self._given(_as_it_is))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the remaining rows as an Arrow stream, batch by batch as they are asked for."""
@@ -291,28 +289,40 @@ class Matches:
 
         return arrow_reader(self).__arrow_c_stream__(requested_schema)
 
+    def _given(self, make: Callable[[VertexArray], T], batch_rows: int | None = None) -> Iterator[T]:
+        """Yield what is made of the remaining rows, `batch_rows` at a time if that is given."""
+
+        def batch() -> T | None:
+            block = self._next_block() if batch_rows is None else self._next_rows(batch_rows)
+            if block is None:
+                return None
+            made = make(block)
+            self.rows += len(block)
+            return made
+
+        while (made := self._closing_on_error(batch)) is not None:
+            yield made
+
+    def _next_rows(self, rows: int) -> VertexArray | None:
+        """Return the next `rows` rows, fewer at the end, None after it; what is left of a block is kept."""
+        parts: list[VertexArray] = []
+        while rows and (block := self._next_block()) is not None:
+            parts.append(block[:rows])
+            self._kept = block[rows:] if len(block) > rows else None
+            rows -= len(parts[-1])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else None
+
     def _next_block(self) -> VertexArray | None:
         """Return the next block of internal ids, or None at the end."""
         if self.complete is not None:
             return None
-        block = self._source.next()
-        self.seconds = time.perf_counter() - self._started
+        block, self._kept = self._kept, None
+        if block is None:
+            block = self._source.next()
+            self.seconds = time.perf_counter() - self._started
         if block is None:
             self.complete = self._source.complete
-        else:
-            self.rows += len(block)
         return block
-
-    def _blocks(self, batch_rows: int | None = None) -> Iterator[VertexArray]:
-        """Return the remaining blocks, each of `batch_rows` rows if that is given, but for the last."""
-        if batch_rows is not None:
-            check_integer("batch_rows", batch_rows, 1)
-        blocks = self._remaining()
-        return blocks if batch_rows is None else rebatched(blocks, batch_rows)
-
-    def _remaining(self) -> Iterator[VertexArray]:
-        while (block := self._closing_on_error(self._next_block)) is not None:
-            yield block
 
     def _closing_on_error(self, call: Callable[[], T]) -> T:
         """Return what `call` does; what it raises ends the search: rows may be lost then."""
@@ -326,6 +336,7 @@ class Matches:
     def close(self) -> None:
         """Stop the search and drop what was not taken; `complete` becomes False if it was still going on."""
         self._source.close()
+        self._kept = None
         if self.complete is None:
             self.complete = False
 
@@ -347,6 +358,10 @@ class Matches:
 
     def _state(self) -> str:
         return "open" if self.complete is None else "complete" if self.complete else "incomplete"
+
+
+def _as_it_is(block: VertexArray) -> VertexArray:
+    return block
 
 
 def _outcome_facts(outcome: Count | Matches) -> list[tuple[str, str]]:
