@@ -15,6 +15,8 @@ from motiflux._native import format_csv
 from motiflux.errors import OutputError
 from motiflux.generate.base import EdgeColumns, Generator, Progress, told
 from motiflux.io.atomic import AtomicFile, refuse_irregular
+from motiflux.io.npz_writer import write_member
+from motiflux.io.sinks import CountingFile
 
 if TYPE_CHECKING:
     from motiflux.types import Label
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 _Part = Callable[[EdgeColumns], NDArray[Any]]
 
 _TEXT = (".txt", ".edges", ".el")
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of a member of a zip archive: the same seed gives the same file."""
 _SLICE_ROWS = 1 << 16
 
 
@@ -135,62 +135,25 @@ def _write_npz(
             if counted:
                 update(done)
 
-    with zipfile.ZipFile(cast("IO[bytes]", _Appended(file)), "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(cast("IO[bytes]", CountingFile(file)), "w", zipfile.ZIP_STORED) as archive:
         _add(archive, "directed", np.array(generator.is_directed))
         _add(archive, "num_vertices", np.array(generator.num_vertices))
         labels = generator.vertex_labels(threads=threads)
         if labels is not None:
             _add(archive, "vertex_labels", _names(generator.vertex_label_names)[labels])
         pairs = drawn(lambda block: np.column_stack([block.sources, block.targets]), counted=True)
-        _stream(archive, "edges", np.dtype("<u4"), (rows, 2), pairs)
+        write_member(archive, "edges", np.dtype("<u4"), (rows, 2), pairs)
         if generator.edge_label_names:
             names = _names(generator.edge_label_names)
             chunks = drawn(lambda block: names[block.edge_labels])
-            _stream(archive, "edge_labels", names.dtype, (rows,), chunks)
+            write_member(archive, "edge_labels", names.dtype, (rows,), chunks)
         for name in generator.edge_attribute_names:
             sample = next(generator.blocks(rows=1, threads=1), None)
             dtype = np.dtype(np.float64) if sample is None else sample.edge_attributes[name].dtype
             chunks = drawn(lambda block, name=name: block.edge_attributes[name])  # type: ignore[misc]
-            _stream(archive, f"edge.{name}", dtype, (rows,), chunks)
+            write_member(archive, f"edge.{name}", dtype, (rows,), chunks)
     return int(rows)
 
 
 def _add(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
-    _stream(archive, name, array.dtype, array.shape, iter([array]))
-
-
-def _stream(
-    archive: zipfile.ZipFile,
-    name: str,
-    dtype: np.dtype[Any],
-    shape: tuple[int, ...],
-    chunks: Iterator[NDArray[Any]],
-) -> None:
-    """Add an array whose rows come in chunks."""
-    info = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
-    with archive.open(info, "w", force_zip64=True) as member:
-        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(member, header)
-        for chunk in chunks:
-            _write_array(member, np.ascontiguousarray(chunk, dtype=dtype))
-
-
-def _write_array(member: IO[bytes], array: NDArray[Any]) -> None:
-    content = array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
-    for start in range(0, len(content), 1 << 24):
-        member.write(content[start : start + (1 << 24)])
-
-
-class _Appended:
-    """A file that a zip archive is written to from one end to the other, without going back."""
-
-    def __init__(self, file: AtomicFile) -> None:
-        self._file = file
-
-    def write(self, data: bytes) -> int:
-        """Append bytes."""
-        self._file.write(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing: the file is flushed when it is published."""
+    write_member(archive, name, array.dtype, array.shape, [array])

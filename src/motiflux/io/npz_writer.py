@@ -21,6 +21,9 @@ from motiflux.io.tables import Field
 
 SUFFIX = ".npz"
 
+_PIECE = 1 << 20
+"""Values written at once."""
+
 
 def write(graph: Graph, path: Path) -> int:
     """Write an archive; return the bytes of the file.
@@ -42,11 +45,11 @@ def write(graph: Graph, path: Path) -> int:
     with AtomicFile(path) as file:
         counting = CountingFile(file)
         with zipfile.ZipFile(cast(BinaryIO, counting), "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            _member(archive, "edges", np.dtype(np.int64), (len(edges), 2), edges.positions(place))
-            _member(archive, "directed", np.dtype(np.bool_), (), [np.array(graph.directed)])
+            write_member(archive, "edges", np.dtype(np.int64), (len(edges), 2), edges.positions(place))
+            write_member(archive, "directed", np.dtype(np.bool_), (), [np.array(graph.directed)])
             if np.array_equal(graph.vertex_ids[vertices.order], np.arange(graph.num_vertices)):
                 number = np.array(graph.num_vertices, dtype=np.int64)
-                _member(archive, "num_vertices", number.dtype, (), [number])
+                write_member(archive, "num_vertices", number.dtype, (), [number])
             else:
                 keys[ID] = "vertex_ids"
             _columns(archive, vertices, keys, "vertex.")
@@ -72,7 +75,7 @@ def _columns(
         if key is not None:
             dtype = _npy_type(field)
             parts = (_values(columns[at], field, dtype) for columns in table.tables())
-            _member(archive, key, dtype, (len(table),), parts)
+            write_member(archive, key, dtype, (len(table),), parts)
 
 
 def _npy_type(field: Field) -> np.dtype[Any]:
@@ -92,14 +95,14 @@ def _values(column: Column, field: Field, dtype: np.dtype[Any]) -> NDArray[Any]:
     return column.data
 
 
-def _member(
+def write_member(
     archive: zipfile.ZipFile,
     key: str,
     dtype: np.dtype[Any],
     shape: tuple[int, ...],
     parts: Iterable[NDArray[Any]],
 ) -> None:
-    """Write one array from its parts, one after the other."""
+    """Add an array to an archive, from its parts one after the other."""
     info = zipfile.ZipInfo(f"{key}.npy")  # without the time of writing: equal graphs give equal files
     with archive.open(info, "w", force_zip64=True) as member:
         header = io.BytesIO()
@@ -107,4 +110,6 @@ def _member(
         npy.write_array_header_1_0(header, described)
         member.write(header.getvalue())
         for part in parts:
-            member.write(np.ascontiguousarray(part, dtype=dtype).tobytes())
+            content = np.ascontiguousarray(part, dtype=dtype).reshape(-1)
+            for start in range(0, len(content), _PIECE):  # between two, Ctrl-C is answered
+                member.write(content[start : start + _PIECE].tobytes())
