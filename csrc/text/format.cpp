@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "text/parse.hpp"
+
 namespace motiflux::text {
 namespace {
 
@@ -81,8 +83,11 @@ Strings quoted(std::span<const std::uint8_t> text, std::span<const std::int64_t>
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const auto cell = text.subspan(static_cast<std::size_t>(offsets[i]),
                                    static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+    const auto blank = [](std::uint8_t c) { return is_blank(static_cast<char>(c)); };
+    // Blanks around a name are refused by readers, or dropped.
     const bool quotes =
-        cell.empty() || std::any_of(cell.begin(), cell.end(), [&](std::uint8_t c) {
+        cell.empty() || blank(cell.front()) || blank(cell.back()) ||
+        std::any_of(cell.begin(), cell.end(), [&](std::uint8_t c) {
           return c == static_cast<std::uint8_t>(separator) || c == '"' || c == '\n' || c == '\r';
         });
     if (quotes) result.text.push_back('"');

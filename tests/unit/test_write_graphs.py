@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import motiflux as mf
@@ -230,3 +231,31 @@ class TestCommand:
         result = motiflux("convert", tmp_path / "absent.txt", tmp_path / "e.xlsx")
         assert result.exit_code == 2
         assert "found suffix '.xlsx'" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_names_with_blanks_around_them_come_back_from_text(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"graph{suffix}"
+    edges = [(" a", "b "), ("b ", "\tc"), ("\tc", "d e")]
+    mf.write_graph(mf.Graph.from_edges(edges, directed=True), path)
+    listed = mf.read_graph(path, directed=True).to_edges()
+    assert sorted(zip(listed.src.tolist(), listed.dst.tolist(), strict=True)) == sorted(edges)
+
+
+def test_names_that_text_has_no_form_for_are_refused(tmp_path: Path) -> None:
+    nameless = mf.Graph.from_edges([("", "b")])
+    unlabelled = mf.Graph.from_edges([("a", "b")], vertex_labels=["", "x"], vertex_ids=["a", "b"])
+    edges, vertices = tmp_path / "edges.parquet", tmp_path / "vertices.csv"
+    with pytest.raises(mf.OutputError, match=r"edges.csv: expected ids that are not empty"):
+        mf.write_graph(nameless, edges.with_suffix(".csv"))
+    with pytest.raises(mf.OutputError, match=r"vertices.csv: expected labels that are not empty"):
+        mf.write_graph(unlabelled, edges, vertices=vertices)
+    assert not list(tmp_path.iterdir())
+
+
+def test_weights_beyond_the_integers_of_a_matrix_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "graph.mtx"
+    weights = {"weight": np.array([2**63 + 5, 1], np.uint64)}
+    with pytest.warns(mf.MotifluxWarning, match=r"no place for: edge attributes \(weight\)"):
+        mf.write_graph(mf.Graph.from_edges([(1, 2), (2, 3)], edge_attributes=weights), path)
+    assert mf.read_graph(path).num_edges == 2

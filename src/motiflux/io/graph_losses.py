@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from motiflux.errors import MotifluxWarning, OutputError
-from motiflux.graph import AttributeTable, Graph
+from motiflux.graph import AttributeTable, Graph, LabelTable
 from motiflux.interop.mapping import TIME
 from motiflux.io.graph_tables import LABEL, has_edge_labels, has_vertex_labels, isolated
 
@@ -94,6 +94,21 @@ def check_numbered_ids(path: Path, graph: Graph, suffix: str) -> int:
             stacklevel=4,  # where write_graph was called
         )
     return 1 - first
+
+
+def check_names(path: Path, graph: Graph, labels: LabelTable) -> None:
+    """Refuse ids and labels that are the empty string: as a cell of text they would be missing.
+
+    Raises
+    ------
+    OutputError
+        Says where.
+    """
+    ids = graph.vertex_ids
+    if ids.dtype.kind == "U" and bool((ids == "").any()):
+        raise OutputError(f"{path}: expected ids that are not empty, found '', which text has no form for")
+    if "" in labels.values:
+        raise OutputError(f"{path}: expected labels that are not empty, found '', which text has no form for")
 
 
 def check_integer_labels(path: Path, graph: Graph, suffix: str, *, vertices: bool) -> None:

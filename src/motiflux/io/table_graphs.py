@@ -10,7 +10,7 @@ from pathlib import Path
 
 from motiflux.graph import Graph
 from motiflux.io import arrow_writers, csv_writer
-from motiflux.io.graph_losses import check_column_names, warn_of_losses
+from motiflux.io.graph_losses import check_column_names, check_names, warn_of_losses
 from motiflux.io.graph_tables import EdgeTable, VertexTable
 from motiflux.io.sinks import split_suffix
 
@@ -22,6 +22,7 @@ WRITERS = {
 }
 """Writers of tables."""
 
+_TEXT = (".csv", ".tsv")
 _OF_VERTICES = ("vertex labels", "vertex attributes", "vertices")
 
 
@@ -37,6 +38,9 @@ def write(graph: Graph, path: Path, vertices: Path | None = None) -> int:
     """
     edges, of_vertices = EdgeTable(graph), VertexTable(graph)
     check_column_names(path, graph.edge_attributes, [field.name for field in edges.fields[: edges.fixed]])
+    for file, labels in ((path, graph.edge_label_table), (vertices, graph.vertex_label_table)):
+        if file is not None and split_suffix(file)[0] in _TEXT:
+            check_names(file, graph, labels)
     keeps = ["edge labels", "edge attributes", *(_OF_VERTICES if vertices else ())]
     size = 0
     if vertices is not None:

@@ -25,6 +25,8 @@ WEIGHT = "weight"
 """The edge attribute that a matrix holds."""
 
 _BATCH_ROWS = 1 << 15
+_MOST_WEIGHT = 2**63 - 1
+"""What readers of matrices take for an integer."""
 
 
 def write_edge_list(graph: Graph, path: Path) -> int:
@@ -95,6 +97,7 @@ def write_matrix(graph: Graph, path: Path) -> int:
         and weight.kind in (Kind.INTEGER, Kind.FLOAT)
         and not weight.missing().any()
         and bool(np.isfinite(weight.data).all())
+        and not (weight.data.dtype == np.uint64 and bool((weight.data > _MOST_WEIGHT).any()))
     )
     warn_of_losses(path, graph, keeps=["vertices"], edge_attributes=[WEIGHT] if numeric else [])
     field = "pattern"
