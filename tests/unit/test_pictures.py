@@ -169,6 +169,7 @@ class TestMatch:
             (["ann", "cy"], r"rows\[0\]: expected an edge for each of the pattern's, found \('ann', 'cy'\)"),
             ([["ann", "bob"], ["ann", "zoe"]], r"rows\[1\]: expected ids of the graph, found 'zoe'"),
             (["ann", "bob", "cy"], "rows: expected rows of 2 ids"),
+            ([["ann", "bob"], ["ann"]], "rows: expected rows of 2 ids"),
             (np.empty((0, 2), dtype=np.str_), "rows: expected at least one row"),
         ],
     )

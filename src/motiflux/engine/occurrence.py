@@ -45,8 +45,11 @@ def check_rows(graph: Graph, pattern: Pattern, rows: ArrayLike) -> NDArray[np.in
     ArgumentError
         They have another shape, or ids that the graph has not.
     """
-    given = np.asarray(rows)
     size = pattern.num_vertices
+    try:
+        given = np.asarray(rows)
+    except ValueError:  # rows of different lengths
+        raise ArgumentError("rows", f"rows of {size} ids, one for each query vertex", rows) from None
     if given.ndim == 1:
         given = given[None]
     if given.ndim != 2 or given.shape[1] != size:
