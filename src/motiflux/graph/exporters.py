@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -13,6 +15,8 @@ from motiflux.types import DEFAULT_LABEL
 
 if TYPE_CHECKING:
     from motiflux.graph.graph import Graph
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ArrowTables(NamedTuple):
@@ -41,7 +45,8 @@ class Exporters:
         Raises
         ------
         GraphError
-            An attribute is called as another column is.
+            An attribute is called as another column is, or ``label``, which would be read as labels; or a
+            string has no form in UTF-8.
 
         Examples
         --------
@@ -177,16 +182,29 @@ def _package(name: str, extra: str) -> Any:
 
 def _arrow_table(pa: Any, columns: dict[str, Any], attributes: AttributeTable) -> Any:
     for name, column in attributes.items():
-        if name in columns:
+        if name in columns or name == "label":
             raise GraphError(
-                f"{attributes.of}_attributes[{name!r}]: expected another name, as a column of the table has "
-                "this one"
+                f"{attributes.of}_attributes[{name!r}]: expected another name, as "
+                + ("a column of the table has this one" if name in columns else "labels are read from this")
             )
+        columns[name] = column
     try:
-        columns |= {name: _arrow_column(pa, column) for name, column in attributes.items()}
-        return pa.table(columns)
-    except UnicodeError as error:
-        raise GraphError(f"a string has no form in UTF-8, which Arrow's strings need: {error}") from None
+        return pa.table(
+            {
+                name: _arrow_column(pa, column) if isinstance(column, Column) else pa.array(column)
+                for name, column in columns.items()
+            }
+        )
+    except UnicodeError:
+        bad = next(filter(_SURROGATE.search, chain.from_iterable(map(_texts, columns.values()))))
+        raise GraphError(f"{bad!r} has no form in UTF-8, which Arrow's strings need") from None
+
+
+def _texts(column: Any) -> list[str]:
+    """Return the strings of a column, or of an array; none where it holds no strings."""
+    if isinstance(column, Column):
+        return list(column.strings or ())
+    return column.tolist() if column.dtype.kind == "U" else []
 
 
 def _arrow_column(pa: Any, column: Column) -> Any:
