@@ -34,7 +34,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Seque
     """Return a table; columns named in `right` are aligned there."""
     made = Table()
     for name in columns:
-        made.add_column(name, justify="right" if name in right else "left")
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*map(str, row))
+        made.add_row(*(Text(str(cell)) for cell in row))  # text: what is in brackets is no markup
     return made

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import importlib
+import io
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEMO = REPOSITORY / "demo"
@@ -32,6 +35,17 @@ def test_the_demo_finds_all_that_is_planted_and_every_check_holds(tmp_path):
     assert "FAILED" not in done.stdout
     assert "found in" in done.stdout  # WordNet
     assert picture.read_text().startswith("<svg")
+
+
+@pytest.mark.usefixtures("demo_folder")
+def test_the_demo_shows_names_whole_and_as_they_are() -> None:
+    show = importlib.import_module("show")
+    out = io.StringIO()
+    console = Console(file=out, width=20)
+    console.print(show.table(["name"], [["[/red]"], ["unconstitutionality.n.01"]]))
+    shown = "".join(line.strip("\u2502 ") for line in out.getvalue().splitlines())
+    assert "[/red]" in shown
+    assert "unconstitutionality.n.01" in shown
 
 
 def test_the_demo_counts_lists_and_explains_the_files_it_is_given(tmp_path):
