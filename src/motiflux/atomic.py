@@ -122,6 +122,22 @@ def refuse_irregular(path: Path) -> None:
         raise OutputError(f"{path}: found {found}, expected a regular file or a new name")
 
 
+def check_place(path: Path) -> None:
+    """Refuse a name that no file can be written under, before any work is done.
+
+    Raises
+    ------
+    OutputError
+        Something is there that is no regular file, or the folder is missing or not writable.
+    """
+    refuse_irregular(path)
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise OutputError(f"{path}: cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: cannot be written: the folder {folder} is not writable")
+
+
 def output_error(path: Path, error: OSError) -> OutputError:
     """Return the error that says which output failed and why."""
     return OutputError(f"{path}: cannot be written: {error.strerror or error}")

@@ -14,6 +14,8 @@ from motiflux.generate import Flows, Generator, PowerLaw, Rmat, Transfers, Unifo
 from motiflux.generate import write as write_module
 from tests.unit.cli_run import motiflux, only_json
 
+LOSSES = pytest.mark.filterwarnings("ignore:.*left out:motiflux.MotifluxWarning")
+
 GENERATORS: list[Generator] = [
     Rmat(scale=8, edges=3000, seed=1),
     Rmat(scale=6, edges=3000, seed=1, duplicates="drop"),
@@ -47,6 +49,7 @@ def test_a_file_holds_the_graph(generator: Generator, suffix: str, tmp_path: Pat
         assert np.array_equal(*columns)
 
 
+@LOSSES
 @EVERY
 def test_an_edge_list_holds_ids_and_codes(generator: Generator, tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
@@ -61,6 +64,7 @@ def test_an_edge_list_holds_ids_and_codes(generator: Generator, tmp_path: Path) 
     assert np.array_equal(np.array(lines, dtype=np.int64), np.column_stack(expected))
 
 
+@LOSSES
 @EVERY
 def test_a_table_names_its_columns(generator: Generator, tmp_path: Path) -> None:
     path = tmp_path / "graph.csv"
@@ -175,3 +179,30 @@ class TestCommand:
         assert "edges: expected at most 6" in result.stderr
         assert motiflux("generate", "rmat", tmp_path / "x.pdf", "--scale", "4", "--edges", "1").exit_code == 2
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("generator", "name", "lost"),
+    [
+        (PowerLaw(vertices=20, edges=30, vertex_label_count=4), "graph.csv", "vertex labels"),
+        (
+            Transfers(transfers=5000),
+            "graph.txt",
+            "names of edge labels, which become numbers; edge attributes (amount, time)",
+        ),
+    ],
+)
+def test_what_a_file_has_no_place_for_is_said(
+    generator: Generator, name: str, lost: str, tmp_path: Path
+) -> None:
+    with pytest.warns(mf.MotifluxWarning) as notes:
+        generator.write(tmp_path / name)
+    assert [str(note.message) for note in notes] == [
+        f"{tmp_path / name}: left out, the file has no place for: {lost}"
+    ]
+
+
+def test_what_was_planted_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "graph.npz"
+    done = motiflux("generate", "transfers", path, "--transfers", 5000, "--truth", path)
+    assert (done.exit_code, path.exists(), "expected another file" in done.stderr) == (2, False, True)

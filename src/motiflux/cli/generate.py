@@ -2,6 +2,7 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import json
+import os
 import time
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
 from motiflux.units import grouped, quantity, seconds_text
 
@@ -195,6 +196,9 @@ def transfers(
 ) -> ExitCode:
     """Draw transfers between accounts with structures planted in them."""
     from motiflux.generate import Transfers
+
+    if truth is not None and os.path.realpath(truth) == os.path.realpath(output):
+        raise UsageError(f"{truth}: expected another file for what was planted than that of the graph")
 
     def make() -> "Transfers":
         made = Transfers(

@@ -188,7 +188,8 @@ class Generator(ABC):
         ----------
         path
             ``.npz``, ``.csv`` (a line of column names first), ``.txt``, ``.edges``, ``.el`` (edge lists of
-            integers: labels by their codes, no attributes), or ``.mfg``.
+            integers: labels by their codes, no attributes), or ``.mfg``. A `MotifluxWarning` names what is
+            left out.
         threads, progress
             As for `columns`.
 

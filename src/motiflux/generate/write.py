@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux._native import format_csv
-from motiflux.errors import OutputError
+from motiflux.errors import MotifluxWarning, OutputError
 from motiflux.generate.base import EdgeColumns, Generator, Progress, told
-from motiflux.io.atomic import AtomicFile, refuse_irregular
+from motiflux.io.atomic import AtomicFile, check_place
 from motiflux.io.npz_writer import write_member
 from motiflux.io.sinks import CountingFile
 
@@ -34,6 +35,7 @@ def write(
     output = Path(path)
     check_output(output)
     suffix = output.suffix.lower()
+    _warn_of_losses(generator, output, suffix)
     if suffix == ".mfg":
         from motiflux.io import write_graph
 
@@ -53,7 +55,8 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     OutputError
-        If the suffix is unknown, something is there that is no regular file, or there is no such folder.
+        If the suffix is unknown, something is there that is no regular file, or the folder is missing or
+        not writable.
 
     Examples
     --------
@@ -67,10 +70,20 @@ def check_output(path: str | os.PathLike[str]) -> None:
     if output.suffix.lower() not in expected:
         found = f"suffix {output.suffix!r}" if output.suffix else "no suffix"
         raise OutputError(f"{output}: found {found}, expected {' '.join(expected)}")
-    refuse_irregular(output)
-    folder = Path(os.path.realpath(output)).parent
-    if not folder.is_dir():
-        raise OutputError(f"{output}: cannot be written: there is no folder {folder}")
+    check_place(output)
+
+
+def _warn_of_losses(generator: Generator, output: Path, suffix: str) -> None:
+    """Say what will not be in the file."""
+    lost = ["vertex labels"] if generator.vertex_label_names and suffix in (".csv", *_TEXT) else []
+    if suffix in _TEXT:
+        if any(isinstance(name, str) for name in generator.edge_label_names):
+            lost.append("names of edge labels, which become numbers")
+        if generator.edge_attribute_names:
+            lost.append(f"edge attributes ({', '.join(generator.edge_attribute_names)})")
+    if lost:
+        message = f"{output}: left out, the file has no place for: {'; '.join(lost)}"
+        warnings.warn(message, MotifluxWarning, stacklevel=4)  # where Generator.write was called
 
 
 def _write_text(

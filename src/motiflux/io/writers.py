@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from motiflux.errors import ArgumentError, OutputError
 from motiflux.graph import Graph
 from motiflux.io import arrow_writers, csv_writer, mfg, npy_writer, npz_writer, table_graphs, text_graphs
-from motiflux.io.atomic import refuse_irregular
+from motiflux.io.atomic import check_place
 from motiflux.io.sinks import split_suffix
 from motiflux.io.source import format_suffix, is_compressed
 from motiflux.io.tables import MatchBatches, MatchTables, as_tables
@@ -170,12 +170,7 @@ def write_graph(
 
 def _check_output(output: Path, writers: Mapping[str, object]) -> None:
     _writer(output, writers)
-    folder = Path(os.path.realpath(output)).parent
-    refuse_irregular(output)
-    if not folder.is_dir():
-        raise OutputError(f"{output}: cannot be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"{output}: cannot be written: the folder {folder} is not writable")
+    check_place(output)
 
 
 def write_matches(matches: MatchTables | MatchBatches, path: str | os.PathLike[str]) -> int:
