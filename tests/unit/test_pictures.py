@@ -292,3 +292,10 @@ class TestCommandLine:
         done = motiflux("match", graph, "(a)--(b)", "--picture", tmp_path)
         assert done.exit_code == 2
         assert "found a directory" in done.stderr
+
+    def test_where_a_picture_cannot_be_is_said_before_the_search(self, tmp_path: Path) -> None:
+        graph, rows = complete_graph(tmp_path / "k4.txt", 4), tmp_path / "rows.csv"
+        done = motiflux("match", graph, "(a)--(b)", "--picture", tmp_path / "no" / "first.svg")
+        assert (done.exit_code, done.stdout, "there is no folder" in done.stderr) == (2, "", True)
+        done = motiflux("match", graph, "(a)--(b)", "-o", rows, "--picture", rows)
+        assert (done.exit_code, rows.exists(), "expected another file" in done.stderr) == (2, False, True)

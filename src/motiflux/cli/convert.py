@@ -25,7 +25,7 @@ def run(
         typer.Argument(
             metavar="OUTPUT",
             parser=opt.file_name,
-            help="The file to write: .mfg .npz .csv .tsv .parquet .arrow .graph .txt .mtx; text also .gz.",
+            help="The file to write: .mfg .npz .csv .tsv .parquet .arrow .graph .txt .mtx (.gz .zst).",
         ),
     ],
     vertices_output: Annotated[

@@ -10,7 +10,7 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import outcome_fields, print_json, timing_text
-from motiflux.cli.picture import PictureOption, draw_first
+from motiflux.cli.picture import PictureOption, check_picture, draw_first
 from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity
 
@@ -75,14 +75,13 @@ def run(
 ) -> ExitCode:
     """Stream the rows to the file or stdout, and say whether they are all."""
     import motiflux as mf
-    from motiflux.atomic import refuse_irregular
     from motiflux.io.writers import check_output
 
     tuning = opt.tuning_of(settings)
     if output is not None:
         check_output(output)
     if picture is not None:
-        refuse_irregular(picture)
+        check_picture(picture, output)
     inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
     with (
         opt.search_progress(progress, "matching") as shown,

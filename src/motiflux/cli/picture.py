@@ -1,12 +1,14 @@
 """The picture that ``motiflux match --picture`` draws."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from motiflux.cli import options as opt
+from motiflux.cli.exits import UsageError
 
 PictureOption = Annotated[
     Path | None,
@@ -17,6 +19,15 @@ PictureOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def check_picture(path: Path, output: Path | None) -> None:
+    """Refuse a name that a picture cannot be written under, or that rows are, before any work is done."""
+    from motiflux.atomic import check_place
+
+    check_place(path)
+    if output is not None and os.path.realpath(path) == os.path.realpath(output):
+        raise UsageError(f"{path}: expected another file for the picture than that of the rows")
 
 
 def draw_first(inputs: opt.Inputs, path: Path, **options: Any) -> bool:
