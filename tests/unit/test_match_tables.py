@@ -126,6 +126,12 @@ class TestBatches:
         assert len(np.unique(np.concatenate(parts), axis=0)) == matches.rows == 1320
         assert matches.complete
 
+    def test_graphs_leave_what_was_not_taken(self) -> None:
+        pytest.importorskip("networkx")
+        matches = mf.match(complete(5), "(a)--(b)")
+        assert sorted(next(matches.graphs()).nodes) != []
+        assert (matches.rows, len(matches.to_numpy()), matches.complete) == (1, 19, True)
+
     def test_rows_that_were_kept_go_when_it_is_closed(self) -> None:
         with mf.match(complete(5), "(a)--(b)") as matches:
             next(matches.batches(3))

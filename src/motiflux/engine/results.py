@@ -281,7 +281,8 @@ class Matches:
         """
         from motiflux.engine.networks import one_by_one
 
-        return one_by_one(self._layout, self._given(_as_it_is))
+        # A row at a time: whoever stops leaves the others to be taken.
+        return one_by_one(self._layout, self._given(_as_it_is, 1))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the remaining rows as an Arrow stream, batch by batch as they are asked for."""
