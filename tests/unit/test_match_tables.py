@@ -96,6 +96,8 @@ class TestColumns:
             ({"attributes": ["v9.age"]}, "found 'v9.age'"),
             ({"attributes": ["city"], "edges": True}, r"or edges \(amount, label, note, row\)"),
             ({"attributes": [3]}, "names of attributes, found 3"),
+            ({"attributes": 3}, "names of attributes, found 3"),
+            ({"attributes": None}, "names of attributes, found None"),
         ],
     )
     def test_what_there_is_not_is_refused(

@@ -182,6 +182,8 @@ class RowColumns:
         """Return the attributes of each column of ids and edges, by position."""
         if isinstance(attributes, str):
             attributes = [attributes]
+        if not isinstance(attributes, Iterable):
+            raise ArgumentError("attributes", "names of attributes", attributes)
         wanted: list[list[str]] = [[] for _ in self.columns]
         of_vertex = {*self.graph.vertex_attributes, LABEL}
         of_edge = {*self.graph.edge_attributes, LABEL, ROW}
