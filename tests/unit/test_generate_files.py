@@ -102,7 +102,7 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
     def fail(*_: object, **__: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(write_module, "_lines", fail)
+    monkeypatch.setattr(write_module.TextTable, "format", fail)
     with pytest.raises(KeyboardInterrupt):
         Rmat(scale=8, edges=3000).write(tmp_path / "graph.txt")
     assert not list(tmp_path.iterdir())

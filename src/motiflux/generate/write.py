@@ -12,10 +12,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux._native import format_csv
 from motiflux.errors import MotifluxWarning, OutputError
 from motiflux.generate.base import EdgeColumns, Generator, Progress, told
+from motiflux.graph import Column
+from motiflux.graph.columns import StringTable
 from motiflux.io.atomic import AtomicFile, check_place
+from motiflux.io.csv_writer import TextTable
 from motiflux.io.npz_writer import write_member
 from motiflux.io.sinks import CountingFile
 
@@ -103,29 +105,23 @@ def _write_text(
         kind = "directed" if generator.is_directed else "undirected"
         what = "source target label" if labelled else "source target"
         file.write(f"# {what}; {kind}, {generator.num_vertices} vertices\n".encode())
+    strings = None
+    if as_csv and any(isinstance(name, str) for name in generator.edge_label_names):
+        strings = StringTable.of(map(str, generator.edge_label_names))
+    table = TextTable(
+        [] if strings is None else [strings], separator="," if as_csv else " ", name="a drawn graph"
+    )
     for block in generator.blocks(threads=threads):
+        columns = [Column(block.sources), Column(block.targets)]
+        if block.edge_labels is not None:
+            columns.append(Column(block.edge_labels, None, strings))
+        if as_csv:
+            columns += [Column(values) for values in block.edge_attributes.values()]
         for start in range(0, len(block), _SLICE_ROWS):
-            file.write(_lines(block, slice(start, start + _SLICE_ROWS), as_csv=as_csv))
+            file.write(table.format(columns, slice(start, start + _SLICE_ROWS)))
         rows += len(block)
         update(rows)
     return rows
-
-
-def _lines(block: EdgeColumns, rows: slice, *, as_csv: bool) -> bytes:
-    """Return some edges as text."""
-    columns: list[NDArray[Any]] = [block.sources[rows], block.targets[rows]]
-    if block.edge_labels is not None:
-        columns.append(block.edge_labels[rows])
-    if as_csv:
-        columns += [column[rows] for column in block.edge_attributes.values()]
-        named = any(isinstance(name, str) for name in block.edge_label_names)
-        if named or any(column.dtype.kind == "f" for column in columns):
-            if block.edge_labels is not None:
-                columns[2] = _names(block.edge_label_names)[columns[2]]
-            texts = (column.astype(np.str_).tolist() for column in columns)
-            return "".join(f"{','.join(row)}\n" for row in zip(*texts, strict=True)).encode()
-    text = format_csv(np.column_stack([column.astype(np.int64) for column in columns]))
-    return text if as_csv else text.replace(b",", b" ")
 
 
 def _names(names: tuple[Label, ...]) -> NDArray[Any]:
