@@ -108,6 +108,20 @@ class TestOrders:
         pattern = mf.Pattern.from_edges(path(4), vertex_labels=["common", "common", "common", "rare"])
         assert make_plan(graph, pattern).order == (3, 2, 1, 0)
 
+    def test_hubs_are_seen_behind_labels_of_edges(self) -> None:
+        """A hub has pairs of children without number; from below there is one way up."""
+        graph = mf.Graph.from_edges(
+            [edge for child in range(1, 301) for edge in ((0, child), (child, 300 + child), (child, 601))],
+            directed=True,
+            edge_labels=["is", "is", "has"] * 300,
+        )
+        diamond = mf.Pattern.parse("(top)-[:is]->(a)-[:is]->(low), (top)-[:is]->(b)-[:is]->(low)")
+        plan = make_plan(graph, diamond, space=True)
+        assert plan.space is None
+        assert plan.scanned
+        assert plan.order[0] == 2
+        assert not make_plan(graph, diamond).scanned
+
     def test_the_cheapest_order_closes_cycles_before_it_opens_branches(self) -> None:
         graph = mf.Graph.from_edges([(v, (v + step) % 60) for v in range(60) for step in (1, 2, 3)])
         pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 2)])

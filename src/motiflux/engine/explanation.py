@@ -118,8 +118,8 @@ def explain(
     Notes
     -----
     Estimates come from a few hundred random partial embeddings where rows to draw them from are at hand (a
-    candidate space, or a pattern without labels), and else from label frequencies, which miss by orders of
-    magnitude on large patterns. The time is predicted for the CPU only, from the sampled sizes.
+    candidate space, or a pattern without labels on vertices), and else from label frequencies, which miss by
+    orders of magnitude on large patterns. The time is predicted for the CPU only, from the sampled sizes.
 
     Examples
     --------

@@ -184,16 +184,19 @@ class _Drafter:
 
     @property
     def cheap_to_sample(self) -> bool:
-        """Whether the rows to sample from are there already, whatever the order."""
-        return self._space is not None or all(
-            one is None
-            for one in (
-                *self._bound.labels,
-                *self._bound.filters,
-                *(edge.labels for edge in self._bound.edges),
-                *(edge.where for edge in self._bound.edges),
-            )
+        """Whether the rows to sample from are there already, or are narrowed by a label of edges alone.
+
+        These the search narrows too, if only the way it walks them; an engine with rows of its own does not.
+        """
+        if self._space is not None:
+            return True
+        narrowing = (
+            *self._bound.labels,
+            *self._bound.filters,
+            *(edge.where for edge in self._bound.edges),
+            *(edge.labels for edge in self._bound.edges if not self._options.space),
         )
+        return all(one is None for one in narrowing)
 
     def plan(self, order: Order, group: Automorphisms) -> Plan:
         """Return the plan in that order; the group's base is the order."""
