@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.plan import Plan, make_plan
+from motiflux.plan import Plan, make_plan, planner
+from motiflux.plan.cost import Estimate, sample
 from motiflux.plan.ir import Group
 from motiflux.types import Semantics, Symmetry
 
@@ -108,12 +109,25 @@ class TestOrders:
         pattern = mf.Pattern.from_edges(path(4), vertex_labels=["common", "common", "common", "rare"])
         assert make_plan(graph, pattern).order == (3, 2, 1, 0)
 
+    def test_a_search_of_next_to_no_work_is_not_planned_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        drawn: list[Plan] = []
+
+        def watched(graph: mf.Graph, plan: Plan, members: int, threads: int) -> Estimate:
+            drawn.append(plan)
+            return sample(graph, plan, members, threads)
+
+        monkeypatch.setattr(planner, "sample", watched)
+        make_plan(mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(DIAMOND))
+        assert len(drawn) == 1
+        make_plan(mf.Graph.from_edges(clique(20)), mf.Pattern.from_edges(DIAMOND))
+        assert len(drawn) > 2
+
     def test_hubs_are_seen_behind_labels_of_edges(self) -> None:
         """A hub has pairs of children without number; from below there is one way up."""
         graph = mf.Graph.from_edges(
-            [edge for child in range(1, 301) for edge in ((0, child), (child, 300 + child), (child, 601))],
+            [edge for child in range(1, 3001) for edge in ((0, child), (child, 3000 + child), (child, 6001))],
             directed=True,
-            edge_labels=["is", "is", "has"] * 300,
+            edge_labels=["is", "is", "has"] * 3000,
         )
         diamond = mf.Pattern.parse("(top)-[:is]->(a)-[:is]->(low), (top)-[:is]->(b)-[:is]->(low)")
         plan = make_plan(graph, diamond, space=True)
@@ -372,10 +386,10 @@ graph     Graph(5 vertices, 5 edges, directed)
 search    induced, embeddings
 engine    cpu: asked for by device='cpu'
 symmetry  1 automorphism
-space     candidates a: 1, b: 1, c: 1; 3 rounds, 132 B
+space     candidates a: 1, b: 1, c: 1; 3 rounds, 72 B
 predicted about 1 embedding
 time      about 35 us on 1 thread
-memory    candidate space 132 B, search at most 24 B
+memory    candidate space 72 B, search at most 24 B
 
 level  vertex  candidates                       conditions                    estimated
 0      a       vertices labelled person         out-degree >= 1               1

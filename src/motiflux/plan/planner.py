@@ -30,6 +30,9 @@ _MANY_MEMBERS = 256
 # An order that costs at most so many times as much as the best may be taken for the levels it shares.
 _ABOUT_AS_CHEAP = 1.5
 
+# A search of this cost takes at most 54 us, less than comparing two orders does.
+_NOT_WORTH_COMPARING = 2000
+
 _NO_CANDIDATES = "some query vertex has no candidate"
 
 
@@ -140,25 +143,33 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
         orders = [given_order(bound, model)]
     else:
         orders = promising_orders(bound, model, tails=drafter.tails)
-    sampled = switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None
-    cheap = orders[:1]
-    if sampled and len(orders) > 1:
-        sketches = [drafter.sketch(order) for order in orders]
-        costs = [sample(graph, sketch, _FEW_MEMBERS, options.threads).cost for sketch in sketches]
-        by_cost = sorted(range(len(orders)), key=costs.__getitem__)
-        most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and space is None else 1)
-        cheap = [orders[by_cost[0]], *(orders[at] for at in by_cost[1:] if costs[at] < most)]
-    plans = (
-        drafter.plan(order, automorphisms(pattern, directed=graph.directed, base=order.vertices))
-        for order in cheap
-    )
-    plan = max(
-        plans, key=lambda plan: max((shared_levels(plan, other) for other in options.beside), default=0)
-    )
-    if sampled:
-        estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
-        plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
-    return plan
+
+    def draft(order: Order) -> Plan:
+        group = automorphisms(pattern, directed=graph.directed, base=order.vertices)
+        return drafter.plan(order, group)
+
+    plan = draft(orders[0])
+    if switches["order"] != "sampled" or not drafter.cheap_to_sample or drafter.impossible is not None:
+        return plan
+    estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
+    if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):
+        cheap = _cheapest(graph, drafter, orders, options)
+        plans = [plan if order is orders[0] else draft(order) for order in cheap]
+        chosen = max(
+            plans, key=lambda plan: max((shared_levels(plan, other) for other in options.beside), default=0)
+        )
+        if chosen is not plan:
+            plan, estimate = chosen, sample(graph, chosen, _MANY_MEMBERS, options.threads)
+    return replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+
+
+def _cheapest(graph: Graph, drafter: _Drafter, orders: list[Order], options: _Options) -> list[Order]:
+    """Return the order that costs least, first, and those that share a pass if they cost not much more."""
+    sketches = [drafter.sketch(order) for order in orders]
+    costs = [sample(graph, sketch, _FEW_MEMBERS, options.threads).cost for sketch in sketches]
+    by_cost = sorted(range(len(orders)), key=costs.__getitem__)
+    most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and drafter.space is None else 1)
+    return [orders[by_cost[0]], *(orders[at] for at in by_cost[1:] if costs[at] < most)]
 
 
 class _Drafter:
@@ -170,7 +181,7 @@ class _Drafter:
         self._bound = bound
         self._options = options
         self._key = key
-        self._space = space
+        self.space = space
         self.impossible = bound.missing or (_NO_CANDIDATES if space is not None and space.empty else None)
         self._multiply = (
             options.counting
@@ -188,7 +199,7 @@ class _Drafter:
 
         These the search narrows too, if only the way it walks them; an engine with rows of its own does not.
         """
-        if self._space is not None:
+        if self.space is not None:
             return True
         narrowing = (
             *self._bound.labels,
@@ -209,7 +220,7 @@ class _Drafter:
 
         Nor does it bound degrees where the candidates of a space have them already: that takes time.
         """
-        return self._draft(order, degrees=self._space is None)
+        return self._draft(order, degrees=self.space is None)
 
     def _draft(
         self,
@@ -219,7 +230,7 @@ class _Drafter:
         *,
         degrees: bool = True,
     ) -> Plan:
-        options, space = self._options, self._space
+        options, space = self._options, self.space
         shape, args = build_steps(
             self._bound,
             order.vertices,
