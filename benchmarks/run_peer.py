@@ -32,7 +32,7 @@ if str(HERE) not in sys.path:
 
 from peer import by_duckdb, by_igraph, by_networkx, by_rustworkx  # noqa: E402, F401
 from peer.methods import METHODS  # noqa: E402
-from peer.network import Network, order_conditions, read_data, read_query  # noqa: E402, F401
+from peer.network import Network, comparable, order_conditions, read_data, read_query  # noqa: E402, F401
 
 MEMORY = 12 << 30
 """Bytes of address space a peer may have."""
@@ -75,7 +75,7 @@ def work(options: argparse.Namespace, progress: int) -> None:
     query = read_query(options.query, directed=options.directed)
     data = read_data(options.graph, query)
     counts, prepare = METHODS[options.method]
-    call = prepare(data, query)
+    call = prepare(data, comparable(query, data))
     print(json.dumps({"counts": counts}), flush=True)
     for run in range(options.runs):
         if run == 0:

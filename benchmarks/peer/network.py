@@ -45,7 +45,7 @@ def read_data(path: Path, query: Network) -> Network:
     with np.load(path) as file:
         edges = file["edges"].astype(np.int64)
         labels = file["vertex_labels"].tolist() if "vertex_labels" in file else None
-        kinds = file["edge_labels"] if query.kinds is not None else None
+        kinds = file["edge_labels"] if query.kinds is not None and "edge_labels" in file else None
         size = int(file["num_vertices"])
     if not query.directed:
         edges = np.sort(edges, axis=1)
@@ -56,6 +56,15 @@ def read_data(path: Path, query: Network) -> Network:
     for (source, target), kind in zip(edges.tolist(), kinds.tolist(), strict=True):
         found[source, target].add(kind)
     return replace(data, edges=list(found), kinds=[frozenset(there) for there in found.values()])
+
+
+def comparable(query: Network, data: Network) -> Network:
+    """Return a query without the labels and kinds that the data does not have."""
+    return replace(
+        query,
+        labels=query.labels if data.labels is not None else None,
+        kinds=query.kinds if data.kinds is not None else None,
+    )
 
 
 def narrowed(data: Network, query: Network) -> Network:
