@@ -1,7 +1,8 @@
-"""The examples in README.md and the guide, run page by page as a reader would.
+"""The examples in README.md and the documentation, run page by page as a reader would.
 
 ``pycon`` blocks run as doctests, ``console`` blocks line by line in bash; the blocks of one page share
-one empty folder and one Python session. ``...`` in the expected output stands for anything.
+one empty folder and one Python session. ``...`` in the expected output stands for anything. A page says which
+packages it needs that motiflux does not, as ``<!-- needs: pandas polars -->``.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs" / "guide").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+NEEDS = re.compile(r"^<!-- needs: (.*) -->$", flags=re.MULTILINE)
 FENCE = re.compile(r"^```(pycon|console)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -42,6 +44,8 @@ def commands_of(block: Block) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
 def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
+    for package in " ".join(NEEDS.findall(page.read_text(encoding="utf-8"))).split():
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     session: dict[str, object] = {}
