@@ -21,5 +21,6 @@ napoleon_google_docstring = False
 napoleon_attr_annotations = False  # types are in the signatures
 highlight_language = "none"
 
-html_theme = "alabaster"
-html_theme_options = {"description": _project["description"], "page_width": "1100px"}
+html_theme = "furo"
+html_title = "motiflux"
+html_theme_options = {"light_css_variables": {"font-stack": "system-ui, sans-serif"}}
