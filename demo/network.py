@@ -13,7 +13,8 @@ from show import heading, say, table, timed
 from witness import WireBook
 
 import motiflux as mf
-from motiflux.generate import BANDS, Kind, Planted, Transfers
+from motiflux.generate import BANDS, Planted, Transfers
+from motiflux.generate.planting import Kind
 
 SHOWN = 5
 RING_SIZE, FAN_SIZE = 4, 5

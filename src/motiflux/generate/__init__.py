@@ -10,7 +10,7 @@ from motiflux.generate.base import Duplicates, EdgeColumns, Generator
 from motiflux.generate.degrees import PowerLaw, power_law
 from motiflux.generate.netflow import Flows, flows
 from motiflux.generate.payments import Transfers, transfers
-from motiflux.generate.planting import BANDS, Kind, Planted
+from motiflux.generate.planting import BANDS, Planted
 from motiflux.generate.quadrants import Rmat, rmat
 from motiflux.generate.uniform import UniformEdges, UniformGraph, erdos_renyi
 from motiflux.generate.write import check_output
@@ -21,7 +21,6 @@ __all__ = [
     "EdgeColumns",
     "Flows",
     "Generator",
-    "Kind",
     "Planted",
     "PowerLaw",
     "Rmat",
