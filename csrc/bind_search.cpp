@@ -32,6 +32,7 @@ using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
 using PyComponent = std::tuple<std::vector<int>, std::vector<int>, std::uint64_t>;  // levels, sets, divisor
 using PyTail = std::tuple<int, std::vector<PyComponent>>;                           // first level, components
+using PyPolicy = std::tuple<int, int>;               // sets::Method, sets::Simd
 using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
 
 constexpr int kMaxThreads = 1024;
@@ -53,8 +54,8 @@ class OwnedProblem {
  public:
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
                std::vector<std::uint16_t> source_slots, std::vector<PyAdjacency> slots, PyAdjacency out,
-               PyAdjacency in, int method, const PyTail& tail)
-      : OwnedProblem(steps, bounds, std::move(source_slots), std::move(out), std::move(in), method) {
+               PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
+      : OwnedProblem(steps, bounds, std::move(source_slots), std::move(out), std::move(in), policy) {
     arrays_ = std::move(slots);
     for (const PyAdjacency& slot : arrays_) problem_.slots.push_back(checked(slot));
     problem_.roots = problem_.vertices;
@@ -65,8 +66,8 @@ class OwnedProblem {
   // Over a candidate space: `order` is the query vertex at each level, and a source follows a query edge.
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
                const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
-               PyAdjacency out, PyAdjacency in, int method, const PyTail& tail)
-      : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), method) {
+               PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
+      : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), policy) {
     space_ = std::move(space);
     auto& candidates = nb::cast<candidates::Space&>(space_);
     {
@@ -83,7 +84,8 @@ class OwnedProblem {
 
  private:
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
-               std::vector<std::uint16_t> source_slots, PyAdjacency out, PyAdjacency in, int method)
+               std::vector<std::uint16_t> source_slots, PyAdjacency out, PyAdjacency in,
+               const PyPolicy& policy)
       : out_(std::move(out)), in_(std::move(in)), slots_(std::move(source_slots)) {
     for (const PyStep& step : steps) add_step(step);
     for (const auto& [out_degree, in_degree] : bounds) args_.push_back({out_degree, in_degree});
@@ -92,8 +94,11 @@ class OwnedProblem {
     problem_.vertices = static_cast<std::uint32_t>(rows - 1);
     problem_.out = checked(out_);
     problem_.in = checked(in_);
+    const auto& [method, simd] = policy;
     require(method >= 0 && method <= 2, "unknown intersection method");
-    problem_.method = static_cast<sets::Method>(method);
+    require(simd >= 0 && simd <= 2 && sets::runs_here(static_cast<sets::Simd>(simd)),
+            "this processor lacks the instructions");
+    problem_.sets = {static_cast<sets::Method>(method), static_cast<sets::Simd>(simd)};
   }
 
   void use_space(candidates::Space& space, const std::vector<std::size_t>& order,
@@ -394,18 +399,24 @@ void bind_search(nb::module_& module) {
           "before"_a, "distinct"_a, "not_out"_a, "not_in"_a, "bounds_out"_a, "bounds_in"_a);
   nb::class_<OwnedProblem>(module, "Problem")
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, std::vector<std::uint16_t>,
-                    std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, int, const PyTail&>(),
-           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "method"_a,
+                    std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, const PyPolicy&, const PyTail&>(),
+           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "sets"_a,
            "tail"_a)
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, nb::object,
                     const std::vector<std::size_t>&, const std::vector<PySourceEdge>&, PyAdjacency,
-                    PyAdjacency, int, const PyTail&>(),
+                    PyAdjacency, const PyPolicy&, const PyTail&>(),
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
-           "method"_a, "tail"_a);
+           "sets"_a, "tail"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
   module.def("count_together", &count_together, "problems"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());
+  module.def("simd_here", [] {
+    std::vector<int> here;
+    for (sets::Simd simd : sets::kAllSimd)
+      if (sets::runs_here(simd)) here.push_back(static_cast<int>(simd));
+    return here;
+  });
   module.def("sample_sizes", &sample_sizes, "problem"_a, "members"_a, "max_work"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")
       .def(nb::init<nb::object, std::vector<std::uint32_t>, int, std::size_t, std::optional<std::uint64_t>,

@@ -26,7 +26,7 @@ struct Problem {
   std::vector<const std::uint32_t*> members;
   std::vector<const std::uint32_t*> places;
   Tail tail;  // counting only
-  sets::Method method = sets::Method::kAuto;
+  sets::Policy sets;
 
   // Rows of the first source of level 1: its arcs are the units of work.
   const view::Adjacency& root() const { return slots[plan.args.slots[plan.shape.steps[1].first_source]]; }

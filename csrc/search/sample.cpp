@@ -112,7 +112,7 @@ class Sampler {
     if (buffer_.size() < result.size()) buffer_.resize(result.size());
     for (std::size_t s = 1; s < spans_.size() && result.size() > 0; ++s) {
       work_ += std::min(result.size() + spans_[s].size(), result.size() * sets::kGallopRatio);
-      const std::size_t size = sets::intersect(result, spans_[s], buffer_.data(), problem_.method);
+      const std::size_t size = sets::intersect(result, spans_[s], buffer_.data(), problem_.sets);
       result = {buffer_.data(), buffer_.data() + size};
     }
     return result;

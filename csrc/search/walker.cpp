@@ -177,7 +177,7 @@ std::uint64_t Walker::count_fresh(int level) {
   const std::uint32_t matched = step.distinct & levels_up_to(tail_ - 1);
   std::uint64_t found = 0;
   if (const sets::Marks* held = marks(level, changing)) {
-    found = held->count(changing);
+    found = held->count(changing, problem_.sets);
     for_each_level(matched, [&](std::size_t l) {
       const Place at = compare_.place(level, l, value_.data());
       const auto value = static_cast<Vertex>(at.first_not_less);
@@ -189,7 +189,7 @@ std::uint64_t Walker::count_fresh(int level) {
     const Span large = spans_.back();
     const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
     charge(small, large);
-    found = sets::count_common(small, large, problem_.method) - taken(level, matched, small, large);
+    found = sets::count_common(small, large, problem_.sets) - taken(level, matched, small, large);
   }
   return found;
 }
@@ -247,7 +247,7 @@ void Walker::fill_common(const TailComponent& component) {
       vertices.resize(std::min(a.size(), b.size()));
       const Span left{a.data(), a.data() + a.size()}, right{b.data(), b.data() + b.size()};
       charge(left, right);
-      vertices.resize(sets::intersect(left, right, vertices.data(), problem_.method));
+      vertices.resize(sets::intersect(left, right, vertices.data(), problem_.sets));
     }
     common_[mask] = vertices.size();
     for_each_level(apart[mask], [&](std::size_t l) {
@@ -275,7 +275,7 @@ Walker::Span Walker::compute_base(int level) {
     const Span changing = last_row(step, allowed);
     if (const sets::Marks* held = marks(level, changing)) {
       if (buffer.size() < changing.size()) buffer.resize(changing.size());
-      return {buffer.data(), buffer.data() + held->intersect(changing, buffer.data())};
+      return {buffer.data(), buffer.data() + held->intersect(changing, buffer.data(), problem_.sets)};
     }
   }
   gather(level, allowed);
@@ -294,13 +294,13 @@ const sets::Marks* Walker::marks(int level, Span changing) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   const bool reuses = step.reuse != view::kNoReuse;
   if (step.source_count + reuses != 2 || step.source_count == 0) return nullptr;
-  if (problem_.method != sets::Method::kAuto || problem_.vertices > kLargestMarked) return nullptr;
+  if (problem_.sets.method != sets::Method::kAuto || problem_.vertices > kLargestMarked) return nullptr;
   const std::uint32_t first = step.first_source;
   const int stable =
       reuses ? problem_.plan.shape.steps[step.reuse].anchor : problem_.plan.shape.sources[first].level;
   if (stable >= step.anchor) return nullptr;
   const Span set = reuses ? levels_[static_cast<std::size_t>(step.reuse)].base : row(first);
-  if (sets::gallops(set, changing, problem_.method)) return nullptr;
+  if (!problem_.sets.marks(set.size(), changing.size())) return nullptr;
   sets::Marks& held = levels_[static_cast<std::size_t>(level)].marks;
   const std::uint64_t stamp = stamp_[static_cast<std::size_t>(stable)];
   if (!held.holds(stamp)) {
@@ -330,7 +330,7 @@ Walker::Span Walker::fold(std::size_t count, std::vector<Vertex>& buffer) {
   Span result = spans_[0];
   for (std::size_t s = 1; s < count && result.size() > 0; ++s) {
     charge(result, spans_[s]);
-    const std::size_t size = sets::intersect(result, spans_[s], buffer.data(), problem_.method);
+    const std::size_t size = sets::intersect(result, spans_[s], buffer.data(), problem_.sets);
     result = {buffer.data(), buffer.data() + size};
   }
   return result;

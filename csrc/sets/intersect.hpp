@@ -1,38 +1,41 @@
 // Intersections of ascending lists of distinct vertices.
 //
-// Two methods: a branch-free merge, and galloping for lists of very different length. `Method` chooses;
-// kAuto gallops when one list is kGallopRatio times the other.
+// Two methods: a merge, and galloping for lists of very different length. A policy says which, and with which
+// instructions lists are merged.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "sets/routines.hpp"
+#include "sets/span.hpp"
+
 namespace motiflux::sets {
-
-struct Span {
-  const std::uint32_t* first = nullptr;
-  const std::uint32_t* last = nullptr;
-
-  std::size_t size() const { return static_cast<std::size_t>(last - first); }
-  const std::uint32_t* begin() const { return first; }
-  const std::uint32_t* end() const { return last; }
-};
 
 enum class Method : int { kAuto = 0, kMerge = 1, kGallop = 2 };
 
+// What work is reckoned with, whatever the instructions: lists whose lengths differ by this factor are not
+// read in full.
 inline constexpr std::size_t kGallopRatio = 32;
 
-// The part of `span` with first_allowed <= vertex < end_allowed.
-inline Span clip(Span span, std::uint64_t first_allowed, std::uint64_t end_allowed) {
-  if (first_allowed > 0) span.first = std::lower_bound(span.first, span.last, first_allowed);
-  if (end_allowed <= UINT32_MAX) span.last = std::lower_bound(span.first, span.last, end_allowed);
-  return span;
-}
+// How sets are intersected, and with which instructions.
+struct Policy {
+  Policy(Method intersect = Method::kAuto, Simd simd = best_here())
+      : method(intersect), routines(&routines_of(simd)) {}
 
-inline bool contains(Span span, std::uint32_t vertex) {
-  return std::binary_search(span.first, span.last, vertex);
-}
+  bool gallops(std::size_t small, std::size_t large) const {
+    return method == Method::kGallop || (method == Method::kAuto && large / routines->gallop_ratio > small);
+  }
+  // Whether to look `changing` elements up in a set of `stable`, if that is marked, rather than to intersect.
+  bool marks(std::size_t stable, std::size_t changing) const {
+    return method == Method::kAuto && !gallops(stable, changing) &&
+           (changing < kLongList || stable > routines->merge_ratio * changing);
+  }
+
+  Method method;
+  const Routines* routines;
+};
 
 // First element of [first, last) not less than `vertex`, looked for near `first`.
 inline const std::uint32_t* gallop(const std::uint32_t* first, const std::uint32_t* last,
@@ -58,44 +61,22 @@ void intersect_gallop(Span small, Span large, Found&& found) {
   }
 }
 
-inline bool gallops(Span small, Span large, Method method) {
-  return method == Method::kGallop || (method == Method::kAuto && large.size() / kGallopRatio > small.size());
-}
-
 // Size of the intersection.
-inline std::size_t count_common(Span a, Span b, Method method) {
+inline std::size_t count_common(Span a, Span b, const Policy& policy) {
   if (a.size() > b.size()) std::swap(a, b);
+  if (!policy.gallops(a.size(), b.size())) return policy.routines->count(a, b);
   std::size_t common = 0;
-  if (gallops(a, b, method)) {
-    intersect_gallop(a, b, [&](std::uint32_t) { ++common; });
-    return common;
-  }
-  const std::uint32_t *i = a.first, *j = b.first;
-  while (i != a.last && j != b.last) {
-    const std::uint32_t x = *i, y = *j;
-    common += x == y;
-    i += x <= y;
-    j += y <= x;
-  }
+  intersect_gallop(a, b, [&](std::uint32_t) { ++common; });
   return common;
 }
 
 // Writes the intersection to `out`, which has room for the shorter list and may be the start of either
 // list; returns its size.
-inline std::size_t intersect(Span a, Span b, std::uint32_t* out, Method method) {
+inline std::size_t intersect(Span a, Span b, std::uint32_t* out, const Policy& policy) {
   if (a.size() > b.size()) std::swap(a, b);
+  if (!policy.gallops(a.size(), b.size())) return policy.routines->write(a, b, out);
   std::uint32_t* write = out;
-  if (gallops(a, b, method)) {
-    intersect_gallop(a, b, [&](std::uint32_t vertex) { *write++ = vertex; });
-    return static_cast<std::size_t>(write - out);
-  }
-  const std::uint32_t *i = a.first, *j = b.first;
-  while (i != a.last && j != b.last) {
-    const std::uint32_t x = *i, y = *j;
-    if (x == y) *write++ = x;
-    i += x <= y;
-    j += y <= x;
-  }
+  intersect_gallop(a, b, [&](std::uint32_t vertex) { *write++ = vertex; });
   return static_cast<std::size_t>(write - out);
 }
 

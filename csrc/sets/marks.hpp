@@ -27,37 +27,28 @@ class Marks {
 
   // Holds `set`, whose elements are below `vertices`, instead of the one before.
   void mark(std::uint64_t stamp, Span set, std::uint32_t vertices) {
-    if (words_.empty()) words_.resize(vertices / 64 + 1, 0);
-    for (std::uint32_t vertex : elements_) words_[vertex / 64] = 0;
+    if (words_.empty()) words_.resize(vertices / 32 + 1, 0);
+    for (std::uint32_t vertex : elements_) words_[vertex / 32] = 0;
     elements_.assign(set.begin(), set.end());
-    for (std::uint32_t vertex : elements_) words_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
+    for (std::uint32_t vertex : elements_) words_[vertex / 32] |= std::uint32_t{1} << (vertex % 32);
     marked_ = stamp;
   }
 
-  bool has(std::uint32_t vertex) const { return bit(vertex) != 0; }
+  bool has(std::uint32_t vertex) const { return (words_[vertex / 32] >> (vertex % 32) & 1) != 0; }
 
-  std::size_t count(Span list) const {
-    std::size_t common = 0;
-    for (std::uint32_t vertex : list) common += bit(vertex);
-    return common;
+  std::size_t count(Span list, const Policy& policy) const {
+    return policy.routines->count_marked(words_.data(), list);
   }
 
   // Writes the elements of `list` that are marked to `out`, which has room for all of `list`.
-  std::size_t intersect(Span list, std::uint32_t* out) const {
-    std::size_t common = 0;
-    for (std::uint32_t vertex : list) {
-      out[common] = vertex;
-      common += bit(vertex);
-    }
-    return common;
+  std::size_t intersect(Span list, std::uint32_t* out, const Policy& policy) const {
+    return policy.routines->write_marked(words_.data(), list, out);
   }
 
  private:
   static constexpr std::size_t kShare = 8;
 
-  std::uint64_t bit(std::uint32_t vertex) const { return words_[vertex / 64] >> (vertex % 64) & 1; }
-
-  std::vector<std::uint64_t> words_;
+  std::vector<std::uint32_t> words_;
   std::vector<std::uint32_t> elements_;
   std::uint64_t marked_ = 0;
   std::uint64_t met_ = 0;

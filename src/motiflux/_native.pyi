@@ -160,7 +160,7 @@ class Problem:
         slots: Sequence[_Adjacency],
         out: _Adjacency,
         in_: _Adjacency,
-        method: int,
+        sets: tuple[int, int],
         tail: tuple[int, Sequence[tuple[Sequence[int], Sequence[int], int]]],
     ) -> None: ...
     @overload
@@ -174,7 +174,7 @@ class Problem:
         source_edges: Sequence[tuple[int, bool]],
         out: _Adjacency,
         in_: _Adjacency,
-        method: int,
+        sets: tuple[int, int],
         tail: tuple[int, Sequence[tuple[Sequence[int], Sequence[int], int]]],
     ) -> None: ...
 
@@ -188,6 +188,7 @@ def count_together(
     timeout: float | None,
     progress: Callable[[int, int, list[int]], None] | None,
 ) -> list[tuple[int, int]]: ...
+def simd_here() -> list[int]: ...
 def sample_sizes(
     problem: Problem, members: int, max_work: int, seed: int
 ) -> list[tuple[float, float, int]]: ...

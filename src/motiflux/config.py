@@ -40,6 +40,13 @@ _OPTIONS = (
         "how sorted lists are intersected: by their length ratio, always merged, always galloping",
     ),
     TuningOption(
+        "simd",
+        ("auto", "scalar", "avx2", "avx512"),
+        "auto",
+        "CPU: instructions that intersect lists: the widest this processor has, or the given; avx512 needs "
+        "VP2INTERSECT",
+    ),
+    TuningOption(
         "degrees", ("on", "off"), "on", "skip candidates with fewer neighbours than the query vertex"
     ),
     TuningOption(

@@ -28,6 +28,8 @@ FLAGS = (
     "-fno-sanitize-recover=all",
     "-D_GLIBCXX_ASSERTIONS",
 )
+PARTS = {"test_sets": "csrc/sets/*.cpp"}
+"""What a check is linked with."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
 
@@ -36,7 +38,9 @@ def compile_program(source: Path, program: Path, sanitizers: str) -> subprocess.
     if compiler is None:
         pytest.skip("no C++ compiler")
     includes = [f"-I{REPOSITORY / folder}" for folder in INCLUDES]
-    command = [compiler, *FLAGS, f"-fsanitize={sanitizers}", *includes, str(source), "-o", str(program)]
+    parts = sorted(REPOSITORY.glob(PARTS[source.stem])) if source.stem in PARTS else []
+    sources = [str(path) for path in (source, *parts)]
+    command = [compiler, *FLAGS, f"-fsanitize={sanitizers}", *includes, *sources, "-o", str(program)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

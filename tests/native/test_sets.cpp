@@ -1,6 +1,8 @@
-// Every way to intersect two ascending lists gives what std::set_intersection gives.
+// Every way to intersect two ascending lists gives what std::set_intersection gives, with every set of
+// instructions that this processor has.
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <random>
 #include <utility>
@@ -17,9 +19,16 @@ using List = std::vector<std::uint32_t>;
 using sets::Method;
 using sets::Span;
 
-constexpr std::uint32_t kLargestVertex = 0xFFFFFFFE;
+constexpr std::uint32_t kLargestVertex = 0xFFFFFFFF;
 constexpr std::uint64_t kNoEnd = std::uint64_t{1} << 32;
 constexpr Method kMethods[] = {Method::kAuto, Method::kMerge, Method::kGallop};
+
+std::vector<sets::Simd> simd_here() {
+  std::vector<sets::Simd> here;
+  for (sets::Simd simd : sets::kAllSimd)
+    if (sets::runs_here(simd)) here.push_back(simd);
+  return here;
+}
 
 // An empty vector may have a null pointer: so may an empty span.
 Span span_of(const List& list) {
@@ -37,23 +46,26 @@ List exact(const List& list) {
   return List(list.begin(), list.end());
 }
 
+void check_policy(const List& a, const List& b, const List& expected, const sets::Policy& policy) {
+  CHECK(sets::count_common(span_of(a), span_of(b), policy) == expected.size());
+
+  List out(std::min(a.size(), b.size()));
+  out.resize(sets::intersect(span_of(a), span_of(b), out.data(), policy));
+  CHECK(out == expected);
+
+  List over_a = exact(a);
+  over_a.resize(sets::intersect(span_of(over_a), span_of(b), over_a.data(), policy));
+  CHECK(over_a == expected);
+
+  List over_b = exact(b);
+  over_b.resize(sets::intersect(span_of(a), span_of(over_b), over_b.data(), policy));
+  CHECK(over_b == expected);
+}
+
 void check_pair(const List& given_a, const List& given_b) {
   const List a = exact(given_a), b = exact(given_b), expected = common_of(a, b);
-  for (Method method : kMethods) {
-    CHECK(sets::count_common(span_of(a), span_of(b), method) == expected.size());
-
-    List out(std::min(a.size(), b.size()));
-    out.resize(sets::intersect(span_of(a), span_of(b), out.data(), method));
-    CHECK(out == expected);
-
-    List over_a = exact(a);
-    over_a.resize(sets::intersect(span_of(over_a), span_of(b), over_a.data(), method));
-    CHECK(over_a == expected);
-
-    List over_b = exact(b);
-    over_b.resize(sets::intersect(span_of(a), span_of(over_b), over_b.data(), method));
-    CHECK(over_b == expected);
-  }
+  for (sets::Simd simd : simd_here())
+    for (Method method : kMethods) check_policy(a, b, expected, {method, simd});
   const auto& [small, large] = a.size() <= b.size() ? std::pair(a, b) : std::pair(b, a);
   List galloped;
   sets::intersect_gallop(span_of(small), span_of(large),
@@ -120,6 +132,54 @@ void random_lists_intersect() {
   }
 }
 
+// Blocks are 8 or 16 elements: all lengths up to more than two of them, at every offset within a block.
+void short_lists_of_every_length_and_alignment_intersect() {
+  std::mt19937_64 random(31);
+  for (std::size_t size_a = 0; size_a <= 36; ++size_a) {
+    for (std::size_t size_b = 0; size_b <= 36; ++size_b) {
+      const std::uint32_t low = random() % 2 == 0 ? 0 : kLargestVertex - 60;
+      const List a = random_list(random, size_a, low, low + 60),
+                 b = random_list(random, size_b, low, low + 60);
+      const List expected = common_of(a, b);
+      const std::size_t offset = random() % 16;
+      List shifted_a(offset), shifted_b(offset / 2);  // what lies before a list is no part of it
+      shifted_a.insert(shifted_a.end(), a.begin(), a.end());
+      shifted_b.insert(shifted_b.end(), b.begin(), b.end());
+      const Span within_a{shifted_a.data() + offset, shifted_a.data() + shifted_a.size()};
+      const Span within_b{shifted_b.data() + offset / 2, shifted_b.data() + shifted_b.size()};
+      for (sets::Simd simd : simd_here()) {
+        CHECK(sets::count_common(within_a, within_b, {Method::kMerge, simd}) == expected.size());
+        List out(std::min(a.size(), b.size()));
+        out.resize(sets::intersect(within_a, within_b, out.data(), {Method::kMerge, simd}));
+        CHECK(out == expected);
+      }
+      check_pair(a, b);
+    }
+  }
+}
+
+// What lies behind the result in `out` stays as it was.
+void nothing_is_written_beyond_the_result() {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 200; ++round) {
+    const List a = random_list(random, random() % 70, 0, 150), b = random_list(random, random() % 70, 0, 150);
+    const List expected = common_of(a, b);
+    for (sets::Simd simd : simd_here()) {
+      List out(a.size() + b.size() + 20, 77);
+      const std::size_t size = sets::intersect(span_of(a), span_of(b), out.data(), {Method::kMerge, simd});
+      CHECK(size == expected.size());
+      CHECK(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(size), out.end(),
+                        [](std::uint32_t element) { return element == 77; }));
+    }
+  }
+}
+
+void some_instructions_run_here() {
+  CHECK(sets::runs_here(sets::Simd::kScalar));
+  CHECK(sets::runs_here(sets::best_here()));
+  for (sets::Simd simd : simd_here()) std::printf("checked with instructions %d\n", static_cast<int>(simd));
+}
+
 void lists_of_very_uneven_length_intersect() {
   std::mt19937_64 random(17);
   for (std::size_t small : {1, 2, 5, 40}) {
@@ -177,12 +237,15 @@ void membership_is_told() {
   CHECK(!sets::contains(Span{}, 0));
 }
 
-void check_marked(const sets::Marks& marks, const List& set, const List& list, std::uint32_t vertices) {
-  const List expected = common_of(set, list);
-  CHECK(marks.count(span_of(list)) == expected.size());
-  List out(list.size());
-  out.resize(marks.intersect(span_of(list), out.data()));
-  CHECK(out == expected);
+void check_marked(const sets::Marks& marks, const List& set, const List& given, std::uint32_t vertices) {
+  const List list = exact(given), expected = common_of(set, list);
+  for (sets::Simd simd : simd_here()) {
+    const sets::Policy policy(Method::kAuto, simd);
+    CHECK(marks.count(span_of(list), policy) == expected.size());
+    List out(list.size());
+    out.resize(marks.intersect(span_of(list), out.data(), policy));
+    CHECK(out == expected);
+  }
   for (std::uint32_t vertex = 0; vertex < vertices; ++vertex)
     CHECK(marks.has(vertex) == std::binary_search(set.begin(), set.end(), vertex));
 }
@@ -224,6 +287,9 @@ int main() {
   lists_at_the_edges_intersect();
   one_element_is_found_wherever_it_is();
   random_lists_intersect();
+  short_lists_of_every_length_and_alignment_intersect();
+  nothing_is_written_beyond_the_result();
+  some_instructions_run_here();
   lists_of_very_uneven_length_intersect();
   disjoint_and_equal_lists_intersect();
   clipping_keeps_the_allowed_range();

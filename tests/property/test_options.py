@@ -8,14 +8,21 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import TUNING
+from motiflux.plan.problem import simd_here
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 
 
 def tuning_choices() -> list[tuple[str, str]]:
-    """Every value of every tuning switch."""
-    return [(name, value) for name, option in TUNING.items() for value in option.values]
+    """Every value of every tuning switch, but for instructions that this processor lacks."""
+    lacking = {*TUNING["simd"].values} - {"auto", *simd_here()}
+    return [
+        (name, value)
+        for name, option in TUNING.items()
+        for value in option.values
+        if name != "simd" or value not in lacking
+    ]
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

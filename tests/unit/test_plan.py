@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux import _native
 from motiflux.plan import Plan, make_plan, planner
 from motiflux.plan.cost import Estimate, sample
 from motiflux.plan.ir import Group
@@ -453,8 +454,8 @@ BAD_OPTIONS = {
     "tuning name": (
         {"tuning": {"speed": "on"}},
         (
-            "tuning: expected one of order, multiply, reuse, intersect, degrees, candidates, rounds, tail,"
-            " share, lanes, specialize, found 'speed'"
+            "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
+            " tail, share, lanes, specialize, found 'speed'"
         ),
     ),
     "tuning value": (
@@ -520,6 +521,17 @@ class TestBadOptions:
         found = mf.count(self.GRAPH, self.PATTERN, limit=limit)
         assert (found, found.complete) == (6, True)
         assert len(mf.match(self.GRAPH, self.PATTERN, limit=limit).to_numpy()) == 6
+
+    def test_instructions_that_this_processor_lacks_are_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_native, "simd_here", lambda: [0])
+        with pytest.raises(mf.ArgumentError) as caught:
+            mf.count(self.GRAPH, self.PATTERN, device="cpu", tuning={"simd": "avx2"})
+        assert str(caught.value) == (
+            "tuning['simd']: expected auto, or what this processor has: scalar, found 'avx2'"
+        )
+        assert mf.count(self.GRAPH, self.PATTERN, device="cpu") == 6
 
 
 def test_the_shape_of_a_plan_does_not_depend_on_which_labels_coincide() -> None:

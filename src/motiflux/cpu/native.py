@@ -46,13 +46,15 @@ def prepare(
     *,
     intersect: str,
     threads: int,
+    simd: str = "auto",
     rows: dict[AdjacencyKey, Adjacency] | None = None,
 ) -> Search:
     """Bring together `plan` and the rows or the candidate space that it searches.
 
     Searches of one pass are given the same `rows`, which is filled.
     """
-    return Search(native_problem(graph, plan, intersect=intersect, threads=threads, rows=rows), plan)
+    problem = native_problem(graph, plan, intersect=intersect, simd=simd, threads=threads, rows=rows)
+    return Search(problem, plan)
 
 
 def count(

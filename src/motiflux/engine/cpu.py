@@ -81,8 +81,9 @@ class CpuEngine:
 def _prepare(
     graph: Graph, plan: Plan, request: Request, rows: dict[AdjacencyKey, Adjacency] | None = None
 ) -> native.Search:
+    tuning = request.tuning
     return native.prepare(
-        graph, plan, intersect=request.tuning["intersect"], threads=request.threads, rows=rows
+        graph, plan, intersect=tuning["intersect"], simd=tuning["simd"], threads=request.threads, rows=rows
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from motiflux import _native
-from motiflux.errors import InternalError
+from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.ir import Plan, StepShape
 from motiflux.plan.space import candidate_space
 
 _NO_REUSE = -1
 _METHODS = {"auto": 0, "merge": 1, "gallop": 2}
+_SIMD = {"scalar": 0, "avx2": 1, "avx512": 2}
 _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 
 
@@ -21,6 +22,7 @@ def native_problem(
     *,
     intersect: str,
     threads: int,
+    simd: str = "auto",
     rows: dict[AdjacencyKey, Adjacency] | None = None,
 ) -> _native.Problem:
     """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses.
@@ -41,7 +43,7 @@ def native_problem(
             source_edges=[edge for args in plan.args.steps for edge in args.edges],
             out=out,
             in_=into,
-            method=_METHODS[intersect],
+            sets=_policy(intersect, simd),
             tail=_tail(plan),
         )
     slots: dict[AdjacencyKey, int] = {}
@@ -57,9 +59,23 @@ def native_problem(
         slots=[narrowed[key] for key in slots],
         out=out,
         in_=into,
-        method=_METHODS[intersect],
+        sets=_policy(intersect, simd),
         tail=_tail(plan),
     )
+
+
+def simd_here() -> list[str]:
+    """Return the values of the switch ``simd`` that this processor can serve, the fastest last."""
+    here = _native.simd_here()
+    return [name for name, number in _SIMD.items() if number in here]
+
+
+def _policy(intersect: str, simd: str) -> tuple[int, int]:
+    """Return how sets are intersected, and by which instructions."""
+    here = simd_here()
+    if simd not in ("auto", *here):
+        raise ArgumentError("tuning['simd']", f"auto, or what this processor has: {', '.join(here)}", simd)
+    return _METHODS[intersect], _SIMD[here[-1] if simd == "auto" else simd]
 
 
 def _tail(plan: Plan) -> tuple[int, list[tuple[list[int], list[int], int]]]:

@@ -1,0 +1,66 @@
+// Intersecting ascending lists of distinct vertices: one set of routines per set of instructions, chosen when
+// the program runs.
+//
+// Every routine reads the elements of its lists and nothing else, and leaves `out` beyond the result as it
+// was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sets/span.hpp"
+
+namespace motiflux::sets {
+
+// Elements of each list that are compared at once: 1, 8 or 16; the last by AVX-512 with VP2INTERSECT.
+enum class Simd : int { kScalar = 0, kAvx2 = 1, kAvx512 = 2 };
+
+inline constexpr Simd kAllSimd[] = {Simd::kScalar, Simd::kAvx2, Simd::kAvx512};
+
+inline constexpr std::size_t kLongList = 64;
+
+// Bit v % 32 of word v / 32 says whether v is in a set.
+using Bits = const std::uint32_t*;
+
+struct Routines {
+  // Merges two lists for the size of their intersection.
+  std::size_t (*count)(Span a, Span b);
+  // Merges two lists into `out`, which has room for the shorter and may be the start of either; returns the
+  // size of their intersection.
+  std::size_t (*write)(Span a, Span b, std::uint32_t* out);
+  // How many of `list` are in `set`.
+  std::size_t (*count_marked)(Bits set, Span list);
+  // Writes those to `out`, which has room for all of `list`; returns their number.
+  std::size_t (*write_marked)(Bits set, Span list, std::uint32_t* out);
+  // Lists whose lengths differ by this factor are galloped through.
+  std::size_t gallop_ratio;
+  // A list of at least kLongList meets a set of up to this many times its length by a merge, even if the set
+  // is marked.
+  std::size_t merge_ratio;
+};
+
+// Whether this processor, and the system on it, has the instructions, and they were compiled.
+bool runs_here(Simd simd);
+
+// The fastest that runs here.
+Simd best_here();
+
+// For one that runs here.
+const Routines& routines_of(Simd simd);
+
+std::size_t count_scalar(Span a, Span b);
+std::size_t write_scalar(Span a, Span b, std::uint32_t* out);
+std::size_t count_marked_scalar(Bits set, Span list);
+std::size_t write_marked_scalar(Bits set, Span list, std::uint32_t* out);
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MOTIFLUX_X86_SIMD 1
+std::size_t count_avx2(Span a, Span b);
+std::size_t write_avx2(Span a, Span b, std::uint32_t* out);
+std::size_t count_avx512(Span a, Span b);
+std::size_t write_avx512(Span a, Span b, std::uint32_t* out);
+std::size_t count_marked_avx512(Bits set, Span list);
+std::size_t write_marked_avx512(Bits set, Span list, std::uint32_t* out);
+#endif
+
+}  // namespace motiflux::sets
