@@ -115,6 +115,16 @@ class Bundle::Node final : public Visitor {
   const Problem& problem() const { return prefix_.problem(); }
   int levels() const { return levels_; }
 
+  void share(Pool& pool, Walker& outermost) {
+    walker_.share(pool, outermost);
+    for (Branch& branch : branches_) {
+      if (branch.node)
+        branch.node->share(pool, outermost);
+      else
+        branch.walker->share(pool, outermost);
+    }
+  }
+
   void rows(const std::uint32_t*, sets::Span) override {}
 
   // Called at each partial embedding up to the last shared level.
@@ -233,8 +243,16 @@ Bundle::Bundle(Problems problems, std::span<Visitor* const> visitors) {
 
 Bundle::~Bundle() = default;
 
-bool Bundle::search(ArcRange range) {
-  return root_->walker().search(range);
+bool Bundle::search(const Part& part) {
+  return root_->walker().search(part);
+}
+
+std::uint64_t Bundle::arcs_done() const {
+  return root_->walker().arcs_done();
+}
+
+void Bundle::share(Pool& pool) {
+  root_->share(pool, root_->walker());
 }
 
 }  // namespace motiflux::search

@@ -27,9 +27,12 @@ class Bundle {
   Bundle(std::span<const Problem* const> problems, std::span<Visitor* const> visitors);
   ~Bundle();
 
-  // Searches the embeddings whose first two vertices are an arc of `range`; false once all visitors have had
-  // enough.
-  bool search(ArcRange range);
+  // Searches the embeddings of `part`; false once all visitors have had enough.
+  bool search(const Part& part);
+  std::uint64_t arcs_done() const;
+
+  // Gives threads that wait at `pool` some of the shared levels.
+  void share(Pool& pool);
 
  private:
   class Node;

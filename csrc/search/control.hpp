@@ -23,7 +23,7 @@ class Control {
 
   // The next piece of root arcs, from the last to the first: hubs have the highest ids and take longest.
   std::optional<ArcRange> take();
-  void finished(ArcRange range) { done_.fetch_add(range.last - range.first, std::memory_order_relaxed); }
+  void finished(std::uint64_t arcs) { done_.fetch_add(arcs, std::memory_order_relaxed); }
 
   // Asks all threads to stop; the first reason stays.
   void stop(Stop reason);

@@ -2,8 +2,9 @@
 
 #include <mutex>
 
-#include "common/parallel.hpp"
+#include "common/team.hpp"
 #include "search/bundle.hpp"
+#include "search/pool.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
@@ -11,7 +12,9 @@ namespace {
 
 class Counter final : public Visitor {
  public:
-  Counter(Control& control, std::optional<std::uint64_t> limit) : control_(control), limit_(limit) {}
+  // `reinforcement` is null but for the first thread.
+  Counter(Control& control, std::optional<std::uint64_t> limit, Reinforcement* reinforcement)
+      : control_(control), limit_(limit), reinforcement_(reinforcement) {}
 
   void rows(const std::uint32_t*, sets::Span) override {}
 
@@ -26,6 +29,7 @@ class Counter final : public Visitor {
   }
 
   bool keep_going() override {
+    if (reinforcement_) reinforcement_->look();
     publish();
     return control_.keep_going();
   }
@@ -47,22 +51,36 @@ class Counter final : public Visitor {
  private:
   Control& control_;
   std::optional<std::uint64_t> limit_;
+  Reinforcement* reinforcement_;
   Total total_ = 0;
   Total published_ = 0;
 };
 
-// Has search(range) go through the work of `control` while keep_going().
-template <class KeepGoing, class Search>
-void take_pieces(Control& control, KeepGoing&& keep_going, Search&& search) {
+// Has `searcher` go through the work of `pool` while keep_going().
+template <class KeepGoing, class Searcher>
+void take_parts(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& searcher) {
+  searcher.share(pool);
   try {
-    while (auto range = control.take()) {
-      if (!keep_going() || !search(*range)) break;
-      control.finished(*range);
+    Pool::Seat seat(pool);
+    for (;;) {
+      auto part = seat.take();
+      if (!part) part = seat.wait();
+      if (!part || !keep_going() || !searcher.search(*part)) break;
+      control.finished(searcher.arcs_done());
     }
   } catch (...) {
     control.stop(Stop::kCancelled);
     throw;
   }
+}
+
+// Runs body(reinforcement) on up to `threads` threads; it is null but for the first.
+template <class Body>
+void on_team(int threads, Body&& body) {
+  std::optional<Reinforcement> reinforcement;
+  Team team(threads, [&](int index) { body(index == 0 ? &*reinforcement : nullptr); });
+  reinforcement.emplace(team);
+  team.run();
 }
 
 }  // namespace
@@ -72,11 +90,11 @@ Total count(const Problem& problem, Control& control, int threads, std::optional
   Total total = 0;
   if (sizes) sizes->assign(problem.plan.shape.levels - 1, 0);
   std::mutex total_mutex;
-  on_threads(threads, [&](int) {
-    Counter counter(control, limit);
+  Pool pool(control);
+  on_team(threads, [&](Reinforcement* reinforcement) {
+    Counter counter(control, limit, reinforcement);
     Walker walker(problem, counter, true);
-    take_pieces(
-        control, [&] { return counter.keep_going(); }, [&](ArcRange range) { return walker.search(range); });
+    take_parts(pool, control, [&] { return counter.keep_going(); }, walker);
     counter.publish();
     std::lock_guard lock(total_mutex);
     add_checked(total, counter.total());
@@ -90,13 +108,14 @@ void count_together(std::deque<Member>& members, Control& pass, int threads) {
   std::vector<const Problem*> problems;
   for (const Member& member : members) problems.push_back(&member.problem);
   std::mutex total_mutex;
-  on_threads(threads, [&](int) {
+  Pool pool(pass);
+  on_team(threads, [&](Reinforcement* reinforcement) {
     std::deque<Counter> counters;
     std::vector<Visitor*> visitors;
-    for (Member& member : members) visitors.push_back(&counters.emplace_back(member.control, member.limit));
+    for (Member& member : members)
+      visitors.push_back(&counters.emplace_back(member.control, member.limit, reinforcement));
     Bundle bundle(problems, visitors);
-    take_pieces(
-        pass, [&] { return pass.keep_going(); }, [&](ArcRange range) { return bundle.search(range); });
+    take_parts(pool, pass, [&] { return pass.keep_going(); }, bundle);
     std::lock_guard lock(total_mutex);
     for (std::size_t at = 0; at < members.size(); ++at) {
       counters[at].publish();

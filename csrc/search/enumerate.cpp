@@ -20,7 +20,7 @@ constexpr std::size_t kReserved = 1 << 20;
 // Fills one block on behalf of one thread.
 class Enumeration::Producer final : public Visitor {
  public:
-  explicit Producer(Enumeration& owner) : owner_(owner) {
+  Producer(Enumeration& owner, Reinforcement* reinforcement) : owner_(owner), reinforcement_(reinforcement) {
     capacity_ = owner.options_.block_rows;
     // One row more than the limit tells whether anything was cut.
     if (owner.options_.limit && *owner.options_.limit < capacity_)
@@ -46,6 +46,7 @@ class Enumeration::Producer final : public Visitor {
   void count(Total) override {}
 
   bool keep_going() override {
+    if (reinforcement_) reinforcement_->look();
     if (!block_.empty() && Clock::now() - last_flush_ > kFlushPeriod) flush();
     return open_ && owner_.control_.keep_going();
   }
@@ -60,6 +61,7 @@ class Enumeration::Producer final : public Visitor {
 
  private:
   Enumeration& owner_;
+  Reinforcement* reinforcement_;  // null but for the first thread
   const Compare compare_{owner_.problem_};
   std::size_t capacity_;
   Block block_;
@@ -73,32 +75,27 @@ Enumeration::Enumeration(const Problem& problem, std::vector<std::uint32_t> posi
       position_(std::move(position)),
       options_(options),
       control_(problem.root_arcs(), options.threads, options.timeout) {
-  launch();
+  thread_ = std::thread([this] { run(); });
 }
 
 Enumeration::~Enumeration() {
   close();
 }
 
-void Enumeration::launch() {
-  running_ = options_.threads;
-  int started = 0;
+void Enumeration::produce(Reinforcement* reinforcement) {
   try {
-    for (; started < options_.threads; ++started) threads_.emplace_back([this] { produce(); });
-  } catch (...) {  // fewer threads than asked for share the work
-    std::lock_guard lock(mutex_);
-    running_ -= options_.threads - started;
-    if (started == 0) throw;
-  }
-}
-
-void Enumeration::produce() {
-  try {
-    Producer producer(*this);
+    Producer producer(*this, reinforcement);
     Walker walker(problem_, producer, false);
-    while (auto range = control_.take()) {
-      if (!producer.keep_going() || !walker.search(*range)) break;
-      control_.finished(*range);
+    walker.share(pool_);
+    Pool::Seat seat(pool_);
+    for (;;) {
+      auto part = seat.take();
+      if (!part) {
+        producer.flush();  // what it has may be all for a long time
+        part = seat.wait();
+      }
+      if (!part || !producer.keep_going() || !walker.search(*part)) break;
+      control_.finished(walker.arcs_done());
     }
     producer.flush();
   } catch (...) {
@@ -107,8 +104,15 @@ void Enumeration::produce() {
     if (!error_) error_ = std::current_exception();
     has_room_.notify_all();
   }
+}
+
+// The first thread, which has the others started and waits for them.
+void Enumeration::run() {
+  Team team(options_.threads, [this](int index) { produce(index == 0 ? &*reinforcement_ : nullptr); });
+  reinforcement_.emplace(team);
+  team.run();
   std::lock_guard lock(mutex_);
-  --running_;
+  running_ = false;
   has_block_.notify_all();
 }
 
@@ -144,7 +148,7 @@ bool Enumeration::deliver(Block block) {
 
 std::optional<Enumeration::Block> Enumeration::next(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
-  has_block_.wait_for(lock, wait, [&] { return !queue_.empty() || running_ == 0; });
+  has_block_.wait_for(lock, wait, [&] { return !queue_.empty() || !running_; });
   if (error_) std::rethrow_exception(error_);
   if (queue_.empty()) return std::nullopt;
   Block block = std::move(queue_.front());
@@ -155,7 +159,7 @@ std::optional<Enumeration::Block> Enumeration::next(std::chrono::milliseconds wa
 
 bool Enumeration::finished() {
   std::lock_guard lock(mutex_);
-  return running_ == 0 && queue_.empty();
+  return !running_ && queue_.empty();
 }
 
 void Enumeration::cancel() {
@@ -167,8 +171,7 @@ void Enumeration::cancel() {
 void Enumeration::close() {
   std::lock_guard closing(close_mutex_);
   cancel();
-  for (std::thread& thread : threads_)
-    if (thread.joinable()) thread.join();
+  if (thread_.joinable()) thread_.join();
   std::lock_guard lock(mutex_);
   queue_.clear();
 }

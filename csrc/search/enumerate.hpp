@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "search/control.hpp"
+#include "search/pool.hpp"
 #include "search/problem.hpp"
 
 namespace motiflux::search {
@@ -49,10 +49,10 @@ class Enumeration {
  private:
   class Producer;
 
-  void produce();
+  void run();
+  void produce(Reinforcement* reinforcement);
   // False when the search is over.
   bool deliver(Block block);
-  void launch();
 
   const Problem& problem_;
   const std::vector<std::uint32_t> position_;
@@ -65,9 +65,11 @@ class Enumeration {
   std::condition_variable has_room_;
   std::deque<Block> queue_;
   std::uint64_t delivered_ = 0;  // rows put into the queue so far
-  int running_ = 0;
+  bool running_ = true;
   std::exception_ptr error_;
-  std::vector<std::thread> threads_;
+  Pool pool_{control_};
+  std::optional<Reinforcement> reinforcement_;
+  std::thread thread_;
 };
 
 }  // namespace motiflux::search

@@ -12,6 +12,7 @@
 
 #include "search/compare.hpp"
 #include "search/control.hpp"
+#include "search/pool.hpp"
 #include "search/problem.hpp"
 #include "sets/marks.hpp"
 
@@ -35,8 +36,19 @@ class Walker {
   // With `counting`, the last level is counted, never written, and visitor.rows is not called.
   Walker(const Problem& problem, Visitor& visitor, bool counting);
 
-  // Searches the embeddings whose first two vertices are an arc of `range`; false when told to stop.
-  bool search(ArcRange range);
+  // Searches the embeddings of `part`; false when told to stop.
+  bool search(const Part& part);
+
+  // Root arcs that are done with the part that was searched last: those given away are not.
+  std::uint64_t arcs_done() const { return arcs_done_; }
+
+  // Gives threads that wait at `pool` some of what `outermost` has left. That one is this walker or, where
+  // this one goes on from partial embeddings of another, the one that they all come from.
+  void share(Pool& pool) { share(pool, *this); }
+  void share(Pool& pool, Walker& outermost) {
+    pool_ = &pool;
+    outermost_ = &outermost;
+  }
 
   // Goes on from the first `levels` >= 2 values of `leader`, whose plan is the same up to there; false when
   // told to stop. `lender`, which may be null, has the same set at the next level, if it has one for these.
@@ -56,14 +68,21 @@ class Walker {
   using Span = sets::Span;
   struct Level {
     Span base;
-    std::uint64_t valid_for = 0;  // stamp of the anchor level when `base` was computed
+    Span open;                      // candidates that are still to be tried
+    const Vertex* start = nullptr;  // the first candidate
+    std::uint64_t valid_for = 0;    // stamp of the anchor level when `base` was computed
     std::vector<Vertex> buffer;
     sets::Marks marks;
   };
 
-  bool search_root(Vertex root, Span slice, bool starts_row);
+  bool search_arcs();
+  bool search_root(Vertex root, ArcRange slice, bool starts_row);
+  Span from_root();
   bool extend(int level);
   bool visit(int level, Span candidates);
+  bool go_on(int level);
+  Span replay(const Part& part);
+  void give_away();
   bool visit_last(int level, Span candidates);
   bool count_last(int level, Span candidates);
   bool keeps_all(int level) const;
@@ -119,6 +138,11 @@ class Walker {
   // Of a component of the tail: the common vertices of each subset of its sets, and their number.
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
+  ArcRange arcs_{};   // left of the part, beyond those of the root that is being searched
+  ArcRange slice_{};  // of that root
+  std::uint64_t arcs_done_ = 0;
+  Pool* pool_ = nullptr;
+  Walker* outermost_ = nullptr;
   std::uint64_t clock_ = 0;
   std::int64_t budget_;
 };

@@ -16,7 +16,9 @@ import pytest
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 SOURCES = sorted(HERE.glob("test_*.cpp"))
-LITMUS_TESTS = [source for source in SOURCES if source.name.startswith(("test_atomics", "test_ring"))]
+LITMUS_TESTS = [
+    source for source in SOURCES if source.name.startswith(("test_atomics", "test_ring", "test_sharing"))
+]
 FLAGS = (
     "-std=c++20",
     "-O1",
@@ -28,7 +30,10 @@ FLAGS = (
     "-fno-sanitize-recover=all",
     "-D_GLIBCXX_ASSERTIONS",
 )
-PARTS = {"test_sets": "csrc/sets/*.cpp"}
+PARTS = {
+    "test_sets": ("csrc/sets/*.cpp",),
+    "test_sharing": ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/team.cpp"),
+}
 """What a check is linked with."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
@@ -38,7 +43,7 @@ def compile_program(source: Path, program: Path, sanitizers: str) -> subprocess.
     if compiler is None:
         pytest.skip("no C++ compiler")
     includes = [f"-I{REPOSITORY / folder}" for folder in INCLUDES]
-    parts = sorted(REPOSITORY.glob(PARTS[source.stem])) if source.stem in PARTS else []
+    parts = [path for pattern in PARTS.get(source.stem, ()) for path in sorted(REPOSITORY.glob(pattern))]
     sources = [str(path) for path in (source, *parts)]
     command = [compiler, *FLAGS, f"-fsanitize={sanitizers}", *includes, *sources, "-o", str(program)]
     return subprocess.run(command, capture_output=True, text=True, check=False)

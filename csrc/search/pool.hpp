@@ -1,0 +1,93 @@
+// How threads share the work of one search.
+//
+// A thread that has no work takes a piece of the root arcs. Once these are gone it waits, and a thread that
+// works gives away half of what is left to it at the shallowest level where something is. Nobody looks at a
+// lock while all have work: a working thread reads one number every few thousand steps.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "common/team.hpp"
+#include "motiflux/view/plan.hpp"
+#include "search/control.hpp"
+
+namespace motiflux::search {
+
+// Some of the candidates of one level, below given vertices. Candidates are named by their positions: who
+// takes the part finds the same set again.
+struct Part {
+  int level;  // 0: [from, to) are arcs of the rows that root the search
+  std::uint64_t from;
+  std::uint64_t to;
+  std::uint64_t arcs;                                    // root arcs that are done once this is
+  ArcRange slice{};                                      // level 1: the arcs that its set comes from
+  std::array<std::uint32_t, view::kMaxLevels> prefix{};  // values of the levels before
+};
+
+class Pool {
+ public:
+  explicit Pool(Control& control) : control_(control) {}
+
+  // A thread that takes parts, from its first to its last.
+  class Seat {
+   public:
+    explicit Seat(Pool& pool);
+    ~Seat();
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+    // Work for this thread, which has done what it had: a piece of the root arcs, if there are any left.
+    std::optional<Part> take();
+    // Waits for what others give away; nothing once no thread has any work.
+    std::optional<Part> wait();
+
+   private:
+    Pool& pool_;
+    bool busy_ = true;
+  };
+
+  // Whether a thread waits for whom there is no part yet.
+  bool hungry() const { return hungry_.load(std::memory_order_relaxed) > 0; }
+  void give(const Part& part);
+
+ private:
+  // With the lock held: one busy thread fewer; waiting threads or parts have changed.
+  void rest();
+  void tell();
+
+  Control& control_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Part> parts_;
+  int busy_ = 0;
+  int waiting_ = 0;
+  std::atomic<int> hungry_{0};  // threads that wait beyond the parts there are
+};
+
+// Has the first thread of a team work alone until that has taken long enough to pay for starting others.
+class Reinforcement {
+ public:
+  explicit Reinforcement(Team& team) : team_(team) {}
+
+  // Called every few thousand steps by the first thread.
+  void look() {
+    if (called_ || Clock::now() - start_ < kAlone) return;
+    called_ = true;
+    team_.reinforce();
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kAlone{100};
+
+  Team& team_;
+  const Clock::time_point start_ = Clock::now();
+  bool called_ = false;
+};
+
+}  // namespace motiflux::search
