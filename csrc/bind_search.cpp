@@ -335,7 +335,7 @@ class Rows {
     if (!ours()) throw std::runtime_error("this search belongs to the process that started it");
     const LiveWork live([this] { rows_->cancel(); });
     for (;;) {
-      std::optional<search::Enumeration::Block> block;
+      std::optional<search::Block> block;
       bool finished = false;
       {
         nb::gil_scoped_release release;

@@ -27,10 +27,11 @@ std::span<const T> as_span(const std::optional<InputArray<T>>& array) {
 }
 
 // Hands the vector's memory to a NumPy array of the given shape.
-template <class T, class... Extent>
-nanobind::object to_numpy(std::vector<T>&& values, Extent... shape) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator, class... Extent>
+nanobind::object to_numpy(std::vector<T, Allocator>&& values, Extent... shape) {
+  using Vector = std::vector<T, Allocator>;
+  auto* kept = new Vector(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Vector*>(p); });
   return nanobind::cast(
       nanobind::ndarray<nanobind::numpy, T>(kept->data(), {static_cast<std::size_t>(shape)...}, owner));
 }

@@ -30,15 +30,11 @@ class Enumeration::Producer final : public Visitor {
   }
 
   void rows(const std::uint32_t* prefix, sets::Span last) override {
-    const std::size_t columns = owner_.columns();
-    const std::uint32_t last_column = owner_.position_[columns - 1];
-    for (std::uint32_t value : last) {
-      if (!open_) return;
-      const std::size_t row = block_.size();
-      block_.resize(row + columns);
-      for (std::size_t l = 0; l + 1 < columns; ++l)
-        block_[row + owner_.position_[l]] = compare_.vertex(l, prefix[l]);
-      block_[row + last_column] = compare_.vertex(columns - 1, value);
+    while (open_ && last.size() > 0) {
+      const std::size_t room = (capacity_ - block_.size()) / owner_.columns();
+      const sets::Span fits{last.first, last.first + std::min(room, last.size())};
+      writer_.append(block_, prefix, fits);
+      last.first = fits.last;
       if (block_.size() == capacity_) flush();
     }
   }
@@ -62,7 +58,7 @@ class Enumeration::Producer final : public Visitor {
  private:
   Enumeration& owner_;
   Reinforcement* reinforcement_;  // null but for the first thread
-  const Compare compare_{owner_.problem_};
+  RowWriter writer_{owner_.problem_, owner_.position_};
   std::size_t capacity_;
   Block block_;
   bool open_ = true;
@@ -146,7 +142,7 @@ bool Enumeration::deliver(Block block) {
   return control_.reason() == Stop::kNone;
 }
 
-std::optional<Enumeration::Block> Enumeration::next(std::chrono::milliseconds wait) {
+std::optional<Block> Enumeration::next(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   has_block_.wait_for(lock, wait, [&] { return !queue_.empty() || !running_; });
   if (error_) std::rethrow_exception(error_);

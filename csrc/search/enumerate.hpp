@@ -15,6 +15,7 @@
 
 #include "search/pool.hpp"
 #include "search/problem.hpp"
+#include "search/row_writer.hpp"
 
 namespace motiflux::search {
 
@@ -27,8 +28,6 @@ struct EnumerationOptions {
 
 class Enumeration {
  public:
-  using Block = std::vector<std::uint32_t>;  // rows of `levels` vertices, in the pattern's vertex order
-
   // position[l] is the column of level l. `problem` must outlive this.
   Enumeration(const Problem& problem, std::vector<std::uint32_t> position, const EnumerationOptions& options);
   ~Enumeration();

@@ -199,12 +199,34 @@ bool Walker::visit_last(int level, Span candidates) {
     if (candidates.size() > 0) visitor_.rows(value_.data(), candidates);
     return spend(candidates.size() + 1);
   }
+  const view::StepShape& step = problem_.plan.shape.steps[level];
+  if ((step.not_out | step.not_in) == 0) {
+    hand_out_but(step.distinct, level, candidates);
+    return spend(candidates.size() + 1);
+  }
   return in_strips(candidates, [&](Span strip) {
     kept_.clear();
     for (Vertex candidate : strip)
       if (accepts(level, candidate)) kept_.push_back(candidate);
     if (!kept_.empty()) visitor_.rows(value_.data(), {kept_.data(), kept_.data() + kept_.size()});
   });
+}
+
+// Hands out the candidates of the last level in the runs that are left between the vertices of `levels`.
+void Walker::hand_out_but(std::uint32_t levels, int level, Span candidates) {
+  std::array<const Vertex*, view::kMaxLevels> taken;
+  std::size_t count = 0;
+  for_each_level(levels, [&](std::size_t l) {
+    const Place at = compare_.place(level, l, value_.data());
+    const Vertex* found = std::lower_bound(candidates.first, candidates.last, at.first_not_less);
+    if (at.there && found != candidates.last && *found == at.first_not_less) taken[count++] = found;
+  });
+  std::sort(taken.begin(), taken.begin() + count);
+  for (std::size_t t = 0; t < count; ++t) {
+    if (candidates.first < taken[t]) visitor_.rows(value_.data(), {candidates.first, taken[t]});
+    candidates.first = std::max(candidates.first, taken[t] + 1);  // levels may share a vertex
+  }
+  if (candidates.size() > 0) visitor_.rows(value_.data(), candidates);
 }
 
 bool Walker::count_last(int level, Span candidates) {

@@ -84,6 +84,7 @@ class Walker {
   Span replay(const Part& part);
   void give_away();
   bool visit_last(int level, Span candidates);
+  void hand_out_but(std::uint32_t levels, int level, Span candidates);
   bool count_last(int level, Span candidates);
   bool keeps_all(int level) const;
   template <class Use>
