@@ -25,7 +25,8 @@ struct Policy {
       : method(intersect), routines(&routines_of(simd)) {}
 
   bool gallops(std::size_t small, std::size_t large) const {
-    return method == Method::kGallop || (method == Method::kAuto && large / routines->gallop_ratio > small);
+    if (method != Method::kAuto) return method == Method::kGallop;
+    return large / (small < routines->few ? routines->gallop_ratio_of_few : routines->gallop_ratio) > small;
   }
   // Whether to look `changing` elements up in a set of `stable`, if that is marked, rather than to intersect.
   bool marks(std::size_t stable, std::size_t changing) const {
@@ -47,7 +48,7 @@ inline const std::uint32_t* gallop(const std::uint32_t* first, const std::uint32
     step *= 2;
   }
   const std::uint32_t* bound = static_cast<std::size_t>(last - probe) > step ? probe + step + 1 : last;
-  return std::lower_bound(probe, bound, vertex);
+  return lower_bound({probe, bound}, vertex);
 }
 
 // Calls found(vertex) for each common vertex, ascending. `small` is the shorter list.

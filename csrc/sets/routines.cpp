@@ -4,12 +4,14 @@ namespace motiflux::sets {
 namespace {
 
 // The thresholds are measured (docs/design/set-operations.md).
-constexpr Routines kScalar = {count_scalar, write_scalar, count_marked_scalar, write_marked_scalar, 32, 0};
+constexpr Routines kScalar = {
+    count_scalar, write_scalar, count_marked_scalar, write_marked_scalar, 16, 16, 0, 0};
 
 #ifdef MOTIFLUX_X86_SIMD
 // Gathering eight words is slower than to fetch them one by one.
-constexpr Routines kAvx2 = {count_avx2, write_avx2, count_marked_scalar, write_marked_scalar, 32, 0};
-constexpr Routines kAvx512 = {count_avx512, write_avx512, count_marked_avx512, write_marked_avx512, 64, 2};
+constexpr Routines kAvx2 = {count_avx2, write_avx2, count_marked_scalar, write_marked_scalar, 128, 16, 8, 0};
+constexpr Routines kAvx512 = {
+    count_avx512, write_avx512, count_marked_avx512, write_marked_avx512, 256, 32, 4, 2};
 #endif
 
 }  // namespace

@@ -32,12 +32,21 @@ struct Routines {
   std::size_t (*count_marked)(Bits set, Span list);
   // Writes those to `out`, which has room for all of `list`; returns their number.
   std::size_t (*write_marked)(Bits set, Span list, std::uint32_t* out);
-  // Lists whose lengths differ by this factor are galloped through.
+  // Lists whose lengths differ by more than this factor are galloped through; by the second, if the shorter
+  // has fewer elements than `few`, which fill no block.
   std::size_t gallop_ratio;
+  std::size_t gallop_ratio_of_few;
+  std::size_t few;
   // A list of at least kLongList meets a set of up to this many times its length by a merge, even if the set
   // is marked.
   std::size_t merge_ratio;
 };
+
+// Whether few blocks of lists of such lengths have anything in common: whether one has is then worth a
+// branch.
+constexpr bool mostly_misses(std::size_t a, std::size_t b) {
+  return a / 8 > b || b / 8 > a;
+}
 
 // Whether this processor, and the system on it, has the instructions, and they were compiled.
 bool runs_here(Simd simd);

@@ -45,6 +45,22 @@ MOTIFLUX_AVX2 inline int compress(std::uint32_t* out, __m256i block, std::uint32
   return size;
 }
 
+// Where `out` is the start of a list, a block may be read again after some of it was overwritten: by elements
+// that are less than what is left of the other list, and only where elements were that are so too.
+template <bool Misses>
+MOTIFLUX_AVX2 std::size_t write_blocks(Span a, Span b, std::uint32_t* out) {
+  std::uint32_t* write = out;
+  while (a.size() >= kBlock && b.size() >= kBlock) {
+    const __m256i block = load(a.first);
+    const std::uint32_t chosen = common(block, load(b.first));
+    const std::uint32_t most_a = a.first[kBlock - 1], most_b = b.first[kBlock - 1];
+    if (!Misses || chosen != 0) write += compress(write, block, chosen);
+    a.first += most_a <= most_b ? kBlock : 0;
+    b.first += most_b <= most_a ? kBlock : 0;
+  }
+  return static_cast<std::size_t>(write - out) + write_scalar(a, b, write);
+}
+
 }  // namespace
 
 MOTIFLUX_AVX2 std::size_t count_avx2(Span a, Span b) {
@@ -58,19 +74,8 @@ MOTIFLUX_AVX2 std::size_t count_avx2(Span a, Span b) {
   return found + count_scalar(a, b);
 }
 
-// Where `out` is the start of a list, a block may be read again after some of it was overwritten: by elements
-// that are less than what is left of the other list, and only where elements were that are so too.
 MOTIFLUX_AVX2 std::size_t write_avx2(Span a, Span b, std::uint32_t* out) {
-  std::uint32_t* write = out;
-  while (a.size() >= kBlock && b.size() >= kBlock) {
-    const __m256i block = load(a.first);
-    const std::uint32_t chosen = common(block, load(b.first));
-    const std::uint32_t most_a = a.first[kBlock - 1], most_b = b.first[kBlock - 1];
-    if (chosen != 0) write += compress(write, block, chosen);
-    a.first += most_a <= most_b ? kBlock : 0;
-    b.first += most_b <= most_a ? kBlock : 0;
-  }
-  return static_cast<std::size_t>(write - out) + write_scalar(a, b, write);
+  return mostly_misses(a.size(), b.size()) ? write_blocks<true>(a, b, out) : write_blocks<false>(a, b, out);
 }
 
 }  // namespace motiflux::sets

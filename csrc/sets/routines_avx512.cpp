@@ -72,6 +72,27 @@ MOTIFLUX_AVX512 inline std::uint32_t marked(Bits set, __m512i vertices, std::uin
   return _mm512_test_epi32_mask(words, bits);
 }
 
+// Where `out` is the start of a list, a block may be read again after some of it was overwritten: by elements
+// that are less than what is left of the other list, and only where elements were that are so too.
+template <bool Misses>
+MOTIFLUX_AVX512 std::size_t write_blocks(Span list_a, Span list_b, std::uint32_t* out) {
+  Reader a{list_a.first, list_a.last}, b{list_b.first, list_b.last};
+  std::uint32_t* write = out;
+  while (a.whole() && b.whole()) {
+    const __m512i block = a.block();
+    const std::uint32_t chosen = common(block, b.block());
+    advance(a, b, kBlock, kBlock);
+    if (!Misses || chosen != 0) write += compress(write, block, chosen);
+  }
+  while (a.at != a.end && b.at != b.end) {
+    const __m512i block = a.short_block();
+    const std::uint32_t chosen = common(block, b.short_block()) & lanes(a.size());
+    advance(a, b, a.size(), b.size());
+    write += compress(write, block, chosen);
+  }
+  return static_cast<std::size_t>(write - out);
+}
+
 }  // namespace
 
 MOTIFLUX_AVX512 std::size_t count_avx512(Span list_a, Span list_b) {
@@ -89,28 +110,13 @@ MOTIFLUX_AVX512 std::size_t count_avx512(Span list_a, Span list_b) {
   return found;
 }
 
-// Where `out` is the start of a list, a block may be read again after some of it was overwritten: by elements
-// that are less than what is left of the other list, and only where elements were that are so too.
-MOTIFLUX_AVX512 std::size_t write_avx512(Span list_a, Span list_b, std::uint32_t* out) {
-  Reader a{list_a.first, list_a.last}, b{list_b.first, list_b.last};
-  std::uint32_t* write = out;
-  while (a.whole() && b.whole()) {
-    const __m512i block = a.block();
-    const std::uint32_t chosen = common(block, b.block());
-    advance(a, b, kBlock, kBlock);
-    write += compress(write, block, chosen);
-  }
-  while (a.at != a.end && b.at != b.end) {
-    const __m512i block = a.short_block();
-    const std::uint32_t chosen = common(block, b.short_block()) & lanes(a.size());
-    advance(a, b, a.size(), b.size());
-    write += compress(write, block, chosen);
-  }
-  return static_cast<std::size_t>(write - out);
+MOTIFLUX_AVX512 std::size_t write_avx512(Span a, Span b, std::uint32_t* out) {
+  return mostly_misses(a.size(), b.size()) ? write_blocks<true>(a, b, out) : write_blocks<false>(a, b, out);
 }
 
 // The bits of sixteen vertices are gathered and tested at once.
 MOTIFLUX_AVX512 std::size_t count_marked_avx512(Bits set, Span list) {
+  if (list.size() < kBlock / 2) return count_marked_scalar(set, list);
   std::size_t found = 0;
   Reader left{list.first, list.last};
   for (; left.whole(); left.at += kBlock)
@@ -121,6 +127,7 @@ MOTIFLUX_AVX512 std::size_t count_marked_avx512(Bits set, Span list) {
 }
 
 MOTIFLUX_AVX512 std::size_t write_marked_avx512(Bits set, Span list, std::uint32_t* out) {
+  if (list.size() < kBlock / 2) return write_marked_scalar(set, list, out);
   std::uint32_t* write = out;
   Reader left{list.first, list.last};
   for (; left.whole(); left.at += kBlock) {

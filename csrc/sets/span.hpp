@@ -21,7 +21,8 @@ inline const std::uint32_t* lower_bound(Span span, std::uint32_t bound) {
   const std::uint32_t* first = span.first;
   for (std::size_t left = span.size(); left > 0;) {
     const std::size_t half = (left + 1) / 2;
-    first += first[half - 1] < bound ? half : 0;
+    const std::size_t below = first[half - 1] < bound;
+    first += half & (std::size_t{0} - below);  // compilers make a branch of a conditional
     left -= half;
   }
   return first;
