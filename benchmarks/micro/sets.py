@@ -1,7 +1,7 @@
 """What set operations take, by instructions: ``python benchmarks/micro/sets.py``.
 
-Compiles ``sets.cpp`` beside this file together with ``csrc/sets`` and prints tables in nanoseconds, the least of
-seven rounds. The thresholds in ``csrc/sets/routines.cpp`` come from them (docs/design/set-operations.md).
+Compiles ``sets.cpp`` beside this file together with ``csrc/sets`` and prints tables in nanoseconds, the least
+of seven rounds. The thresholds in ``csrc/sets/routines.cpp`` come from them (docs/design/set-operations.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def main() -> None:
         compiler = os.environ.get("CXX", "g++")
         sources = [HERE / "sets.cpp", *sorted((SOURCES / "sets").glob("*.cpp"))]
         subprocess.run(
-            [compiler, "-std=c++20", "-O3", f"-I{SOURCES}", *map(str, sources), "-o", str(program)], check=True
+            [compiler, "-std=c++20", "-O3", f"-I{SOURCES}", *map(str, sources), "-o", str(program)],
+            check=True,
         )
         subprocess.run([program], check=True)
 

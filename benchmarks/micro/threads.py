@@ -34,7 +34,8 @@ def main() -> None:
         busiest = min(run.busiest for run in runs[2])
         print(
             f"{name:<32} {wall[1] * 1e3:9.2f} ms, two threads {wall[2] * 1e3:9.2f} ms:"
-            f" {wall[1] / wall[2]:5.2f} times, idle machine {total[1] / busiest:5.2f}, CPU {total[2] / total[1]:5.2f}",
+            f" {wall[1] / wall[2]:5.2f} times, idle machine {total[1] / busiest:5.2f},"
+            f" CPU {total[2] / total[1]:5.2f}",
             flush=True,
         )
 

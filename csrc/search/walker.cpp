@@ -40,73 +40,8 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
       counting_(counting),
       last_level_(static_cast<int>(problem.plan.shape.levels) - 1),
       tail_(counting ? problem.tail.start : last_level_ + 1),
+      clique_level_(counting ? CliqueTail::first_level(problem).value_or(-1) : -1),
       budget_(kBudget) {}
-
-bool Walker::search(const Part& part) {
-  arcs_done_ = part.arcs;
-  if (part.level == 0) {
-    arcs_ = {part.from, part.to};
-    return search_arcs();
-  }
-  arcs_ = {};
-  const Span candidates = replay(part);
-  if (part.level == last_level_)
-    return visit_last(part.level, {candidates.first + part.from, candidates.first + part.to});
-  Level& state = levels_[static_cast<std::size_t>(part.level)];
-  state.start = candidates.first;
-  state.open = {candidates.first + part.from, candidates.first + part.to};
-  return go_on(part.level);
-}
-
-bool Walker::search_arcs() {
-  const view::Adjacency& root = problem_.root();
-  const std::uint64_t* end = root.offsets + problem_.roots + 1;
-  const std::uint64_t* row_end = root.offsets;
-  while (arcs_.first < arcs_.last) {
-    const std::uint64_t arc = arcs_.first;
-    row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
-    const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
-    arcs_.first = std::min(arcs_.last, *row_end);
-    if (!search_root(vertex, {arc, arcs_.first}, arc == root.offsets[vertex])) return false;
-  }
-  return true;
-}
-
-// Comes to where the candidates of the part are, which are the result. What was met on the way counts for the
-// thread that gave the part away.
-Walker::Span Walker::replay(const Part& part) {
-  slice_ = part.slice;
-  for (int level = 0; level < part.level; ++level) {
-    if (level >= 2) base(level);  // later levels may start from it
-    assign(level, part.prefix[static_cast<std::size_t>(level)]);
-    --sizes_[static_cast<std::size_t>(level)];
-  }
-  return part.level == 1 ? from_root() : clipped(part.level);
-}
-
-// Gives half of what is left at the shallowest level where something is to a thread that waits.
-void Walker::give_away() {
-  if (const std::uint64_t left = arcs_.last - arcs_.first; left > 0) {
-    const std::uint64_t middle = arcs_.first + left / 2;
-    arcs_done_ -= arcs_.last - middle;
-    pool_->give({.level = 0, .from = middle, .to = arcs_.last, .arcs = arcs_.last - middle});
-    arcs_.last = middle;
-    return;
-  }
-  for (int level = 1; level < std::min(last_level_, tail_); ++level) {
-    Level& state = levels_[static_cast<std::size_t>(level)];
-    if (state.open.size() == 0) continue;
-    const Vertex* middle = state.open.first + state.open.size() / 2;
-    pool_->give({.level = level,
-                 .from = static_cast<std::uint64_t>(middle - state.start),
-                 .to = static_cast<std::uint64_t>(state.open.last - state.start),
-                 .arcs = 0,
-                 .slice = slice_,
-                 .prefix = value_});
-    state.open.last = middle;
-    return;
-  }
-}
 
 bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
   const auto end = static_cast<std::size_t>(levels);
@@ -121,25 +56,6 @@ bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
     levels_[end].valid_for = stamp;
   }
   return extend(levels);
-}
-
-bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
-  if (!accepts(0, root)) return spend(1);
-  assign(0, root);
-  if (!starts_row) --sizes_[0];
-  slice_ = slice;
-  return visit(1, from_root());
-}
-
-// The candidates of level 1 among slice_.
-Walker::Span Walker::from_root() {
-  const view::StepShape& step = problem_.plan.shape.steps[1];
-  const rules::Bounds allowed = bounds(1, step.after, step.before);
-  const Vertex* arcs = problem_.root().neighbors;
-  spans_.assign(1, sets::clip({arcs + slice_.first, arcs + slice_.last}, allowed.first, allowed.end));
-  for (std::uint32_t s = 1; s < step.source_count; ++s)
-    spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
-  return spans_.size() == 1 ? spans_[0] : fold(spans_.size(), levels_[1].buffer);
 }
 
 bool Walker::extend(int level) {
@@ -174,10 +90,27 @@ bool Walker::is_fresh(int level) const {
 
 bool Walker::visit(int level, Span candidates) {
   if (level == last_level_) return visit_last(level, candidates);
+  if (level == clique_level_ && candidates.size() > 2 && candidates.size() <= CliqueTail::kMostVertices)
+    return count_clique(level, candidates);
   Level& state = levels_[static_cast<std::size_t>(level)];
   state.start = candidates.first;
   state.open = candidates;
   return go_on(level);
+}
+
+// Counts the last three levels, whose vertices are all in `candidates`, in bits.
+bool Walker::count_clique(int level, Span candidates) {
+  const auto middle = static_cast<std::size_t>(level) + 1;
+  clique_.begin(candidates, problem_.vertices);
+  for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
+    if (!accepts(level, *candidate)) continue;
+    assign(level, *candidate);
+    clique_.set_row(static_cast<std::size_t>(candidate - candidates.first), clipped(level + 1));
+  }
+  const sets::Chains found = clique_.count(problem_.sets);
+  sizes_[middle] += found.pairs;
+  if (found.triples > 0) visitor_.count(found.triples);
+  return spend(candidates.size() + found.pairs + 1);
 }
 
 // Tries the open candidates of `level`, of which some may be given away meanwhile.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "search/clique_tail.hpp"
 #include "search/compare.hpp"
 #include "search/control.hpp"
 #include "search/pool.hpp"
@@ -55,7 +56,10 @@ class Walker {
   bool follow(const Walker& leader, int levels, const Walker* lender);
 
   // Has the set of `level` kept for others where it would only be counted.
-  void keep_set(int level) { kept_level_ = level; }
+  void keep_set(int level) {
+    kept_level_ = level;
+    if (level > clique_level_) clique_level_ = -1;
+  }
 
   std::uint32_t value(int level) const { return value_[static_cast<std::size_t>(level)]; }
 
@@ -81,6 +85,7 @@ class Walker {
   bool extend(int level);
   bool visit(int level, Span candidates);
   bool go_on(int level);
+  bool count_clique(int level, Span candidates);
   Span replay(const Part& part);
   void give_away();
   bool visit_last(int level, Span candidates);
@@ -128,7 +133,8 @@ class Walker {
   const bool counting_;
   const int last_level_;
   int kept_level_ = -1;
-  const int tail_;  // first level counted in closed form
+  const int tail_;    // first level counted in closed form
+  int clique_level_;  // first of three levels that are counted in bits, or -1
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
   std::array<std::uint64_t, view::kMaxLevels> sizes_{};
@@ -139,6 +145,7 @@ class Walker {
   // Of a component of the tail: the common vertices of each subset of its sets, and their number.
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
+  CliqueTail clique_;
   ArcRange arcs_{};   // left of the part, beyond those of the root that is being searched
   ArcRange slice_{};  // of that root
   std::uint64_t arcs_done_ = 0;

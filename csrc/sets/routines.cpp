@@ -5,13 +5,14 @@ namespace {
 
 // The thresholds are measured (docs/design/set-operations.md).
 constexpr Routines kScalar = {
-    count_scalar, write_scalar, count_marked_scalar, write_marked_scalar, 16, 16, 0, 0};
+    count_scalar, write_scalar, count_marked_scalar, write_marked_scalar, count_chains_scalar, 16, 16, 0, 0};
 
 #ifdef MOTIFLUX_X86_SIMD
 // Gathering eight words is slower than to fetch them one by one.
-constexpr Routines kAvx2 = {count_avx2, write_avx2, count_marked_scalar, write_marked_scalar, 128, 16, 8, 0};
+constexpr Routines kAvx2 = {
+    count_avx2, write_avx2, count_marked_scalar, write_marked_scalar, count_chains_avx2, 128, 16, 8, 0};
 constexpr Routines kAvx512 = {
-    count_avx512, write_avx512, count_marked_avx512, write_marked_avx512, 256, 32, 4, 2};
+    count_avx512, write_avx512, count_marked_avx512, write_marked_avx512, count_chains_avx2, 256, 32, 4, 2};
 #endif
 
 }  // namespace
@@ -55,11 +56,16 @@ std::size_t write_marked_scalar(Bits set, Span list, std::uint32_t* out) {
   return common;
 }
 
+Chains count_chains_scalar(const BitRows& bits) {
+  return count_chains_in(bits);
+}
+
 bool runs_here(Simd simd) {
 #ifdef MOTIFLUX_X86_SIMD
   // They ask the processor and, for the wider registers, whether the system keeps them.
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+  const bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   switch (simd) {
     case Simd::kScalar:
       return true;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sets/bit_rows.hpp"
 #include "sets/span.hpp"
 
 namespace motiflux::sets {
@@ -32,6 +33,7 @@ struct Routines {
   std::size_t (*count_marked)(Bits set, Span list);
   // Writes those to `out`, which has room for all of `list`; returns their number.
   std::size_t (*write_marked)(Bits set, Span list, std::uint32_t* out);
+  Chains (*count_chains)(const BitRows& bits);
   // Lists whose lengths differ by more than this factor are galloped through; by the second, if the shorter
   // has fewer elements than `few`, which fill no block.
   std::size_t gallop_ratio;
@@ -62,10 +64,13 @@ std::size_t write_scalar(Span a, Span b, std::uint32_t* out);
 std::size_t count_marked_scalar(Bits set, Span list);
 std::size_t write_marked_scalar(Bits set, Span list, std::uint32_t* out);
 
+Chains count_chains_scalar(const BitRows& bits);
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define MOTIFLUX_X86_SIMD 1
 std::size_t count_avx2(Span a, Span b);
 std::size_t write_avx2(Span a, Span b, std::uint32_t* out);
+Chains count_chains_avx2(const BitRows& bits);
 std::size_t count_avx512(Span a, Span b);
 std::size_t write_avx512(Span a, Span b, std::uint32_t* out);
 std::size_t count_marked_avx512(Bits set, Span list);

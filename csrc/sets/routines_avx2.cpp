@@ -7,7 +7,7 @@
 #ifdef MOTIFLUX_X86_SIMD
 #include <immintrin.h>
 
-#define MOTIFLUX_AVX2 __attribute__((target("avx2,bmi2,popcnt")))
+#define MOTIFLUX_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 
 namespace motiflux::sets {
 namespace {
@@ -76,6 +76,10 @@ MOTIFLUX_AVX2 std::size_t count_avx2(Span a, Span b) {
 
 MOTIFLUX_AVX2 std::size_t write_avx2(Span a, Span b, std::uint32_t* out) {
   return mostly_misses(a.size(), b.size()) ? write_blocks<true>(a, b, out) : write_blocks<false>(a, b, out);
+}
+
+MOTIFLUX_AVX2 Chains count_chains_avx2(const BitRows& bits) {
+  return count_chains_in(bits);
 }
 
 }  // namespace motiflux::sets
