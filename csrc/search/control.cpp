@@ -15,6 +15,7 @@ constexpr double kForever = 1e9;  // seconds; beyond it the clock's integer woul
 
 Control::Control(std::uint64_t arcs, int threads, std::optional<double> timeout_seconds)
     : arcs_(arcs),
+      threads_(threads),
       piece_(std::clamp(arcs / (kPiecesPerThread * static_cast<std::uint64_t>(threads)), kSmallestPiece,
                         kLargestPiece)) {
   if (timeout_seconds && *timeout_seconds < kForever)

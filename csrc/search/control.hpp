@@ -33,12 +33,14 @@ class Control {
   Stop reason() const { return static_cast<Stop>(reason_.load(std::memory_order_acquire)); }
   std::optional<Clock::time_point> deadline() const { return deadline_; }
   std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }
+  int threads() const { return threads_; }
   std::uint64_t total() const { return arcs_; }
 
   std::atomic<std::uint64_t> found{0};  // for progress and limits; saturates
 
  private:
   std::uint64_t arcs_;
+  int threads_;
   std::uint64_t piece_;
   std::optional<Clock::time_point> deadline_;
   std::atomic<std::uint64_t> taken_{0};

@@ -59,7 +59,7 @@ class Counter final : public Visitor {
 // Has `searcher` go through the work of `pool` while keep_going().
 template <class KeepGoing, class Searcher>
 void take_parts(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& searcher) {
-  searcher.share(pool);
+  if (control.threads() > 1) searcher.share(pool);
   try {
     Pool::Seat seat(pool);
     for (;;) {

@@ -82,7 +82,7 @@ void Enumeration::produce(Reinforcement* reinforcement) {
   try {
     Producer producer(*this, reinforcement);
     Walker walker(problem_, producer, false);
-    walker.share(pool_);
+    if (options_.threads > 1) walker.share(pool_);
     Pool::Seat seat(pool_);
     for (;;) {
       auto part = seat.take();

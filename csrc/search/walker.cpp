@@ -58,6 +58,41 @@ bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
   return extend(levels);
 }
 
+bool Walker::search_arcs() {
+  const view::Adjacency& root = problem_.root();
+  const std::uint64_t* end = root.offsets + problem_.roots + 1;
+  const std::uint64_t* row_end = root.offsets;
+  while (arcs_.first < arcs_.last) {
+    const std::uint64_t arc = arcs_.first;
+    row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
+    const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
+    arcs_.first = std::min(arcs_.last, *row_end);
+    if (!search_root(vertex, {arc, arcs_.first}, arc == root.offsets[vertex])) return false;
+  }
+  return true;
+}
+
+bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
+  if (!accepts(0, root)) return spend(1);
+  assign(0, root);
+  if (!starts_row) --sizes_[0];
+  slice_ = slice;
+  return visit(1, from_root());
+}
+
+// The candidates of level 1 among slice_.
+Walker::Span Walker::from_root() {
+  const view::StepShape& step = problem_.plan.shape.steps[1];
+  const rules::Bounds allowed = bounds(1, step.after, step.before);
+  const Vertex* arcs = problem_.root().neighbors;
+  const Span slice = sets::clip({arcs + slice_.first, arcs + slice_.last}, allowed.first, allowed.end);
+  if (step.source_count == 1) return slice;
+  spans_.assign(1, slice);
+  for (std::uint32_t s = 1; s < step.source_count; ++s)
+    spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
+  return fold(spans_.size(), levels_[1].buffer);
+}
+
 bool Walker::extend(int level) {
   if (level == tail_) return count_tail();
   if (level == last_level_ && is_fresh(level)) {
@@ -92,10 +127,15 @@ bool Walker::visit(int level, Span candidates) {
   if (level == last_level_) return visit_last(level, candidates);
   if (level == clique_level_ && candidates.size() > 2 && candidates.size() <= CliqueTail::kMostVertices)
     return count_clique(level, candidates);
-  Level& state = levels_[static_cast<std::size_t>(level)];
-  state.start = candidates.first;
-  state.open = candidates;
-  return go_on(level);
+  if (pool_) {
+    Level& state = levels_[static_cast<std::size_t>(level)];
+    state.start = candidates.first;
+    state.open = candidates;
+    return go_on(level);
+  }
+  for (const Vertex candidate : candidates)
+    if (!try_candidate(level, candidate)) return false;
+  return spend(candidates.size() + 1);
 }
 
 // Counts the last three levels, whose vertices are all in `candidates`, in bits.
@@ -117,12 +157,8 @@ bool Walker::count_clique(int level, Span candidates) {
 bool Walker::go_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
-  while (state.open.first != state.open.last) {
-    const Vertex candidate = *state.open.first++;
-    if (!accepts(level, candidate)) continue;
-    assign(level, candidate);
-    if (!extend(level + 1)) return false;
-  }
+  while (state.open.first != state.open.last)
+    if (!try_candidate(level, *state.open.first++)) return false;
   return spend(size + 1);
 }
 

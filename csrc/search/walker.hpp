@@ -85,6 +85,11 @@ class Walker {
   bool extend(int level);
   bool visit(int level, Span candidates);
   bool go_on(int level);
+  bool try_candidate(int level, Vertex candidate) {
+    if (!accepts(level, candidate)) return true;
+    assign(level, candidate);
+    return extend(level + 1);
+  }
   bool count_clique(int level, Span candidates);
   Span replay(const Part& part);
   void give_away();

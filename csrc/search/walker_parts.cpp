@@ -21,39 +21,6 @@ bool Walker::search(const Part& part) {
   return go_on(part.level);
 }
 
-bool Walker::search_arcs() {
-  const view::Adjacency& root = problem_.root();
-  const std::uint64_t* end = root.offsets + problem_.roots + 1;
-  const std::uint64_t* row_end = root.offsets;
-  while (arcs_.first < arcs_.last) {
-    const std::uint64_t arc = arcs_.first;
-    row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
-    const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
-    arcs_.first = std::min(arcs_.last, *row_end);
-    if (!search_root(vertex, {arc, arcs_.first}, arc == root.offsets[vertex])) return false;
-  }
-  return true;
-}
-
-bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
-  if (!accepts(0, root)) return spend(1);
-  assign(0, root);
-  if (!starts_row) --sizes_[0];
-  slice_ = slice;
-  return visit(1, from_root());
-}
-
-// The candidates of level 1 among slice_.
-Walker::Span Walker::from_root() {
-  const view::StepShape& step = problem_.plan.shape.steps[1];
-  const rules::Bounds allowed = bounds(1, step.after, step.before);
-  const Vertex* arcs = problem_.root().neighbors;
-  spans_.assign(1, sets::clip({arcs + slice_.first, arcs + slice_.last}, allowed.first, allowed.end));
-  for (std::uint32_t s = 1; s < step.source_count; ++s)
-    spans_.push_back(sets::clip(row(step.first_source + s), allowed.first, allowed.end));
-  return spans_.size() == 1 ? spans_[0] : fold(spans_.size(), levels_[1].buffer);
-}
-
 // Comes to where the candidates of the part are, which are the result. What was met on the way counts for the
 // thread that gave the part away.
 Walker::Span Walker::replay(const Part& part) {

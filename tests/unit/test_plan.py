@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux import _native
-from motiflux.plan import Plan, make_plan, planner
+from motiflux.plan import Plan, make_plan, planner, problem
 from motiflux.plan.cost import Estimate, sample
 from motiflux.plan.ir import Group
 from motiflux.types import Semantics, Symmetry
@@ -525,7 +524,7 @@ class TestBadOptions:
     def test_instructions_that_this_processor_lacks_are_refused(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(_native, "simd_here", lambda: [0])
+        monkeypatch.setattr(problem, "simd_here", lambda: ("scalar",))
         with pytest.raises(mf.ArgumentError) as caught:
             mf.count(self.GRAPH, self.PATTERN, device="cpu", tuning={"simd": "avx2"})
         assert str(caught.value) == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
@@ -64,10 +65,11 @@ def native_problem(
     )
 
 
-def simd_here() -> list[str]:
+@cache
+def simd_here() -> tuple[str, ...]:
     """Return the values of the switch ``simd`` that this processor can serve, the fastest last."""
     here = _native.simd_here()
-    return [name for name, number in _SIMD.items() if number in here]
+    return tuple(name for name, number in _SIMD.items() if number in here)
 
 
 def _policy(intersect: str, simd: str) -> tuple[int, int]:
