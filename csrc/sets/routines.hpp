@@ -66,7 +66,8 @@ std::size_t write_marked_scalar(Bits set, Span list, std::uint32_t* out);
 
 Chains count_chains_scalar(const BitRows& bits);
 
-#if defined(__x86_64__) && defined(__GNUC__)
+// Elsewhere, or with MOTIFLUX_NO_SIMD, there are only the scalar ones.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(MOTIFLUX_NO_SIMD)
 #define MOTIFLUX_X86_SIMD 1
 std::size_t count_avx2(Span a, Span b);
 std::size_t write_avx2(Span a, Span b, std::uint32_t* out);

@@ -38,19 +38,22 @@ PARTS = {
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
 
-def compile_program(source: Path, program: Path, sanitizers: str) -> subprocess.CompletedProcess[str]:
+def compile_program(
+    source: Path, program: Path, sanitizers: str, *options: str
+) -> subprocess.CompletedProcess[str]:
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     if compiler is None:
         pytest.skip("no C++ compiler")
     includes = [f"-I{REPOSITORY / folder}" for folder in INCLUDES]
     parts = [path for pattern in PARTS.get(source.stem, ()) for path in sorted(REPOSITORY.glob(pattern))]
     sources = [str(path) for path in (source, *parts)]
-    command = [compiler, *FLAGS, f"-fsanitize={sanitizers}", *includes, *sources, "-o", str(program)]
+    flags = [*FLAGS, *options, f"-fsanitize={sanitizers}"]
+    command = [compiler, *flags, *includes, *sources, "-o", str(program)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def check(source: Path, program: Path, sanitizers: str) -> None:
-    compiled = compile_program(source, program, sanitizers)
+def check(source: Path, program: Path, sanitizers: str, *options: str) -> None:
+    compiled = compile_program(source, program, sanitizers, *options)
     assert compiled.returncode == 0, compiled.stderr
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -77,6 +80,10 @@ def test_the_native_checks_hold_under_the_sanitizers(source: Path, tmp_path: Pat
 @pytest.mark.parametrize("source", LITMUS_TESTS, ids=lambda path: path.stem)
 def test_the_litmus_tests_have_no_race(source: Path, tmp_path: Path, thread_sanitizer: str) -> None:
     check(source, tmp_path / source.stem, thread_sanitizer)
+
+
+def test_sets_need_no_wide_instructions(tmp_path: Path) -> None:
+    check(HERE / "test_sets.cpp", tmp_path / "scalar", "address,undefined", "-DMOTIFLUX_NO_SIMD")
 
 
 def test_all_native_checks_are_found() -> None:
