@@ -30,10 +30,13 @@ using namespace nb::literals;
 
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
-using PyComponent = std::tuple<std::vector<int>, std::vector<int>, std::uint64_t>;  // levels, sets, divisor
-using PyTail = std::tuple<int, std::vector<PyComponent>>;                           // first level, components
-using PyPolicy = std::tuple<int, int>;               // sets::Method, sets::Simd
-using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
+using Levels = std::vector<int>;
+using PyComponent = std::tuple<Levels, Levels, Levels, Levels>;  // levels, sets, chains, hanging blocks
+using PyExcluded = std::tuple<Levels, Levels>;                   // members, levels
+using PyBlock = std::tuple<std::vector<PyComponent>, Levels, std::vector<PyExcluded>, bool>;
+using PyTail = std::tuple<int, std::vector<PyBlock>>;  // first level, blocks
+using PyPolicy = std::tuple<int, int>;                 // sets::Method, sets::Simd
+using PySourceEdge = std::tuple<std::size_t, bool>;    // query edge, and whether it is left at its source
 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
@@ -112,6 +115,7 @@ class OwnedProblem {
       require(query_vertex < levels, "no such query vertex");
       const auto& set = space.set(query_vertex);
       problem_.members.push_back(set.data());
+      problem_.sizes.push_back(static_cast<std::uint32_t>(set.size()));
       problem_.vertices = std::max(problem_.vertices, static_cast<std::uint32_t>(set.size()));
     }
     problem_.roots = static_cast<std::uint32_t>(space.set(order[0]).size());
@@ -145,32 +149,85 @@ class OwnedProblem {
   }
 
   void set_tail(const PyTail& tail) {
-    const auto& [start, components] = tail;
+    const auto& [start, blocks] = tail;
     const auto levels = static_cast<int>(steps_.size());
     require(start >= 2 && start <= levels, "a tail starts at level 2 or later");
-    int covered = 0;
-    std::uint32_t seen = 0;
-    for (const auto& [members, set_of, divisor] : components) {
-      require(!members.empty() && members.size() == set_of.size() && divisor >= 1,
-              "a malformed tail component");
-      search::TailComponent component{members, set_of, divisor};
-      for (std::size_t m = 0; m < members.size(); ++m) {
-        require(members[m] >= start && members[m] < levels, "a tail component names a level before the tail");
-        const view::StepShape& step = steps_[static_cast<std::size_t>(members[m])];
-        require(step.anchor < start && (step.not_out | step.not_in) == 0,
-                "a level of the tail depends on it");
-        require(((step.after | step.before) >> start) == 0, "a level of the tail is compared with another");
-        require(set_of[m] >= 0 && set_of[m] < search::kMostTailSets, "too many sets in a tail component");
-        seen |= std::uint32_t{1} << members[m];
-        ++covered;
-      }
-      require(component.sets() == 1 || members.size() <= search::kMostMixedLevels,
-              "too many levels in a component");
-      problem_.tail.components.push_back(std::move(component));
-    }
-    require(covered == levels - start && std::popcount(seen) == covered,
-            "a tail covers each of its levels once");
+    require(!blocks.empty() || start == levels, "a tail has blocks");
     problem_.tail.start = start;
+    problem_.tail.matched.assign(steps_.size(), 0);
+    for (const PyBlock& block : blocks) add_block(block);
+    if (blocks.empty()) return;
+    std::uint32_t seen = 0;
+    match_block(0, (std::uint32_t{1} << start) - 1, seen);
+    require(std::popcount(seen) == levels - start, "a tail covers each of its levels once");
+  }
+
+  void add_block(const PyBlock& given) {
+    const auto& [components, exact, excluded, kept] = given;
+    search::TailBlock block{{}, exact, {}, kept};
+    const auto named = [&](int level) { return level >= 0 && level < static_cast<int>(steps_.size()); };
+    for (const auto& [levels, set_of, chains, hanging] : components) {
+      require(!levels.empty() && levels.size() == set_of.size() &&
+                  (hanging.empty() || hanging.size() == levels.size()),
+              "a malformed tail component");
+      search::TailComponent component{levels, set_of, chains, hanging};
+      for (int set : set_of) require(set >= 0 && set < search::kMostTailSets, "too many sets in a component");
+      const bool plain = std::count(hanging.begin(), hanging.end(), search::kNoBlock) ==
+                         static_cast<std::ptrdiff_t>(hanging.size());
+      require(component.sets() == 1 || levels.size() <= search::kMostMixedLevels,
+              "too many levels in a component");
+      require(plain || levels.size() <= search::kMostSlots, "too many levels that blocks hang from");
+      std::size_t chained = 0;
+      for (int chain : chains) {
+        require(chain >= 1 && chain <= view::kMaxLevels, "a malformed chain");
+        chained += static_cast<std::size_t>(chain);
+      }
+      require(chained <= levels.size(), "chains longer than their component");
+      block.components.push_back(std::move(component));
+    }
+    for (int level : exact) require(named(level), "a block depends on no level");
+    for (const auto& [members, levels] : excluded) {
+      for (int level : members) require(named(level), "a block depends on no level");
+      for (int level : levels) require(named(level), "a block depends on no level");
+      block.excluded.push_back({members, levels});
+    }
+    problem_.tail.blocks.push_back(std::move(block));
+  }
+
+  // Checks a block that is counted once the levels `matched` are, and adds its levels to `seen`.
+  void match_block(std::size_t index, std::uint32_t matched, std::uint32_t& seen) {
+    const search::TailBlock& block = problem_.tail.blocks[index];
+    std::uint32_t needed = 0;
+    for (int level : block.exact) needed |= std::uint32_t{1} << level;
+    for (const search::Excluded& group : block.excluded) {
+      for (int level : group.levels) needed |= std::uint32_t{1} << level;
+      for (int member : group.members)
+        for (int level : group.levels)
+          require(((steps_[static_cast<std::size_t>(member)].distinct >> level) & 1) != 0,
+                  "a block excludes what it does not compare");
+    }
+    require((needed & ~matched) == 0, "a block depends on a level that is not matched");
+    for (const search::TailComponent& component : block.components)
+      for (std::size_t at = 0; at < component.levels.size(); ++at) {
+        const int level = component.levels[at];
+        require(level >= problem_.tail.start && level < static_cast<int>(steps_.size()),
+                "a tail component names a level before the tail");
+        const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
+        const std::uint32_t bit = std::uint32_t{1} << level;
+        require((seen & bit) == 0, "a tail covers each of its levels once");
+        seen |= bit;
+        std::uint32_t sources = step.after | step.before;
+        for (std::uint32_t s = 0; s < step.source_count; ++s)
+          sources |= std::uint32_t{1} << sources_[step.first_source + s].level;
+        require((sources & ~matched) == 0 && (step.not_out | step.not_in) == 0 &&
+                    ((matched >> step.anchor) & 1) != 0,
+                "a level of the tail depends on one that is not matched");
+        problem_.tail.matched[static_cast<std::size_t>(level)] = step.distinct & matched;
+        if (component.blocks.empty() || component.blocks[at] == search::kNoBlock) continue;
+        const auto next = static_cast<std::size_t>(component.blocks[at]);
+        require(next > index && next < problem_.tail.blocks.size(), "a block hangs from one after it");
+        match_block(next, matched | bit, seen);
+      }
   }
 
   view::Adjacency checked(const PyAdjacency& arrays) const {
@@ -243,18 +300,19 @@ bool report(const nb::object& progress, const search::Control& control) {
   return report(progress, control, [&] { return control.found.load(std::memory_order_relaxed); });
 }
 
-// An exact Python int from 128 bits.
-nb::object to_python(search::Total total) {
-  const auto high = static_cast<std::uint64_t>(total >> 64);
-  nb::object low = nb::int_(static_cast<std::uint64_t>(total));
-  return high == 0 ? low : (nb::int_(high) << nb::int_(64)) | low;
+// An exact Python int.
+nb::object to_python(const Wide& total) {
+  std::size_t word = std::max<std::size_t>(total.length(), 1) - 1;
+  nb::object number = nb::int_(total.words()[word]);
+  while (word-- > 0) number = (number << nb::int_(64)) | nb::int_(total.words()[word]);
+  return number;
 }
 
 nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uint64_t> limit,
                 std::optional<double> timeout, const nb::object& progress) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   search::Control control(problem.get().root_arcs(), threads, timeout);
-  search::Total total = 0;
+  Wide total;
   std::vector<std::uint64_t> sizes;
   run_watched([&] { total = search::count(problem.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
@@ -308,6 +366,12 @@ std::vector<std::tuple<double, double, std::uint32_t>> sample_sizes(const OwnedP
   for (const search::LevelEstimate& level : search::sample_sizes(problem.get(), {members, max_work, seed}))
     result.emplace_back(level.size, level.scanned, level.alive);
   return result;
+}
+
+// The work that a search is expected to take.
+double probe(const OwnedProblem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
+  const FreeGil free_gil;
+  return search::probe(problem.get(), arcs, most, seed);
 }
 
 // Rows of an enumeration for Python; keeps the problem alive.
@@ -418,6 +482,7 @@ void bind_search(nb::module_& module) {
     return here;
   });
   module.def("sample_sizes", &sample_sizes, "problem"_a, "members"_a, "max_work"_a, "seed"_a);
+  module.def("probe", &probe, "problem"_a, "arcs"_a, "most"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")
       .def(nb::init<nb::object, std::vector<std::uint32_t>, int, std::size_t, std::optional<std::uint64_t>,
                     std::optional<double>>(),

@@ -64,7 +64,7 @@ class Prefix {
     for (int level = 0; level < levels; ++level) relax(problems, level);
     problem_.plan.shape.steps = steps_.data();
     problem_.plan.args.steps = args_.data();
-    problem_.tail = {levels, {}};
+    problem_.tail = {levels, {TailBlock{}}, {}};
   }
   Prefix(const Prefix&) = delete;
   Prefix& operator=(const Prefix&) = delete;
@@ -126,6 +126,8 @@ class Bundle::Node final : public Visitor {
   }
 
   void rows(const std::uint32_t*, sets::Span) override {}
+
+  void count_wide(const Wide&) override {}
 
   // Called at each partial embedding up to the last shared level.
   void count(Total) override {

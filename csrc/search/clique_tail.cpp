@@ -25,7 +25,7 @@ std::optional<int> CliqueTail::first_level(const Problem& problem) {
   const view::PlanShape& shape = problem.plan.shape;
   const int last = static_cast<int>(shape.levels) - 1, first = last - 2;
   if (first < 2 || problem.vertices > kMostValues) return std::nullopt;
-  const bool counts_last = problem.tail.start == last && problem.tail.components.size() == 1;
+  const bool counts_last = problem.tail.start == last && problem.tail.blocks[0].components.size() == 1;
   if (problem.tail.start <= last && !counts_last) return std::nullopt;
   const view::StepShape &opening = shape.steps[first], &middle = shape.steps[last - 1],
                         &end = shape.steps[last];

@@ -1,6 +1,8 @@
 #include "search/count.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <numeric>
 
 #include "common/team.hpp"
 #include "search/bundle.hpp"
@@ -19,13 +21,17 @@ class Counter final : public Visitor {
   void rows(const std::uint32_t*, sets::Span) override {}
 
   void count(Total embeddings) override {
-    add_checked(total_, embeddings);
+    if (__builtin_add_overflow(total_, embeddings, &total_)) {  // modulo 2^128
+      beyond_ += Wide(~Total{0});
+      beyond_ += Wide(1);
+      if (limit_) control_.stop(Stop::kLimit);
+    }
     if (limit_ && total_ > *limit_) control_.stop(Stop::kLimit);
   }
 
-  void beyond() override {
-    if (!limit_) Visitor::beyond();
-    count(Total{1} << 64);  // beyond any limit; the number itself does not matter then
+  void count_wide(const Wide& embeddings) override {
+    beyond_ += embeddings;
+    if (limit_) control_.stop(Stop::kLimit);
   }
 
   bool keep_going() override {
@@ -36,7 +42,7 @@ class Counter final : public Visitor {
 
   // Adds what is new to the shared number, which stays at its largest value rather than wrap.
   void publish() {
-    const Total fresh = total_ - published_;
+    const Total fresh = beyond_.length() > 0 ? ~Total{0} : total_ - published_;
     published_ = total_;
     std::uint64_t seen = control_.found.load(std::memory_order_relaxed);
     std::uint64_t next;
@@ -46,7 +52,11 @@ class Counter final : public Visitor {
     if (limit_ && next > *limit_) control_.stop(Stop::kLimit);
   }
 
-  Total total() const { return total_; }
+  Wide total() const {
+    Wide sum = beyond_;
+    sum += Wide(total_);
+    return sum;
+  }
 
  private:
   Control& control_;
@@ -54,6 +64,27 @@ class Counter final : public Visitor {
   Reinforcement* reinforcement_;
   Total total_ = 0;
   Total published_ = 0;
+  Wide beyond_;  // what total_ does not hold
+};
+
+// The share of a piece of work that counts as done where it was hardly begun.
+constexpr double kLeastProgress = 1e-9;
+
+// Lets a walker do so much work.
+class Prober final : public Visitor {
+ public:
+  explicit Prober(std::uint64_t most) : most_(most) {}
+
+  void watch(const Walker& walker) { walker_ = &walker; }
+
+  void rows(const std::uint32_t*, sets::Span) override {}
+  void count(Total) override {}
+  void count_wide(const Wide&) override {}
+  bool keep_going() override { return walker_->work() < most_; }
+
+ private:
+  const std::uint64_t most_;
+  const Walker* walker_ = nullptr;
 };
 
 // Has `searcher` go through the work of `pool` while keep_going().
@@ -85,9 +116,9 @@ void on_team(int threads, Body&& body) {
 
 }  // namespace
 
-Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
-            std::vector<std::uint64_t>* sizes) {
-  Total total = 0;
+Wide count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
+           std::vector<std::uint64_t>* sizes) {
+  Wide total;
   if (sizes) sizes->assign(problem.plan.shape.levels - 1, 0);
   std::mutex total_mutex;
   Pool pool(control);
@@ -97,11 +128,36 @@ Total count(const Problem& problem, Control& control, int threads, std::optional
     take_parts(pool, control, [&] { return counter.keep_going(); }, walker);
     counter.publish();
     std::lock_guard lock(total_mutex);
-    add_checked(total, counter.total());
+    total += counter.total();
     for (std::size_t level = 0; sizes && level < sizes->size(); ++level)
       (*sizes)[level] += walker.sizes()[level];
   });
   return total;
+}
+
+double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
+  const std::uint64_t all = problem.root_arcs();
+  if (all == 0 || arcs == 0) return 0;
+  const auto pieces = static_cast<std::uint64_t>(std::min<std::uint64_t>(arcs, all));
+  Prober prober(most);
+  Walker walker(problem, prober, true);
+  prober.watch(walker);
+  // Strides that visit the pieces in a scattered order, so that those reached stand for all.
+  std::uint64_t stride = pieces / 2 + 1 + seed % 7;
+  while (std::gcd(stride, pieces) != 1) ++stride;
+  double expected = 0;
+  std::uint64_t seen = 0;
+  for (std::uint64_t at = 0; at < pieces; ++at) {
+    const std::uint64_t piece = at * stride % pieces;
+    const std::uint64_t arc = piece * all / pieces + seed % std::max<std::uint64_t>(all / pieces, 1);
+    const auto before = static_cast<double>(walker.work());
+    const bool finished = walker.search({.level = 0, .from = arc, .to = arc + 1, .arcs = 1});
+    const double share = finished ? 1 : std::max(walker.progress(), kLeastProgress);
+    expected += (static_cast<double>(walker.work()) - before) / share;
+    ++seen;
+    if (walker.work() >= most) break;
+  }
+  return expected / static_cast<double>(seen) * static_cast<double>(all);
 }
 
 void count_together(std::deque<Member>& members, Control& pass, int threads) {
@@ -119,7 +175,7 @@ void count_together(std::deque<Member>& members, Control& pass, int threads) {
     std::lock_guard lock(total_mutex);
     for (std::size_t at = 0; at < members.size(); ++at) {
       counters[at].publish();
-      add_checked(members[at].total, counters[at].total());
+      members[at].total += counters[at].total();
     }
   });
 }

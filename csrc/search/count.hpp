@@ -6,19 +6,21 @@
 #include <optional>
 #include <vector>
 
-#include "common/total.hpp"
+#include "common/wide.hpp"
 #include "search/control.hpp"
 #include "search/problem.hpp"
 
 namespace motiflux::search {
 
-using motiflux::Total;
-
 // Embeddings found before the end or before control.reason(). With a limit, the search stops once more
-// than `limit` are known. Throws std::overflow_error beyond 2^128 - 1.
+// than `limit` are known.
 // `sizes`, if given, gets the number of partial embeddings up to each level but the last.
-Total count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
-            std::vector<std::uint64_t>* sizes = nullptr);
+Wide count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
+           std::vector<std::uint64_t>* sizes = nullptr);
+
+// The work (Walker::work) that a search is expected to take, from `arcs` root arcs spread over it, or as many
+// as `most` work allows; the last one taken in proportion to how far it got.
+double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);
 
 // One of several searches in one pass (search/bundle.hpp). Its control says why it, alone, stopped.
 struct Member {
@@ -29,7 +31,7 @@ struct Member {
   const Problem& problem;
   std::optional<std::uint64_t> limit;
   Control control;
-  Total total = 0;
+  Wide total;
 };
 
 // Fills the totals of `members`, whose work is that of `pass`; a stop of `pass` is a stop of all.

@@ -40,6 +40,7 @@ class Enumeration::Producer final : public Visitor {
   }
 
   void count(Total) override {}
+  void count_wide(const Wide&) override {}
 
   bool keep_going() override {
     if (reinforcement_) reinforcement_->look();

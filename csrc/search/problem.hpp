@@ -24,6 +24,7 @@ struct Problem {
   // Over a candidate space: the data vertices of each level's set, and at [level * levels + earlier] where
   // the set of an earlier level lies in it (candidates::places), if `level` compares itself with that one.
   std::vector<const std::uint32_t*> members;
+  std::vector<std::uint32_t> sizes;  // of the sets
   std::vector<const std::uint32_t*> places;
   Tail tail;  // counting only
   sets::Policy sets;

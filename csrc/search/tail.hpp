@@ -1,9 +1,16 @@
-// Counting trailing levels in closed form.
+// Counting trailing levels as a product of parts.
 //
-// Once the levels before it are matched, a level of the tail depends on nothing but those, so its set is
-// fixed. Levels that cannot meet (different labels, say) multiply. Levels that can form a component: the
-// number of ways to take a different vertex from each of their sets is found by inclusion and exclusion over
-// the partitions of the component (GraphPi, SC 2020), or as a falling factorial where all share one set.
+// Once the levels before it are matched, the tail falls into parts with nothing in common: neither a query
+// edge nor a vertex that both could take. Their numbers multiply. Each part is a component:
+//
+//   one level, alone             the size of its set
+//   one level with what hangs    the sum, over its set, of what hangs from it: a block of further parts
+//   levels that might meet       inclusion and exclusion over the partitions of the component (GraphPi, SC
+//                                2020), each vertex weighted by the blocks that hang from the levels; a
+//                                falling factorial where all share one set and nothing hangs
+//
+// so a tail is a tree of blocks. A block depends on few of the levels matched before it and is remembered by
+// their vertices (search/memo.hpp).
 #pragma once
 
 #include <cstdint>
@@ -15,31 +22,61 @@
 
 namespace motiflux::search {
 
+inline constexpr int kNoBlock = -1;
+
 struct TailComponent {
   std::vector<int> levels;
   // Levels with the same number have the same set; numbers are 0, 1, ... in order of appearance.
   std::vector<int> set_of;
-  // Levels whose vertices are ordered among themselves: each choice was counted this many times.
-  std::uint64_t divisor = 1;
+  // Sizes of the groups of levels whose vertices are ordered among themselves: each choice was counted once
+  // for each of their orders.
+  std::vector<int> chains;
+  // The block that hangs from each level, or kNoBlock; empty if none does.
+  std::vector<int> blocks;
 
   int sets() const;
 };
 
-struct Tail {
-  int start = 0;  // first level; the number of levels if there is no tail
+// Levels that a block depends on only in that their vertices must not be taken by some of its own: their
+// order does not matter.
+struct Excluded {
+  std::vector<int> members;  // of the block
+  std::vector<int> levels;   // matched before
+};
+
+struct TailBlock {
   std::vector<TailComponent> components;
+  std::vector<int> exact;  // levels matched before that it depends on, `excluded` apart
+  std::vector<Excluded> excluded;
+  bool kept = false;  // whether to remember its numbers
+};
+
+struct Tail {
+  int start = 0;                  // first level; the number of levels if there is no tail
+  std::vector<TailBlock> blocks;  // the first is the whole tail
+  // For each level of the tail, those of its `distinct` levels that are matched when it is counted.
+  std::vector<std::uint32_t> matched;
+
+  bool nested() const { return blocks.size() > 1; }
 };
 
 // Sets of one component that may differ, and its levels, at most.
 inline constexpr int kMostTailSets = 4;
 inline constexpr std::size_t kMostMixedLevels = 6;
 
-// Ways to take `levels` different vertices, in order, from one set of `size`, over `divisor`, which is at
-// most the factorial of `levels`. Nothing if there are more than 2^65.
-std::optional<Total> falling_factorial(std::uint64_t size, std::size_t levels, std::uint64_t divisor);
+// Ways to take `levels` different vertices, in order, from one set of `size`, where the orders of each chain
+// count once. Nothing if there are more than about 2^123.
+std::optional<Total> falling_factorial(std::uint64_t size, std::size_t levels, std::span<const int> chains);
 
-// Ways to take a different vertex from each level's set. common[mask] is the size of the intersection of the
-// sets in `mask`, whose bits number sets. Throws std::overflow_error.
-Total distinct_choices(const TailComponent& component, std::span<const std::uint64_t> common);
+// Ways to take a different vertex from each level's set, chains not yet divided by. common[mask] is the size
+// of the intersection of the sets in `mask`, whose bits number sets. Nothing if there may be more than 2^126.
+std::optional<Total> distinct_choices(const TailComponent& component, std::span<const std::uint64_t> common);
+
+// The product of the factorials of `chains`; they divide any count of ordered choices.
+template <class Number>
+void divide_by_orders(Number& ways, std::span<const int> chains) {
+  for (int chain : chains)
+    for (int factor = 2; factor <= chain; ++factor) ways /= static_cast<std::uint64_t>(factor);
+}
 
 }  // namespace motiflux::search

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
 
 namespace motiflux::search {
 namespace {
 
-// Steps between looks at the clock and the stop flag: about 10 microseconds of work.
-constexpr std::int64_t kBudget = 8192;
 constexpr std::size_t kStrip = 4096;
 
 // Marks of a larger graph leave the second-level cache, and a merge is as fast.
@@ -28,10 +25,6 @@ bool shorter(sets::Span a, sets::Span b) {
 }
 
 }  // namespace
-
-void Visitor::beyond() {
-  throw std::overflow_error("the count exceeds 2^128 - 1");
-}
 
 Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
     : problem_(problem),
@@ -119,8 +112,9 @@ bool Walker::is_known(int level) const {
 // Whether the set of `level`, which is only counted, is not known and would serve no second time.
 bool Walker::is_fresh(int level) const {
   const view::StepShape& step = problem_.plan.shape.steps[level];
-  return counting_ && step.anchor == std::min(level, tail_) - 1 && (step.not_out | step.not_in) == 0 &&
-         step.source_count + (step.reuse != view::kNoReuse) > 1 && level != kept_level_ && !is_known(level);
+  return counting_ && !problem_.tail.nested() && step.anchor == std::min(level, tail_) - 1 &&
+         (step.not_out | step.not_in) == 0 && step.source_count + (step.reuse != view::kNoReuse) > 1 &&
+         level != kept_level_ && !is_known(level);
 }
 
 bool Walker::visit(int level, Span candidates) {
@@ -133,8 +127,11 @@ bool Walker::visit(int level, Span candidates) {
     state.open = candidates;
     return go_on(level);
   }
-  for (const Vertex candidate : candidates)
-    if (!try_candidate(level, candidate)) return false;
+  for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
+    if (try_candidate(level, *candidate)) continue;
+    add_progress(static_cast<std::size_t>(candidate - candidates.first), candidates.size());
+    return false;
+  }
   return spend(candidates.size() + 1);
 }
 
@@ -157,9 +154,17 @@ bool Walker::count_clique(int level, Span candidates) {
 bool Walker::go_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
-  while (state.open.first != state.open.last)
-    if (!try_candidate(level, *state.open.first++)) return false;
+  while (state.open.first != state.open.last) {
+    if (try_candidate(level, *state.open.first++)) continue;
+    add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
+    return false;
+  }
   return spend(size + 1);
+}
+
+// Of a search that is being stopped after it tried so many of its candidates.
+void Walker::add_progress(std::size_t tried, std::size_t candidates) {
+  progress_ = (static_cast<double>(tried) + progress_) / static_cast<double>(candidates);
 }
 
 bool Walker::visit_last(int level, Span candidates) {
@@ -235,7 +240,7 @@ std::uint64_t Walker::count_fresh(int level) {
   const rules::Bounds allowed = bounds(level, step.after, step.before);
   const Span changing = last_row(step, allowed);
   if (changing.size() == 0) return 0;
-  const std::uint32_t matched = step.distinct & levels_up_to(tail_ - 1);
+  const std::uint32_t matched = matched_of(level);
   std::uint64_t found = 0;
   if (const sets::Marks* held = marks(level, changing)) {
     found = held->count(changing, problem_.sets);
@@ -258,31 +263,51 @@ std::uint64_t Walker::count_fresh(int level) {
 std::uint64_t Walker::count_level(int level) {
   if (is_fresh(level)) return count_fresh(level);
   const Span candidates = clipped(level);
-  return candidates.size() - taken(level, problem_.plan.shape.steps[level].distinct & levels_up_to(tail_ - 1),
-                                   candidates, candidates);
+  return candidates.size() - taken(level, matched_of(level), candidates, candidates);
+}
+
+// The levels that the vertex of `level`, which is counted, must differ from and that are matched.
+std::uint32_t Walker::matched_of(int level) const {
+  return level < tail_ ? problem_.plan.shape.steps[level].distinct
+                       : problem_.tail.matched[static_cast<std::size_t>(level)];
 }
 
 bool Walker::count_tail() {
+  if (problem_.tail.nested() || problem_.tail.blocks[0].kept) return count_parts();
   Total embeddings = 1;
   bool beyond = false;
-  for (const TailComponent& component : problem_.tail.components) {
+  for (const TailComponent& component : problem_.tail.blocks[0].components) {
     const std::optional<Total> ways = count_component(component);
     if (ways == Total{0}) return spend(1);
     beyond = beyond || !ways || __builtin_mul_overflow(embeddings, *ways, &embeddings);
   }
-  if (beyond)
-    visitor_.beyond();
-  else
-    visitor_.count(embeddings);
-  return spend(problem_.tail.components.size());
+  if (beyond) return count_parts();
+  visitor_.count(embeddings);
+  return spend(problem_.tail.blocks[0].components.size());
+}
+
+bool Walker::count_parts() {
+  if (!parts_) parts_ = std::make_unique<PartCounter>(*this);
+  try {
+    try {
+      if (const Total ways = parts_->whole<Total>()) visitor_.count(ways);
+    } catch (const Beyond&) {
+      visitor_.count_wide(parts_->whole<Wide>());
+    }
+  } catch (const Stopped&) {
+    return false;  // progress_ says how much of the tail was done
+  }
+  return spend(1);
 }
 
 std::optional<Total> Walker::count_component(const TailComponent& component) {
   if (component.levels.size() == 1) return count_level(component.levels[0]);
   if (component.sets() == 1)
-    return falling_factorial(count_level(component.levels[0]), component.levels.size(), component.divisor);
+    return falling_factorial(count_level(component.levels[0]), component.levels.size(), component.chains);
   fill_common(component);
-  return distinct_choices(component, common_) / component.divisor;
+  std::optional<Total> ways = distinct_choices(component, common_);
+  if (ways) divide_by_orders(*ways, component.chains);
+  return ways;
 }
 
 // Fills common_ for each subset of the sets of `component`, less the vertices that its levels must differ
@@ -297,7 +322,7 @@ void Walker::fill_common(const TailComponent& component) {
     vertices.clear();
     for (Vertex value : clipped(level))
       vertices.push_back(compare_.vertex(static_cast<std::size_t>(level), value));
-    apart[std::size_t{1} << set] = problem_.plan.shape.steps[level].distinct & levels_up_to(tail_ - 1);
+    apart[std::size_t{1} << set] = matched_of(level);
   }
   for (std::uint32_t mask = 1; mask < std::uint32_t{1} << sets; ++mask) {
     std::vector<Vertex>& vertices = shared_[mask];
@@ -418,6 +443,7 @@ std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) con
 bool Walker::spend(std::size_t work) {
   budget_ -= static_cast<std::int64_t>(work);
   if (budget_ > 0) return true;
+  spent_ += static_cast<std::uint64_t>(kBudget - budget_);
   budget_ = kBudget;
   if (pool_ && pool_->hungry()) outermost_->give_away();
   return visitor_.keep_going();

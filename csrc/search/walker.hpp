@@ -7,12 +7,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "common/wide.hpp"
 #include "search/clique_tail.hpp"
 #include "search/compare.hpp"
 #include "search/control.hpp"
+#include "search/parts.hpp"
 #include "search/pool.hpp"
 #include "search/problem.hpp"
 #include "sets/marks.hpp"
@@ -26,8 +29,8 @@ class Visitor {
   // Levels 0..k-2 are `prefix`; each of `last`, filtered already, completes an embedding. All are values.
   virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
   virtual void count(Total embeddings) = 0;
-  // More embeddings than a Total may hold. Throws std::overflow_error unless fewer were asked for.
-  virtual void beyond();
+  // The same, of more than a Total may hold.
+  virtual void count_wide(const Wide& embeddings) = 0;
   // Called every few thousand steps; false to stop.
   virtual bool keep_going() = 0;
 };
@@ -61,6 +64,12 @@ class Walker {
     if (level > clique_level_) clique_level_ = -1;
   }
 
+  // Candidates met and elements of sets read so far, about.
+  std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(kBudget - budget_); }
+
+  // After a search that was stopped: how much of its last piece was done, were all subtrees alike.
+  double progress() const { return progress_; }
+
   std::uint32_t value(int level) const { return value_[static_cast<std::size_t>(level)]; }
 
   // Partial embeddings up to each level but the last so far. A root whose row is cut into pieces counts with
@@ -68,6 +77,11 @@ class Walker {
   const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
 
  private:
+  friend class PartCounter;
+
+  // Steps between looks at the clock and the stop flag: about 10 microseconds of work.
+  static constexpr std::int64_t kBudget = 8192;
+
   using Vertex = std::uint32_t;
   using Span = sets::Span;
   struct Level {
@@ -84,6 +98,7 @@ class Walker {
   Span from_root();
   bool extend(int level);
   bool visit(int level, Span candidates);
+  void add_progress(std::size_t tried, std::size_t candidates);
   bool go_on(int level);
   bool try_candidate(int level, Vertex candidate) {
     if (!accepts(level, candidate)) return true;
@@ -101,10 +116,12 @@ class Walker {
   bool in_strips(Span candidates, Use&& use);
   std::uint64_t count_fresh(int level);
   std::uint64_t count_level(int level);
+  std::uint32_t matched_of(int level) const;
   bool is_fresh(int level) const;
   bool is_known(int level) const;
   Span clipped(int level);
   bool count_tail();
+  bool count_parts();
   std::optional<Total> count_component(const TailComponent& component);
   void fill_common(const TailComponent& component);
 
@@ -150,6 +167,7 @@ class Walker {
   // Of a component of the tail: the common vertices of each subset of its sets, and their number.
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
+  std::unique_ptr<PartCounter> parts_;  // of a tail that is nested, or beyond 128 bits
   CliqueTail clique_;
   ArcRange arcs_{};   // left of the part, beyond those of the root that is being searched
   ArcRange slice_{};  // of that root
@@ -157,6 +175,8 @@ class Walker {
   Pool* pool_ = nullptr;
   Walker* outermost_ = nullptr;
   std::uint64_t clock_ = 0;
+  std::uint64_t spent_ = 0;
+  double progress_ = 0;
   std::int64_t budget_;
 };
 

@@ -149,6 +149,11 @@ class Step:
         bounds_in: bool,
     ) -> None: ...
 
+_Component: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
+_Block: TypeAlias = tuple[
+    Sequence[_Component], Sequence[int], Sequence[tuple[Sequence[int], Sequence[int]]], bool
+]
+
 class Problem:
     @overload
     def __init__(
@@ -161,7 +166,7 @@ class Problem:
         out: _Adjacency,
         in_: _Adjacency,
         sets: tuple[int, int],
-        tail: tuple[int, Sequence[tuple[Sequence[int], Sequence[int], int]]],
+        tail: tuple[int, Sequence[_Block]],
     ) -> None: ...
     @overload
     def __init__(
@@ -175,7 +180,7 @@ class Problem:
         out: _Adjacency,
         in_: _Adjacency,
         sets: tuple[int, int],
-        tail: tuple[int, Sequence[tuple[Sequence[int], Sequence[int], int]]],
+        tail: tuple[int, Sequence[_Block]],
     ) -> None: ...
 
 def count(
@@ -192,6 +197,7 @@ def simd_here() -> list[int]: ...
 def sample_sizes(
     problem: Problem, members: int, max_work: int, seed: int
 ) -> list[tuple[float, float, int]]: ...
+def probe(problem: Problem, arcs: int, most: int, seed: int) -> float: ...
 
 class Rows:
     def __init__(

@@ -63,6 +63,13 @@ _OPTIONS = (
     ),
     TuningOption("tail", ("on", "off"), "on", "count trailing levels in closed form where they allow it"),
     TuningOption(
+        "parts",
+        ("auto", "on", "off"),
+        "auto",
+        "count what falls into parts as a product, each part remembered: where probing says that it is "
+        "cheaper, wherever the plan allows it, or never",
+    ),
+    TuningOption(
         "share",
         ("on", "off"),
         "on",

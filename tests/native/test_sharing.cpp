@@ -19,7 +19,7 @@ namespace {
 
 namespace search = motiflux::search;
 namespace view = motiflux::view;
-using search::Total;
+using motiflux::Total;
 
 // Cliques above one arc 0 -> 1 of the complete graph: levels 2, 3 and 4 ascend and are neighbours of 1 and of
 // each other. Level 4 starts from the set of level 3, so a part cannot be gone on with without that.
@@ -146,7 +146,7 @@ void a_listing_that_is_left_ends_its_threads() {
 void a_limit_stops_all() {
   const OneArc work(200);
   search::Control control(work.problem().root_arcs(), 4, std::nullopt);
-  CHECK(search::count(work.problem(), control, 4, 1000) > 1000);
+  CHECK(search::count(work.problem(), control, 4, 1000).low() > 1000);
   CHECK(control.reason() == search::Stop::kLimit);
 }
 
@@ -154,6 +154,7 @@ class Counter final : public search::Visitor {
  public:
   void rows(const std::uint32_t*, motiflux::sets::Span) override {}
   void count(Total embeddings) override { total += embeddings; }
+  void count_wide(const motiflux::Wide&) override { CHECK(false); }
   bool keep_going() override { return true; }
 
   Total total = 0;

@@ -1,15 +1,17 @@
-// Totals are exact beyond 64 bits and refuse to pass 128.
+// Totals are exact beyond 64 bits, refuse to pass 128, and go on as wide ones.
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 
 #include "check.hpp"
 #include "common/total.hpp"
+#include "common/wide.hpp"
 
 namespace {
 
 using motiflux::add_checked;
 using motiflux::Total;
+using motiflux::Wide;
 
 constexpr Total kLargest = ~Total{0};
 
@@ -70,6 +72,36 @@ void nothing_passes_the_largest_total() {
   CHECK(!overflows(kLargest - UINT64_MAX, UINT64_MAX));
 }
 
+void wide_totals_carry_borrow_multiply_and_divide() {
+  Wide one(1), power(1);
+  for (int bit = 0; bit < 1000; ++bit) power += power;  // 2^1000
+  CHECK(power.length() == 1000 / 64 + 1 && !power.fits_total());
+  Wide less = power;
+  less -= one;
+  for (std::size_t word = 0; word < 1000 / 64; ++word) CHECK(less.words()[word] == UINT64_MAX);
+  less += one;
+  CHECK(less == power);
+  Wide product(kLargest);
+  product *= Wide(kLargest);  // 2^256 - 2^129 + 1
+  product += Wide(kLargest);
+  product += Wide(kLargest);
+  product += one;
+  CHECK(product.length() == 5 && product.words()[4] == 1 && product.words()[0] == 0);
+  Wide factorial(1);
+  for (std::uint64_t factor = 2; factor <= 100; ++factor) factorial *= Wide(factor);
+  for (std::uint64_t factor = 100; factor > 25; --factor) factorial /= factor;
+  Total expected = 1;
+  for (unsigned factor = 2; factor <= 25; ++factor) expected *= factor;
+  CHECK(factorial.fits_total() && factorial.low() == expected);
+}
+
+void what_goes_below_zero_comes_back() {
+  Wide total(5);
+  total -= Wide(kLargest);
+  total += Wide(kLargest);
+  CHECK(total == Wide(5) && total.fits_total());
+}
+
 }  // namespace
 
 int main() {
@@ -78,4 +110,6 @@ int main() {
   many_large_terms_sum_exactly();
   the_largest_total_is_reached();
   nothing_passes_the_largest_total();
+  wide_totals_carry_borrow_multiply_and_divide();
+  what_goes_below_zero_comes_back();
 }

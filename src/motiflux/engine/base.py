@@ -65,6 +65,8 @@ class Engine(Protocol):
     """Whether it searches candidate spaces, or rows of the graph only."""
     counts_tails: bool
     """Whether it counts tails in closed form."""
+    counts_parts: bool
+    """Whether it counts tails that are trees of parts."""
     tells_sizes: bool
     """Whether its outcomes have the sizes of steps."""
     shares_passes: bool

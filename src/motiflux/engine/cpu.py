@@ -22,6 +22,7 @@ class CpuEngine:
     device = "cpu"
     searches_space = True
     counts_tails = True
+    counts_parts = True
     tells_sizes = True
     shares_passes = True
 

@@ -32,6 +32,7 @@ class DfsEngine:
     name = "dfs"
     searches_space = False
     counts_tails = False
+    counts_parts = False
     tells_sizes = False
     shares_passes = False
 

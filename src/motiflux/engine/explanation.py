@@ -11,6 +11,7 @@ from typing import Any
 from motiflux.draw import Picture
 from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.planning import counts_all_of_it
 from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.static import check_subject
 from motiflux.graph import Graph
@@ -167,6 +168,7 @@ def explain(
             symmetry=request.symmetry,
             space=chosen.searches_space,
             tail=chosen.counts_tails,
+            parts=chosen.counts_parts and counts_all_of_it(request),
             threads=request.threads,
             tuning=request.tuning,
         )

@@ -9,6 +9,14 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan, make_plan
 
+_MANY = 10**9
+"""Limits from which on parts are counted as a whole, not one embedding after the other."""
+
+
+def counts_all_of_it(request: Request) -> bool:
+    """Return whether a request asks for so many that parts may be counted as a whole."""
+    return request.limit is None or request.limit >= _MANY
+
 
 def plan_for(
     graph: Graph,
@@ -38,6 +46,7 @@ def plan_for(
             counting=counting,
             space=engine.searches_space,
             tail=engine.counts_tails,
+            parts=engine.counts_parts and counts_all_of_it(request),
             threads=request.threads,
             deadline=None if request.timeout is None else started + request.timeout,
             tuning=request.tuning,

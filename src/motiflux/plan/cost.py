@@ -10,12 +10,16 @@ from motiflux import _native
 from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.ir import Plan
+from motiflux.plan.ir import Plan, Tail
 from motiflux.plan.problem import native_problem
 
 # Set elements read for one estimate: about half a millisecond.
 _MOST_WORK = 500_000
 _SEED = 0x6D6F7469
+
+# Root arcs that a probe takes at most, and the time of a unit of its work on an AMD EPYC.
+_PROBED_ARCS = 256
+_WORK_SECONDS = 25e-9
 
 
 class CostModel:
@@ -72,6 +76,15 @@ def _arcs(pattern: BoundPattern, labels: LabelFrequencies, edge: BoundEdge) -> i
     return arcs
 
 
+def probe(graph: Graph, plan: Plan, seconds: float, threads: int) -> float:
+    """Return the seconds that one thread will take to count by `plan`, from a try of about `seconds`.
+
+    The time is counted in work done, so that the same plan and graph give the same.
+    """
+    problem = native_problem(graph, plan, intersect="auto", threads=threads)
+    return _native.probe(problem, _PROBED_ARCS, int(seconds / _WORK_SECONDS), _SEED) * _WORK_SECONDS
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What a search is expected to do.
@@ -84,16 +97,19 @@ class Estimate:
         Elements of sets read to find the candidates of each level.
     enumerated
         Number of levels that are not counted in closed form.
+    closing
+        Elements of sets copied and intersected where several sets of a tail meet.
     """
 
     sizes: tuple[float, ...]
     scanned: tuple[float, ...]
     enumerated: int
+    closing: float = 0.0
 
     @property
     def cost(self) -> float:
         """A number that grows with the time of the search."""
-        return sum(self.sizes[: self.enumerated]) + sum(self.scanned)
+        return sum(self.sizes[: self.enumerated]) + sum(self.scanned) + self.closing
 
 
 def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
@@ -115,7 +131,20 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
         growth = plan.estimates[level] / max(plan.estimates[level - 1], 1e-300)
         sizes.append(sizes[-1] * growth)
         scanned.append(sizes[-1])
+    closing = 0.0
     if plan.tail is not None:
+        closing = _closing(plan.tail, sizes)
         # Sampling follows no order among levels of the tail.
         sizes[-1] /= prod(component.divisor for component in plan.tail.components)
-    return Estimate(tuple(sizes), tuple(scanned), enumerated)
+    return Estimate(tuple(sizes), tuple(scanned), enumerated, closing)
+
+
+def _closing(tail: Tail, sizes: Sequence[float]) -> float:
+    """Return the elements read by inclusion and exclusion over several sets, for each subset of them."""
+    read = 0.0
+    for component in tail.components:
+        firsts = dict(zip(component.sets, component.levels, strict=True))
+        if len(firsts) > 1:
+            grown = sum(sizes[level] / max(sizes[level - 1], 1e-300) for level in firsts.values())
+            read += sizes[tail.start - 1] * grown * 2 ** (len(firsts) - 1)
+    return read

@@ -72,7 +72,9 @@ def describe(
             GroupReport(tuple(names[plan.order[level]] for level in group.levels), group.one_set)
             for group in plan.groups
         ),
-        tail=() if plan.impossible or plan.tail is None else tuple(_tail(plan, plan.tail.components, names)),
+        tail=()
+        if plan.impossible or plan.tail is None
+        else tuple(_tail(plan, plan.tail.components, names, remembered=plan.tail.kept)),
         impossible=plan.impossible,
     )
 
@@ -169,20 +171,36 @@ def _asked(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:
         yield condition_text(vertex.where)
 
 
-def _tail(plan: Plan, components: tuple[TailComponent, ...], names: list[str]) -> Iterable[TailReport]:
+def _tail(
+    plan: Plan,
+    components: tuple[TailComponent, ...],
+    names: list[str],
+    under: tuple[str, ...] = (),
+    *,
+    remembered: bool = False,
+) -> Iterable[TailReport]:
+    """Yield each component, what hangs from it after it."""
     for component in components:
+        vertices = tuple(names[plan.order[level]] for level in component.levels)
         yield TailReport(
             levels=component.levels,
-            vertices=tuple(names[plan.order[level]] for level in component.levels),
+            vertices=vertices,
             ways=_ways(component),
             sets=component.sets,
             divisor=component.divisor,
+            under=under,
+            remembered=remembered,
         )
+        for vertex, block in zip(vertices, component.hanging, strict=False):
+            if block is not None:
+                yield from _tail(plan, block.components, names, (*under, vertex), remembered=block.kept)
 
 
 def _ways(component: TailComponent) -> Ways:
     if len(component.levels) == 1:
-        return "product"
+        return "sum" if component.hanging else "product"
+    if component.hanging:
+        return "inclusion-exclusion"
     return "falling factorial" if len(set(component.sets)) == 1 else "inclusion-exclusion"
 
 

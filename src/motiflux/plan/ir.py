@@ -8,6 +8,7 @@ and bounds that the same search may run with. Both are plain frozen data: hashab
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial, prod
 
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan.bind import BoundPattern
@@ -125,21 +126,63 @@ class TailComponent:
         Ascending.
     sets
         A number for each of `levels`, the same for levels with the same set: 0, 1, ... by appearance.
-    divisor
-        How many orders the levels that are ordered among themselves have: each choice was counted so often.
+    chains
+        Sizes of the groups of levels that are ordered among themselves: each choice was counted once for each
+        of their orders.
+    hanging
+        The block that hangs from each level: what is counted with its vertex matched; None where nothing
+        does. Empty if nothing hangs from any.
     """
 
     levels: tuple[int, ...]
     sets: tuple[int, ...]
-    divisor: int
+    chains: tuple[int, ...] = ()
+    hanging: tuple[TailBlock | None, ...] = ()
+
+    @property
+    def divisor(self) -> int:
+        """By how much the number of ordered choices is divided."""
+        return prod(map(factorial, self.chains))
+
+
+@dataclass(frozen=True, slots=True)
+class TailBlock:
+    """Components that have nothing in common: their numbers multiply.
+
+    Parameters
+    ----------
+    exact
+        Levels matched before that the number depends on, `excluded` apart.
+    excluded
+        Levels of the block, and levels matched before whose vertices those must not take. In which order the
+        latter have them makes no difference.
+    kept
+        Whether numbers are remembered by the vertices of these levels.
+    """
+
+    components: tuple[TailComponent, ...]
+    exact: tuple[int, ...] = ()
+    excluded: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The levels from `start` on are counted in closed form: the product over the components."""
+    """The levels from `start` on are not enumerated: the product over the components.
+
+    Together with the levels before it, the tail is a block: see `TailBlock` for the other parameters.
+    """
 
     start: int
     components: tuple[TailComponent, ...]
+    exact: tuple[int, ...] = ()
+    excluded: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    kept: bool = False
+
+    @property
+    def nested(self) -> bool:
+        """Whether anything hangs from a level of the tail."""
+        return any(component.hanging for component in self.components)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +237,8 @@ class Plan:
         The candidate space to search; None to search the rows of the graph.
     impossible
         Why there is no embedding at all, where that is known without a search; None otherwise.
+    probed
+        Expected seconds on one thread, from a try; None where none was made.
     """
 
     order: tuple[int, ...]
@@ -210,3 +255,4 @@ class Plan:
     tail: Tail | None = None
     space: SpaceKey | None = None
     impossible: str | None = None
+    probed: float | None = None

@@ -125,6 +125,14 @@ def given_order(pattern: BoundPattern, model: CostModel) -> Order:
     return _complete(pattern, model, 0, _PartialOrder.place_first)
 
 
+def ordered(pattern: BoundPattern, model: CostModel, vertices: tuple[int, ...]) -> Order:
+    """Return that order, with what `model` expects of it."""
+    growing = _PartialOrder(pattern, model)
+    for vertex in vertices:
+        growing.place(vertex)
+    return Order(vertices, tuple(growing.sizes))
+
+
 def _complete(
     pattern: BoundPattern, model: CostModel, start: int, place_next: Callable[[_PartialOrder], None]
 ) -> Order:

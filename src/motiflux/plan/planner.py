@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +12,13 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, automorphisms
 from motiflux.plan.bind import BoundPattern, bind
-from motiflux.plan.cost import CostModel, frequencies, sample
+from motiflux.plan.cost import CostModel, frequencies, probe, sample
 from motiflux.plan.groups import find_groups
-from motiflux.plan.ir import Plan, SpaceKey
-from motiflux.plan.order import Order, given_order, promising_orders
+from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.order import Order, given_order, ordered, promising_orders
+from motiflux.plan.parts import nest, part_order
 from motiflux.plan.passes import shared_levels
+from motiflux.plan.predict import expected_work
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
@@ -33,6 +36,13 @@ _ABOUT_AS_CHEAP = 1.5
 # A search of this cost takes at most 54 us, less than comparing two orders does.
 _NOT_WORTH_COMPARING = 2000
 
+# Searches expected to take so many seconds are worth a look for parts, in so many orders. All probes together
+# take a share of the time expected, and each no longer than an interrupt may wait.
+_WORTH_PARTS = 0.1
+_PART_ORDERS = 3
+_PROBE_SHARE = 0.1
+_LONGEST_PROBE = 0.06
+
 _NO_CANDIDATES = "some query vertex has no candidate"
 
 
@@ -45,6 +55,7 @@ def make_plan(
     counting: bool = True,
     space: bool = False,
     tail: bool = False,
+    parts: bool = False,
     threads: int = 1,
     deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
@@ -62,6 +73,8 @@ def make_plan(
         Whether the engine can search a candidate space.
     tail
         Whether the engine can count a tail in closed form.
+    parts
+        Whether the engine can count a tail that is a tree of parts, and is to count all of them.
     threads
         Threads that filter candidates.
     deadline
@@ -87,7 +100,9 @@ def make_plan(
             "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
         )
     switches = resolve_tuning(tuning)
-    options = _Options(semantics, symmetry, counting, space, tail, threads, deadline, switches, tuple(beside))
+    options = _Options(
+        semantics, symmetry, counting, space, tail, parts, threads, deadline, switches, tuple(beside)
+    )
     key = (
         "plan",
         pattern,
@@ -96,6 +111,7 @@ def make_plan(
         counting,
         space,
         tail,
+        parts,
         tuple(switches.values()),
         options.beside,
     )
@@ -121,6 +137,7 @@ class _Options:
     counting: bool
     space: bool
     tail: bool
+    parts: bool
     threads: int
     deadline: float | None
     switches: Mapping[str, str]
@@ -149,27 +166,82 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
         return drafter.plan(order, group)
 
     plan = draft(orders[0])
-    if switches["order"] != "sampled" or not drafter.cheap_to_sample or drafter.impossible is not None:
-        return plan
-    estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
-    if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):
-        cheap = _cheapest(graph, drafter, orders, options)
-        plans = [plan if order is orders[0] else draft(order) for order in cheap]
-        chosen = max(
-            plans, key=lambda plan: max((shared_levels(plan, other) for other in options.beside), default=0)
-        )
-        if chosen is not plan:
-            plan, estimate = chosen, sample(graph, chosen, _MANY_MEMBERS, options.threads)
-    return replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+    if switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None:
+        estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
+        if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):
+            orders, cheap = _compared(graph, drafter, orders, options)
+            plans = [plan if plan.order == order.vertices else draft(order) for order in orders[:cheap]]
+            chosen = max(
+                plans,
+                key=lambda plan: max((shared_levels(plan, other) for other in options.beside), default=0),
+            )
+            if chosen is not plan:
+                plan, estimate = chosen, sample(graph, chosen, _MANY_MEMBERS, options.threads)
+        plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+    if drafter.parts and drafter.impossible is None:
+        plan = _in_parts(graph, pattern, plan, orders, drafter, model)
+    return plan
 
 
-def _cheapest(graph: Graph, drafter: _Drafter, orders: list[Order], options: _Options) -> list[Order]:
-    """Return the order that costs least, first, and those that share a pass if they cost not much more."""
+def _compared(
+    graph: Graph, drafter: _Drafter, orders: list[Order], options: _Options
+) -> tuple[list[Order], int]:
+    """Return the orders by cost, and how many of them are as good as the first.
+
+    Others than the first are as good only where plans of one call may share a pass.
+    """
     sketches = [drafter.sketch(order) for order in orders]
     costs = [sample(graph, sketch, _FEW_MEMBERS, options.threads).cost for sketch in sketches]
     by_cost = sorted(range(len(orders)), key=costs.__getitem__)
     most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and drafter.space is None else 1)
-    return [orders[by_cost[0]], *(orders[at] for at in by_cost[1:] if costs[at] < most)]
+    return [orders[at] for at in by_cost], max(1, sum(cost < most for cost in costs))
+
+
+def _in_parts(
+    graph: Graph, pattern: Pattern, plan: Plan, orders: Sequence[Order], drafter: _Drafter, model: CostModel
+) -> Plan:
+    """Return a plan that counts the same in parts, if that is cheaper."""
+    forced = drafter.options.switches["parts"] == "on"
+    work = expected_work(plan)
+    seconds = None if work is None else work.seconds()
+    if not forced and (seconds is None or seconds < _WORTH_PARTS):
+        return plan
+    candidates: dict[tuple[int, ...], Plan] = {}
+    for order in orders[:_PART_ORDERS]:
+        for vertices in drafter.part_orders(order.vertices):
+            if vertices not in candidates:
+                group = automorphisms(pattern, directed=graph.directed, base=vertices)
+                found = drafter.nested(ordered(drafter.bound, model, vertices), group)
+                if found is not None:
+                    candidates[vertices] = found
+        if forced and candidates:
+            first = next(iter(candidates.values()))
+            return first if work is None else _estimated(graph, pattern, first, drafter, model)
+    if seconds is None or not candidates:
+        return plan
+    plans = [plan, *candidates.values()]
+    if plan.tail is not None:
+        group = automorphisms(pattern, directed=graph.directed, base=plan.order)
+        plain = drafter.without_tail(ordered(drafter.bound, model, plan.order), group)
+        plans.append(replace(plain, estimates=plan.estimates, scanned=plan.scanned))
+    most = min(seconds * _PROBE_SHARE / len(plans), _LONGEST_PROBE)
+    probed = []
+    for one in plans:
+        deadline = drafter.options.deadline
+        if deadline is not None and time.perf_counter() + most > deadline:
+            return plan
+        probed.append(probe(graph, one, most, drafter.options.threads))
+    best = min(range(len(probed)), key=probed.__getitem__)
+    chosen = replace(plans[best], probed=probed[best])
+    return chosen if chosen.scanned else _estimated(graph, pattern, chosen, drafter, model)
+
+
+def _estimated(graph: Graph, pattern: Pattern, plan: Plan, drafter: _Drafter, model: CostModel) -> Plan:
+    """Return `plan` with the sizes that its levels would have, were all enumerated."""
+    group = automorphisms(pattern, directed=graph.directed, base=plan.order)
+    flat = drafter.without_tail(ordered(drafter.bound, model, plan.order), group)
+    estimate = sample(graph, flat, _MANY_MEMBERS, drafter.options.threads)
+    return replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
 
 
 class _Drafter:
@@ -178,8 +250,8 @@ class _Drafter:
     def __init__(
         self, bound: BoundPattern, options: _Options, key: SpaceKey | None, space: CandidateSpace | None
     ) -> None:
-        self._bound = bound
-        self._options = options
+        self.bound = bound
+        self.options = options
         self._key = key
         self.space = space
         self.impossible = bound.missing or (_NO_CANDIDATES if space is not None and space.empty else None)
@@ -191,6 +263,7 @@ class _Drafter:
             and options.switches["multiply"] == "on"
         )
 
+        self.parts = options.counting and options.parts and options.switches["parts"] != "off"
         self.tails = options.counting and options.tail and options.switches["tail"] == "on"
 
     @property
@@ -202,16 +275,16 @@ class _Drafter:
         if self.space is not None:
             return True
         narrowing = (
-            *self._bound.labels,
-            *self._bound.filters,
-            *(edge.where for edge in self._bound.edges),
-            *(edge.labels for edge in self._bound.edges if not self._options.space),
+            *self.bound.labels,
+            *self.bound.filters,
+            *(edge.where for edge in self.bound.edges),
+            *(edge.labels for edge in self.bound.edges if not self.options.space),
         )
         return all(one is None for one in narrowing)
 
     def plan(self, order: Order, group: Automorphisms) -> Plan:
         """Return the plan in that order; the group's base is the order."""
-        once_each = self._options.symmetry is Symmetry.SUBGRAPHS
+        once_each = self.options.symmetry is Symmetry.SUBGRAPHS
         breaking = restrictions(group) if once_each or self._multiply else ()
         return self._draft(order, breaking, group.order)
 
@@ -222,6 +295,45 @@ class _Drafter:
         """
         return self._draft(order, degrees=self.space is None)
 
+    def without_tail(self, order: Order, group: Automorphisms) -> Plan:
+        """Return the plan in that order that enumerates all levels but the last."""
+        once_each = self.options.symmetry is Symmetry.SUBGRAPHS
+        breaking = restrictions(group) if once_each or self._multiply else ()
+        return self._draft(order, breaking, group.order, tail=False)
+
+    def nested(self, order: Order, group: Automorphisms) -> Plan | None:
+        """Return the plan in that order that counts in parts; None if it allows none."""
+        once_each = self.options.symmetry is Symmetry.SUBGRAPHS
+        breaking = restrictions(group) if once_each or self._multiply else ()
+        plan = self._draft(order, breaking, group.order, nested=True)
+        return plan if plan.tail is not None else None
+
+    def part_orders(self, vertices: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return orders near that of `vertices` in which there may be more parts."""
+        order = Order(vertices, (0.0,) * len(vertices))
+        shape, args, classes = self._steps(order, ())
+        coinciding = self._coinciding_levels(order)
+        found = [vertices]
+        for largest_first in (False, True):
+            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first)
+            if levels is not None:
+                found.append(tuple(vertices[level] for level in levels))
+        return list(dict.fromkeys(reversed(found)))
+
+    def _steps(
+        self, order: Order, breaking: tuple[Restriction, ...], *, degrees: bool = True
+    ) -> tuple[PlanShape, PlanArgs, tuple[int, ...] | None]:
+        shape, args = build_steps(
+            self.bound,
+            order.vertices,
+            breaking,
+            self.options.semantics,
+            degrees=degrees and self.options.switches["degrees"] == "on",
+        )
+        space = self.space
+        classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
+        return shape, args, classes
+
     def _draft(
         self,
         order: Order,
@@ -229,22 +341,20 @@ class _Drafter:
         automorphisms: int = 1,
         *,
         degrees: bool = True,
+        tail: bool = True,
+        nested: bool = False,
     ) -> Plan:
-        options, space = self._options, self.space
-        shape, args = build_steps(
-            self._bound,
-            order.vertices,
-            breaking,
-            options.semantics,
-            degrees=degrees and options.switches["degrees"] == "on",
-        )
-        classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
+        options = self.options
+        shape, args, classes = self._steps(order, breaking, degrees=degrees)
         groups = find_groups(shape, args, classes)
-        tail = None
-        if self.tails:
-            shape, tail = close_tail(shape, args, self._coinciding_levels(order), classes)
+        closed = None
+        if nested:
+            found = nest(shape, args, self._coinciding_levels(order), classes)
+            shape, closed = (shape, None) if found is None else found
+        elif self.tails and tail:
+            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes)
         if options.switches["reuse"] == "on":
-            shape, args = share_intersections(shape, args, classes, tail)
+            shape, args = share_intersections(shape, args, classes, closed)
         return Plan(
             order=order.vertices,
             shape=shape,
@@ -256,11 +366,11 @@ class _Drafter:
             restrictions=breaking,
             estimates=order.estimates,
             groups=groups,
-            tail=tail,
+            tail=closed,
             space=self._key,
             impossible=self.impossible,
         )
 
     def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:
         level_of = {vertex: level for level, vertex in enumerate(order.vertices)}
-        return frozenset((level_of[u], level_of[v]) for u, v in self._bound.may_coincide)
+        return frozenset((level_of[u], level_of[v]) for u, v in self.bound.may_coincide)

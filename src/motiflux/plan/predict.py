@@ -27,6 +27,9 @@ READ_SECONDS = 0.55e-9
 
 _VERTEX_BYTES, _OFFSET_BYTES = 4, 8
 
+MEMO_BYTES = 112 << 20
+"""What a thread may take to remember the numbers of parts, about (csrc/search/parts.cpp)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -48,7 +51,7 @@ def expected_work(plan: Plan) -> Work | None:
     """
     if not plan.scanned:
         return None
-    if plan.tail is None:
+    if plan.tail is None or plan.tail.nested:  # of parts, at most
         return Work(sum(plan.estimates[:-1]), sum(plan.scanned))
     start = plan.tail.start
     read = sum(plan.scanned[:start])
@@ -95,6 +98,8 @@ def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | Non
         return None
     count = plan.estimates[-1] * plan.multiplier
     share = 1.0 if limit is None or count <= limit else limit / count
+    if plan.probed is not None:
+        return START_SECONDS + plan.probed * share / threads
     seconds = Work(work.steps * share, work.read * share).seconds(threads)
     return seconds if isfinite(seconds) else None
 
@@ -139,11 +144,13 @@ def _thread_bytes(plan: Plan, longest: int, values: int) -> int:
     """Bound the buffers of one thread: lists as long as a row, and a set as bits, per intersecting level."""
     meeting = sum(len(step.sources) + (step.reuse is not None) > 1 for step in plan.shape.steps)
     subsets = 0
+    remembered = 0
     if plan.tail is not None:
         subsets = max(2 ** len(set(c.sets)) for c in plan.tail.components)
+        remembered = MEMO_BYTES if plan.tail.nested else 0
     # Each level's own, and what it marked; the last level's; those of subsets, which grow by doubling.
     lists = 2 * meeting + 2 + 2 * subsets
-    return lists * longest * _VERTEX_BYTES + meeting * (values // 8 + 8)
+    return lists * longest * _VERTEX_BYTES + meeting * (values // 8 + 8) + remembered
 
 
 def _places_bytes(plan: Plan, sizes: Sequence[int]) -> int:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from typing import TypeAlias
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
-from motiflux.plan.ir import Plan, StepShape
+from motiflux.plan.ir import Plan, StepShape, TailBlock
 from motiflux.plan.space import candidate_space
 
+_Component: TypeAlias = tuple[list[int], list[int], list[int], list[int]]
+_Block: TypeAlias = tuple[list[_Component], list[int], list[tuple[list[int], list[int]]], bool]
+
 _NO_REUSE = -1
+_NO_BLOCK = -1
 _METHODS = {"auto": 0, "merge": 1, "gallop": 2}
 _SIMD = {"scalar": 0, "avx2": 1, "avx512": 2}
 _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
@@ -80,10 +85,25 @@ def _policy(intersect: str, simd: str) -> tuple[int, int]:
     return _METHODS[intersect], _SIMD[here[-1] if simd == "auto" else simd]
 
 
-def _tail(plan: Plan) -> tuple[int, list[tuple[list[int], list[int], int]]]:
+def _tail(plan: Plan) -> tuple[int, list[_Block]]:
     if plan.tail is None:
         return len(plan.order), []
-    return plan.tail.start, [(list(c.levels), list(c.sets), c.divisor) for c in plan.tail.components]
+    blocks: list[_Block] = []
+    tail = plan.tail
+    _add_block(TailBlock(tail.components, tail.exact, tail.excluded, tail.kept), blocks)
+    return plan.tail.start, blocks
+
+
+def _add_block(block: TailBlock, blocks: list[_Block]) -> int:
+    """Append `block` and what hangs from it; return its position."""
+    components: list[_Component] = []
+    at = len(blocks)
+    excluded = [(list(members), list(levels)) for members, levels in block.excluded]
+    blocks.append((components, list(block.exact), excluded, block.kept))
+    for one in block.components:
+        hanging = [_NO_BLOCK if below is None else _add_block(below, blocks) for below in one.hanging]
+        components.append((list(one.levels), list(one.sets), list(one.chains), hanging))
+    return at
 
 
 def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:

@@ -11,9 +11,10 @@ from typing import Literal
 
 from motiflux.types import Label
 
-Ways = Literal["product", "falling factorial", "inclusion-exclusion"]
+Ways = Literal["product", "falling factorial", "inclusion-exclusion", "sum"]
 """How a component of the tail is counted: by the size of its set, by the number of ways to take one vertex
-after another from one set, or by inclusion and exclusion over several sets."""
+after another from one set, by inclusion and exclusion over several sets, or as a sum over the candidates of
+what hangs from each."""
 
 Basis = Literal["samples", "frequencies"]
 """What estimates come from: random partial embeddings, or numbers of vertices and arcs by label alone."""
@@ -145,6 +146,11 @@ class TailReport:
         A number for each level, the same for levels with the same set.
     divisor
         What the number of ways is divided by: the orders of levels that symmetry breaking orders.
+    under
+        The query vertices from which it hangs, the outermost first; empty for the parts of the tail itself.
+        It is counted for each of their images.
+    remembered
+        Whether its numbers, with those of what else hangs there, are remembered.
     """
 
     levels: tuple[int, ...]
@@ -152,6 +158,8 @@ class TailReport:
     ways: Ways
     sets: tuple[int, ...]
     divisor: int
+    under: tuple[str, ...] = ()
+    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

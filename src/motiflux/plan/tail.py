@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import factorial
 
 from motiflux.plan.ir import PlanArgs, PlanShape, StepArgs, StepShape, Tail, TailComponent
 from motiflux.plan.symmetry import closure
 
 # Mirrors csrc/search/tail.hpp.
-_MOST_SETS = 4
-_MOST_MIXED_LEVELS = 6
+MOST_SETS = 4
+MOST_MIXED_LEVELS = 6
 
 # Level 1 is cut into pieces of work, and a tail of one level is the last level as it is.
-_FIRST_START = 2
+FIRST_START = 2
 _LEAST_LEVELS = 2
-
-_MOST_FACTORIAL = 20
-"""The largest number whose factorial fits into 64 bits."""
 
 
 def close_tail(
@@ -46,7 +42,7 @@ def close_tail(
     To be called before intersections are shared: a set of the tail is not there to be reused.
     """
     levels = len(shape.steps)
-    before = _comparisons(shape)
+    before = comparisons(shape)
     kinds = [
         (
             None if classes is None else classes[level],
@@ -55,7 +51,7 @@ def close_tail(
         for level in range(levels)
     ]
     best = None
-    for start in range(levels - 1, _FIRST_START - 1, -1):
+    for start in range(levels - 1, FIRST_START - 1, -1):
         if not _depends_on_earlier(shape, start):
             break
         if levels - start < _LEAST_LEVELS:
@@ -71,17 +67,18 @@ def _meet(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparisons:
+class Comparisons:
     """Pairs of levels whose first vertex is less than the second: as stated, and all that follow."""
 
     stated: frozenset[tuple[int, int]]
     implied: frozenset[tuple[int, int]]
 
 
-def _comparisons(shape: PlanShape) -> _Comparisons:
+def comparisons(shape: PlanShape) -> Comparisons:
+    """Return how the levels of a plan are ordered."""
     stated = {(other, level) for level, step in enumerate(shape.steps) for other in step.after}
     stated |= {(level, other) for level, step in enumerate(shape.steps) for other in step.before}
-    return _Comparisons(frozenset(stated), closure(tuple(stated)))
+    return Comparisons(frozenset(stated), closure(tuple(stated)))
 
 
 def _depends_on_earlier(shape: PlanShape, start: int) -> bool:
@@ -95,7 +92,7 @@ def _tail_from(
     shape: PlanShape,
     args: PlanArgs,
     kinds: Sequence[object],
-    before: _Comparisons,
+    before: Comparisons,
     start: int,
 ) -> tuple[PlanShape, Tail] | None:
     steps = list(shape.steps)
@@ -109,7 +106,7 @@ def _tail_from(
     for members in _components(shape, before, start):
         component = _component(
             members,
-            [_Set.of(steps[m], args.steps[m], kinds[m]) for m in members],
+            [LevelSet.of(steps[m], args.steps[m], kinds[m]) for m in members],
             before,
         )
         if component is None:
@@ -118,7 +115,7 @@ def _tail_from(
     return PlanShape(tuple(steps)), Tail(start, tuple(components))
 
 
-def _components(shape: PlanShape, before: _Comparisons, start: int) -> list[list[int]]:
+def _components(shape: PlanShape, before: Comparisons, start: int) -> list[list[int]]:
     """Return the levels of the tail, grouped by whether their vertices might coincide or are ordered."""
     groups: list[list[int]] = []
     for level in range(start, len(shape.steps)):
@@ -131,7 +128,7 @@ def _components(shape: PlanShape, before: _Comparisons, start: int) -> list[list
 
 
 @dataclass(frozen=True, slots=True)
-class _Set:
+class LevelSet:
     """What the set of a level is made of; equal for levels that have the same one."""
 
     sources: frozenset[object]
@@ -140,32 +137,31 @@ class _Set:
     kind: object
 
     @classmethod
-    def of(cls, step: StepShape, args: StepArgs, kind: object) -> _Set:
+    def of(cls, step: StepShape, args: StepArgs, kind: object) -> LevelSet:
         """Return the set of a step that reuses none."""
         sources = frozenset(zip(step.sources, args.adjacencies, strict=True))
         return cls(sources, step.after, step.before, kind)
 
 
-def _component(members: list[int], sets: list[_Set], before: _Comparisons) -> TailComponent | None:
+def _component(members: list[int], sets: list[LevelSet], before: Comparisons) -> TailComponent | None:
     """Return the component, or None if it is too large or its levels are ordered in a way with no formula."""
-    numbers: dict[_Set, int] = {}
+    numbers: dict[LevelSet, int] = {}
     set_of = tuple(numbers.setdefault(one, len(numbers)) for one in sets)
-    if len(numbers) > 1 and (len(numbers) > _MOST_SETS or len(members) > _MOST_MIXED_LEVELS):
+    if len(numbers) > 1 and (len(numbers) > MOST_SETS or len(members) > MOST_MIXED_LEVELS):
         return None
-    divisor = 1
+    sizes = []
     for chain in _chains(members, before):
         pairs = [(a, b) for at, a in enumerate(chain) for b in chain[at + 1 :]]
         ordered = all((a, b) in before.implied or (b, a) in before.implied for a, b in pairs)
         same = len({set_of[members.index(level)] for level in chain}) == 1
-        if not (ordered and same) or len(chain) > _MOST_FACTORIAL:
+        if not (ordered and same):
             return None
-        divisor *= factorial(len(chain))
-    if divisor >= 1 << 63:
-        return None
-    return TailComponent(tuple(members), set_of, divisor)
+        if len(chain) > 1:
+            sizes.append(len(chain))
+    return TailComponent(tuple(members), set_of, tuple(sizes))
 
 
-def _chains(members: list[int], before: _Comparisons) -> list[list[int]]:
+def _chains(members: list[int], before: Comparisons) -> list[list[int]]:
     """Return the levels that are ordered among themselves, in groups."""
     chains: list[list[int]] = []
     for level in members:

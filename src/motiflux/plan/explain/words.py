@@ -74,13 +74,19 @@ def size(number: float | None) -> str:
 
 def tail(component: TailReport) -> str:
     """Return how a component of the tail is counted."""
-    return ", ".join(component.vertices) + ": " + tail_ways(component)
+    text = ", ".join(component.vertices) + ": " + tail_ways(component)
+    if not component.under:
+        return text
+    kept = ", remembered" if component.remembered else ""
+    return "  " * len(component.under) + text + f"; under {component.under[-1]}{kept}"
 
 
 def tail_ways(component: TailReport) -> str:
     """Return how it is counted, its vertices not named."""
     if component.ways == "product":
         return "the size of the set"
+    if component.ways == "sum":
+        return "the sum over its candidates of what hangs from each"
     levels, sets = len(component.levels), len(set(component.sets))
     text = f"falling factorial, {levels} from one set"
     if component.ways == "inclusion-exclusion":

@@ -1,0 +1,443 @@
+#include "search/parts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "motiflux/bits.hpp"
+#include "search/walker.hpp"
+
+namespace motiflux::search {
+namespace {
+
+// Bytes that one thread may remember numbers in.
+constexpr std::size_t kMemoBytes = std::size_t{64} << 20;
+
+// What looking a number up counts as, in candidates met; and a vertex of a component, for each of its slots.
+constexpr std::int64_t kLookUpWork = 4;
+
+// Numbers beyond 128 bits that are kept of a block.
+constexpr std::size_t kMostWide = 1 << 13;
+
+// Values of a level for which the last number is kept one by one, at most.
+constexpr std::uint32_t kMostRecent = 1 << 14;
+
+void add(Total& sum, const Total& more) {
+  if (__builtin_add_overflow(sum, more, &sum)) throw Beyond();
+}
+void add(Wide& sum, const Wide& more) {
+  sum += more;
+}
+
+void multiply(Total& product, const Total& factor) {
+  if (__builtin_mul_overflow(product, factor, &product)) throw Beyond();
+}
+void multiply(Wide& product, const Wide& factor) {
+  product *= factor;
+}
+
+bool is_zero(const Total& number) {
+  return number == 0;
+}
+bool is_zero(const Wide& number) {
+  return number.length() == 0;
+}
+
+Wide falling(std::uint64_t size, std::size_t levels, std::span<const int> chains) {
+  if (size < levels) return {};
+  Wide result(1);
+  for (std::size_t taken = 0; taken < levels; ++taken) result *= Wide(size - taken);
+  divide_by_orders(result, chains);
+  return result;
+}
+
+// Blocks that depend exactly on so few levels get a filter for the rest, kept for so many of their vertices,
+// or as many as take so many bytes; until three in four of those asked for had to be made.
+constexpr std::size_t kMostExact = 3;
+constexpr std::size_t kMostReaches = 1 << 10, kFewestReaches = 1 << 4;
+constexpr std::size_t kReachBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kReachTrial = 1 << 12, kMostMade = 3;
+
+template <class Number>
+constexpr bool kIsWide = std::is_same_v<Number, Wide>;
+
+}  // namespace
+
+PartCounter::PartCounter(Walker& walker) : walker_(walker), tail_(walker.problem_.tail) {
+  kept_.resize(tail_.blocks.size());
+  const Problem& problem = walker.problem_;
+  for (std::size_t level = 0; level < problem.members.size(); ++level)
+    if (problem.sizes[level] > 0)
+      data_vertices_ = std::max<std::size_t>(
+          data_vertices_, problem.members[level][problem.sizes[level] - 1] + std::size_t{1});
+  prepare(0, -1, tail_.start - 1);
+}
+
+// Finds out what is kept of the block `index`, which hangs from the level `parent`; the one matched before
+// that is `before`.
+void PartCounter::prepare(int index, int parent, int before) {
+  const TailBlock& block = tail_.blocks[static_cast<std::size_t>(index)];
+  Kept& kept = kept_[static_cast<std::size_t>(index)];
+  for (const TailComponent& component : block.components) {
+    kept.levels.insert(kept.levels.end(), component.levels.begin(), component.levels.end());
+    for (std::size_t slot = 0; slot < component.blocks.size(); ++slot) {
+      if (component.blocks[slot] == kNoBlock) continue;
+      prepare(component.blocks[slot], component.levels[slot], parent >= 0 ? parent : before);
+      const std::vector<int>& below = kept_[static_cast<std::size_t>(component.blocks[slot])].levels;
+      kept.levels.insert(kept.levels.end(), below.begin(), below.end());
+    }
+  }
+  std::sort(kept.levels.begin(), kept.levels.end());
+  if (!block.kept) return;
+  std::size_t words = block.exact.size();
+  const auto depend = [&](int level) {
+    if (level == parent)
+      kept.by_level = level;
+    else
+      kept.under_level = std::max(kept.under_level, level);
+  };
+  for (int level : block.exact) depend(level);
+  for (const Excluded& group : block.excluded) {
+    for (int level : group.levels) depend(level);
+    words += group.levels.size() + 1;
+  }
+  // The number under the last stamp serves again if the stamp outlasts a round through the parent's vertices.
+  const std::uint32_t values = kept.by_level < 0 ? 1 : walker_.problem_.vertices;
+  kept.recent_serves = kept.under_level != before && values <= kMostRecent;
+  if (kept.recent_serves) kept.recent.resize(values);
+  const auto all = static_cast<std::size_t>(
+      std::count_if(tail_.blocks.begin(), tail_.blocks.end(), [](const TailBlock& one) { return one.kept; }));
+  kept.hashed = true;
+  kept.memo = Memo(words, kMemoBytes / all);
+  kept.key.reserve(words);
+  find_relevant(block, kept);
+  if (!narrows(block, kept)) return;
+  const std::size_t bytes = block.excluded.size() * (data_vertices_ / 8 + sizeof(std::uint64_t));
+  const std::size_t reaches = std::bit_floor(std::min(kMostReaches, kReachBytes / bytes));
+  if (reaches >= kFewestReaches) kept.reaches.resize(reaches);
+}
+
+bool PartCounter::narrows(const TailBlock& block, const Kept& kept) const {
+  const Problem& problem = walker_.problem_;
+  const bool hangs = std::any_of(block.components.begin(), block.components.end(),
+                                 [](const TailComponent& component) { return !component.blocks.empty(); });
+  return !problem.places.empty() && !block.excluded.empty() && block.exact.size() <= kMostExact && hangs &&
+         std::all_of(kept.levels.begin(), kept.levels.end(),
+                     [&](int level) { return problem.plan.shape.steps[level].reuse == view::kNoReuse; });
+}
+
+const PartCounter::Reach* PartCounter::reach_of(const TailBlock& block, Kept& kept) {
+  if (kept.reaches.empty()) return nullptr;
+  if (++kept.reaches_asked >= kReachTrial) {
+    const bool again = 4 * kept.reaches_made <= kMostMade * kept.reaches_asked;
+    kept.reaches_asked = kept.reaches_made = 0;
+    if (!again) {
+      kept.reaches.clear();
+      return nullptr;
+    }
+  }
+  std::size_t hash = 0;
+  for (int level : block.exact) hash = (hash ^ walker_.value(level)) * 0x9E3779B97F4A7C15u;
+  Reach& reach = kept.reaches[hash >> 32 & (kept.reaches.size() - 1)];
+  const auto same = [&](int level, Vertex value) { return walker_.value(level) == value; };
+  const bool known = !reach.bits.empty() && std::equal(block.exact.begin(), block.exact.end(),
+                                                       reach.key.begin(), reach.key.end(), same);
+  if (!known) {
+    ++kept.reaches_made;
+    fill_reach(block, kept, reach);
+  }
+  return &reach;
+}
+
+void PartCounter::fill_reach(const TailBlock& block, const Kept& kept, Reach& reach) {
+  reach.key.clear();
+  for (int level : block.exact) {
+    reach.key.push_back(walker_.value(level));
+    reached_[static_cast<std::size_t>(level)] = {walker_.value(level)};
+  }
+  for (int level : kept.levels) spread(level);
+  reach.bits.assign(block.excluded.size(), {});
+  for (std::size_t g = 0; g < block.excluded.size(); ++g) {
+    std::vector<std::uint64_t>& bits = reach.bits[g];
+    bits.resize(data_vertices_ / 64 + 1, 0);
+    for (int member : block.excluded[g].members)
+      for (Vertex value : reached_[static_cast<std::size_t>(member)]) {
+        const Vertex vertex = walker_.compare_.vertex(static_cast<std::size_t>(member), value);
+        bits[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
+      }
+  }
+}
+
+// Finds what `level` may take, from what its sources may.
+void PartCounter::spread(int level) {
+  const Problem& problem = walker_.problem_;
+  const view::StepShape& step = problem.plan.shape.steps[level];
+  std::vector<Vertex>& reached = reached_[static_cast<std::size_t>(level)];
+  reached.clear();
+  led_.assign(problem.sizes[static_cast<std::size_t>(level)], 0);
+  led_last_.assign(led_.size(), 0);
+  std::size_t read = 0;
+  for (std::uint32_t s = 0; s < step.source_count; ++s) {
+    const std::uint32_t source = step.first_source + s;
+    const view::Adjacency& rows = problem.slots[problem.plan.args.slots[source]];
+    for (Vertex from : reached_[problem.plan.shape.sources[source].level])
+      for (const Vertex* to = rows.begin(from); to != rows.end(from); ++to, ++read) {
+        if (led_last_[*to] == s + 1) continue;
+        led_last_[*to] = s + 1;
+        if (++led_[*to] == step.source_count) reached.push_back(*to);
+      }
+  }
+  walker_.budget_ -= static_cast<std::int64_t>(read / 8 + led_.size() / 8);
+}
+
+void PartCounter::find_relevant(const TailBlock& block, Kept& kept) {
+  const Problem& problem = walker_.problem_;
+  for (const Excluded& group : block.excluded) {
+    kept.relevant.emplace_back(group.levels.size());
+    if (problem.places.empty()) continue;
+    for (std::size_t at = 0; at < group.levels.size(); ++at) {
+      const auto level = static_cast<std::size_t>(group.levels[at]);
+      std::vector<bool>& relevant = kept.relevant.back()[at];
+      relevant.resize(problem.sizes[level]);
+      for (std::uint32_t value = 0; value < problem.sizes[level]; ++value)
+        for (int member : group.members) {
+          const std::size_t pair = static_cast<std::size_t>(member) * problem.plan.shape.levels + level;
+          if (problem.places[pair][value] % 2 == 1) relevant[value] = true;
+        }
+    }
+  }
+}
+
+// The values that the number of a block depends on, in an order that does not depend on which level has which
+// where that makes no difference.
+std::span<const PartCounter::Vertex> PartCounter::key_of(const TailBlock& block, Kept& kept) {
+  kept.key.clear();
+  for (int level : block.exact) kept.key.push_back(walker_.value(level));
+  const Reach* reach = reach_of(block, kept);
+  for (std::size_t g = 0; g < block.excluded.size(); ++g) {
+    const Excluded& group = block.excluded[g];
+    kept.key.push_back(0);  // their number comes first, or groups could be taken for each other
+    const std::size_t first = kept.key.size();
+    for (std::size_t at = 0; at < group.levels.size(); ++at) {
+      const auto level = static_cast<std::size_t>(group.levels[at]);
+      const Vertex value = walker_.value(group.levels[at]);
+      const std::vector<bool>& relevant = kept.relevant[g][at];
+      if (!relevant.empty() && !relevant[value]) continue;
+      const Vertex vertex = walker_.compare_.vertex(level, value);
+      if (reach == nullptr || (reach->bits[g][vertex / 64] >> (vertex % 64) & 1) != 0)
+        kept.key.push_back(vertex);
+    }
+    kept.key[first - 1] = static_cast<Vertex>(kept.key.size() - first);
+    std::sort(kept.key.begin() + static_cast<std::ptrdiff_t>(first), kept.key.end());
+  }
+  return kept.key;
+}
+
+template <class Number>
+Number PartCounter::block(int index) {
+  const TailBlock& block = tail_.blocks[static_cast<std::size_t>(index)];
+  Kept& kept = kept_[static_cast<std::size_t>(index)];
+  if (!block.kept) return product<Number>(block);
+  Recent* recent = nullptr;
+  if (kept.recent_serves) {
+    recent = &kept.recent[kept.by_level < 0 ? 0 : walker_.value(kept.by_level)];
+    if (recent->stamp == stamp_of(kept)) return Number(recent->number);
+  }
+  walker_.budget_ -= kLookUpWork;
+  if constexpr (kIsWide<Number>) return wide_block(block, kept);
+  const bool hashed = kept.memo.worthwhile();
+  Total number = 0;
+  const Total* found = nullptr;
+  if (hashed) found = kept.memo.find(key_of(block, kept));
+  if (found != nullptr) {
+    number = *found;
+  } else {
+    number = product<Total>(block);
+    if (hashed && kept.memo.worthwhile()) kept.memo.keep(kept.key, number);
+  }
+  if (recent != nullptr) *recent = {stamp_of(kept), number};
+  return Number(number);
+}
+
+Wide PartCounter::wide_block(const TailBlock& block, Kept& kept) {
+  const std::span<const Vertex> words = key_of(block, kept);
+  const std::vector<Vertex> key(words.begin(), words.end());
+  const auto known = kept.wide.find(key);
+  if (known != kept.wide.end()) return known->second;
+  const Wide number = product<Wide>(block);
+  if (kept.wide.size() >= kMostWide) kept.wide.clear();
+  kept.wide.emplace(key, number);
+  return number;
+}
+
+std::uint64_t PartCounter::stamp_of(const Kept& kept) const {
+  return kept.under_level < 0 ? 1 : walker_.stamp_[static_cast<std::size_t>(kept.under_level)];
+}
+
+template <class Number>
+Number PartCounter::product(const TailBlock& block) {
+  Number product(1u);
+  for (const TailComponent& part : block.components) {
+    const Number ways = component<Number>(part);
+    if (is_zero(ways)) return ways;
+    multiply(product, ways);
+  }
+  return product;
+}
+
+template <class Number>
+Number PartCounter::component(const TailComponent& component) {
+  const auto hangs = [](int block) { return block != kNoBlock; };
+  const bool plain = std::none_of(component.blocks.begin(), component.blocks.end(), hangs);
+  if (component.levels.size() == 1) {
+    if (plain) return Number(Total{walker_.count_level(component.levels[0])});
+    return sum_over<Number>(component.levels[0], component.blocks[0]);
+  }
+  if (!plain) return weighted<Number>(component);
+  if (component.sets() == 1) {
+    const std::uint64_t size = walker_.count_level(component.levels[0]);
+    if constexpr (kIsWide<Number>) return falling(size, component.levels.size(), component.chains);
+    const auto ways = falling_factorial(size, component.levels.size(), component.chains);
+    if (!ways) throw Beyond();
+    return Number(*ways);
+  }
+  walker_.fill_common(component);
+  if constexpr (kIsWide<Number>) {
+    Number ways = alternating_choices<Number>(component.levels.size(), [&](std::uint32_t block) {
+      std::uint32_t sets = 0;
+      for_each_bit(block, [&](std::uint32_t level) { sets |= 1u << component.set_of[level]; });
+      return Total{walker_.common_[sets]};
+    });
+    divide_by_orders(ways, component.chains);
+    return ways;
+  } else {
+    auto ways = distinct_choices(component, walker_.common_);
+    if (!ways) throw Beyond();
+    divide_by_orders(*ways, component.chains);
+    return *ways;
+  }
+}
+
+// Matches `level` with each of its candidates in turn.
+template <class Visit>
+void PartCounter::for_each_candidate(int level, Visit&& visit) {
+  const Problem& problem = walker_.problem_;
+  const view::StepShape& step = problem.plan.shape.steps[level];
+  const view::StepArgs& bounds = problem.plan.args.steps[level];
+  const std::uint32_t apart = tail_.matched[static_cast<std::size_t>(level)];
+  std::array<Vertex, view::kMaxLevels> excluded;
+  std::size_t exclusions = 0;
+  for_each_bit(apart, [&](std::uint32_t other) {
+    const Place at = walker_.compare_.place(level, other, walker_.value_.data());
+    if (at.there) excluded[exclusions++] = static_cast<Vertex>(at.first_not_less);
+  });
+  const sets::Span candidates = walker_.clipped(level);
+  if (!walker_.spend(candidates.size() + 1)) throw Stopped();
+  for (const Vertex& value : candidates) {
+    bool taken = false;
+    for (std::size_t at = 0; at < exclusions; ++at) taken |= excluded[at] == value;
+    if (taken) continue;
+    if (step.bounds_out || step.bounds_in) {
+      const Vertex vertex = walker_.compare_.vertex(static_cast<std::size_t>(level), value);
+      if (step.bounds_out && problem.out.degree(vertex) < bounds.min_out_degree) continue;
+      if (step.bounds_in && problem.in.degree(vertex) < bounds.min_in_degree) continue;
+    }
+    walker_.assign(level, value);
+    try {
+      visit(value);
+    } catch (const Stopped&) {
+      walker_.add_progress(static_cast<std::size_t>(&value - candidates.first), candidates.size());
+      throw;
+    }
+  }
+}
+
+template <class Number>
+Number PartCounter::sum_over(int level, int hanging) {
+  Number sum(0u);
+  for_each_candidate(level, [&](Vertex) { add(sum, block<Number>(hanging)); });
+  return sum;
+}
+
+template <class Number>
+PartCounter::Choices<Number>& PartCounter::choices() {
+  if constexpr (kIsWide<Number>)
+    return wide_choices_;
+  else
+    return choices_;
+}
+
+template <class Number>
+Number PartCounter::weighted(const TailComponent& component) {
+  const std::span<const int> levels = component.levels;
+  std::array<Number, std::size_t{1} << kMostSlots> sums{};
+  double largest = 1;
+  for (std::size_t slot = 0; slot < levels.size(); ++slot) {
+    const int level = levels[slot];
+    auto& list = choices<Number>()[static_cast<std::size_t>(level)];
+    list.clear();
+    Number& sum = sums[std::size_t{1} << slot];
+    for_each_candidate(level, [&](Vertex value) {
+      const Number ways =
+          component.blocks[slot] == kNoBlock ? Number(1u) : block<Number>(component.blocks[slot]);
+      if (is_zero(ways)) return;
+      list.push_back({walker_.compare_.vertex(static_cast<std::size_t>(level), value), ways});
+      add(sum, ways);
+    });
+    if (list.empty()) return Number(0u);
+    if constexpr (!kIsWide<Number>) largest *= static_cast<double>(sum);
+  }
+  if constexpr (kIsWide<Number>) {
+    add_common<Number>(levels, sums);
+    Number ways =
+        alternating_choices<Number>(levels.size(), [&](std::uint32_t block) { return sums[block]; });
+    divide_by_orders(ways, component.chains);
+    return ways;
+  } else {
+    if (largest >= 0x1p126) throw Beyond();
+    add_common<Number>(levels, sums);
+    auto ways = counted_choices(levels.size(), largest, [&](std::uint32_t block) { return sums[block]; });
+    if (!ways) throw Beyond();
+    divide_by_orders(*ways, component.chains);
+    return *ways;
+  }
+}
+
+// Adds to sums[mask], for each mask of two slots or more, the products of the ways of the vertices that all
+// of them may take.
+template <class Number>
+void PartCounter::add_common(std::span<const int> levels, std::span<Number> sums) {
+  std::array<const Choice<Number>*, kMostSlots> at, end;
+  std::size_t vertices = std::size_t{1} << levels.size();
+  for (std::size_t slot = 0; slot < levels.size(); ++slot) {
+    const auto& list = choices<Number>()[static_cast<std::size_t>(levels[slot])];
+    at[slot] = list.data();
+    end[slot] = list.data() + list.size();
+    vertices += list.size();
+  }
+  walker_.budget_ -= static_cast<std::int64_t>(vertices * levels.size() / 4);
+  for (;;) {
+    std::uint64_t lowest = UINT64_MAX;
+    std::uint32_t having = 0;
+    for (std::size_t slot = 0; slot < levels.size(); ++slot) {
+      if (at[slot] == end[slot]) continue;
+      const Vertex vertex = at[slot]->vertex;
+      if (vertex < lowest) having = 0;
+      lowest = std::min<std::uint64_t>(lowest, vertex);
+      if (vertex == lowest) having |= std::uint32_t{1} << slot;
+    }
+    if (having == 0) return;
+    for (std::uint32_t mask = having; mask != 0; mask = (mask - 1) & having) {
+      if ((mask & (mask - 1)) == 0) continue;
+      Number product(1u);
+      for_each_bit(mask, [&](std::uint32_t slot) { product *= at[slot]->ways; });
+      sums[mask] += product;
+    }
+    for_each_bit(having, [&](std::uint32_t slot) { ++at[slot]; });
+  }
+}
+
+template Total PartCounter::block<Total>(int index);
+template Wide PartCounter::block<Wide>(int index);
+
+}  // namespace motiflux::search

@@ -1,0 +1,102 @@
+"""Counting in parts finds what enumerating finds, whatever else is switched on."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import perm
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.plan import make_plan
+from tests.strategies import COMBINATIONS, Case, Combination, cases
+
+MANY = 300
+PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+SWITCHES = st.fixed_dictionaries(
+    {
+        "parts": st.just("on"),
+        "candidates": st.sampled_from(["auto", "on", "off"]),
+        "order": st.sampled_from(["sampled", "cost", "given"]),
+        "multiply": st.sampled_from(["on", "off"]),
+        "degrees": st.sampled_from(["on", "off"]),
+    }
+)
+
+
+@st.composite
+def labelled_cases(draw: st.DrawFn) -> tuple[mf.Graph, mf.Pattern]:
+    """Draw a graph and a pattern of 3 to 8 vertices: a tree with few more edges, so that it falls apart."""
+    vertices, size = draw(st.integers(5, 11)), draw(st.integers(3, 8))
+    labels, directed = draw(st.integers(1, 3)), draw(st.booleans())
+    label = st.integers(0, labels - 1)
+    pairs = [pair for pair in combinations(range(vertices), 2) if draw(st.integers(0, 9)) < 6]
+    edges = [pair[::-1] if directed and draw(st.booleans()) else pair for pair in pairs or [(0, 1)]]
+    graph = mf.Graph.from_edges(
+        edges,
+        num_vertices=vertices,
+        vertex_labels=[draw(label) for _ in range(vertices)],
+        directed=directed,
+    )
+    asked = {(draw(st.integers(max(0, v - 3), v - 1)), v) for v in range(1, size)}
+    asked |= set(draw(st.lists(st.sampled_from(list(combinations(range(size), 2))), max_size=3)))
+    pattern = mf.Pattern.from_edges(
+        sorted(asked),
+        num_vertices=size,
+        vertex_labels=[draw(st.one_of(st.none(), label, label)) for _ in range(size)],
+        directed=directed,
+    )
+    return graph, pattern
+
+
+@pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
+def test_parts_count_what_enumerating_counts(semantics: str) -> None:
+    @settings(max_examples=MANY)
+    @given(labelled_cases(), SWITCHES)
+    def holds(case: tuple[mf.Graph, mf.Pattern], tuning: dict[str, str]) -> None:
+        graph, pattern = case
+        for symmetry in ("embeddings", "subgraphs") if semantics != "homomorphism" else ("embeddings",):
+            asked = {"semantics": semantics, "symmetry": symmetry}
+            expected = mf.count(graph, pattern, tuning=PLAIN, **asked)
+            assert mf.count(graph, pattern, tuning=tuning, **asked) == expected
+            assert mf.count(graph, pattern, tuning=tuning, threads=2, **asked) == expected
+
+    holds()
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+def test_parts_count_the_embeddings_of_the_reference(combination: Combination) -> None:
+    @settings(settings.get_profile("default"))
+    @given(cases(combination.directed, combination.labels))
+    def holds(case: Case) -> None:
+        find = case.embeddings if combination.symmetry == "embeddings" else case.occurrences
+        counted = mf.count(case.graph(), case.pattern(), tuning={"parts": "on"}, **combination.options("cpu"))
+        assert (counted, counted.complete) == (len(find(combination.semantics)), True)
+
+    holds()
+
+
+@settings(max_examples=MANY)
+@given(labelled_cases(), st.integers(10**9, 10**10))
+def test_a_limit_that_is_not_reached_cuts_nothing(case: tuple[mf.Graph, mf.Pattern], limit: int) -> None:
+    counted = mf.count(*case, tuning={"parts": "on"}, limit=limit)
+    assert (counted, counted.complete) == (mf.count(*case, tuning=PLAIN), True)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> mf.Pattern:
+    size = draw(st.integers(4, 9))
+    return mf.Pattern.from_edges([(draw(st.integers(0, v - 1)), v) for v in range(1, size)])
+
+
+@settings(max_examples=100)
+@given(trees(), st.sampled_from([9, 10]), st.sampled_from(["given", "cost"]))
+def test_complete_graphs_hold_every_injective_map_of_a_tree(tree: mf.Pattern, size: int, order: str) -> None:
+    graph = mf.Graph.from_edges(list(combinations(range(size), 2)))
+    for candidates in ("on", "off"):
+        tuning = {"parts": "on", "order": order, "candidates": candidates}
+        assert mf.count(graph, tree, tuning=tuning) == perm(size, tree.num_vertices)
+        plan = make_plan(graph, tree, space=True, tail=True, parts=True, tuning=tuning)
+        assert plan.tail is not None
