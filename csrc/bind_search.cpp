@@ -17,6 +17,7 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
+#include "python_int.hpp"
 #include "search/bundle.hpp"
 #include "search/count.hpp"
 #include "search/enumerate.hpp"
@@ -300,14 +301,6 @@ bool report(const nb::object& progress, const search::Control& control) {
   return report(progress, control, [&] { return control.found.load(std::memory_order_relaxed); });
 }
 
-// An exact Python int.
-nb::object to_python(const Wide& total) {
-  std::size_t word = std::max<std::size_t>(total.length(), 1) - 1;
-  nb::object number = nb::int_(total.words()[word]);
-  while (word-- > 0) number = (number << nb::int_(64)) | nb::int_(total.words()[word]);
-  return number;
-}
-
 nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uint64_t> limit,
                 std::optional<double> timeout, const nb::object& progress) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
@@ -317,6 +310,16 @@ nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uin
   run_watched([&] { total = search::count(problem.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
+}
+
+// The count for each root arc, and why the search ended.
+nb::tuple count_arcs(const OwnedProblem& problem, int threads, std::optional<double> timeout) {
+  require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  search::Control control(problem.get().root_arcs(), threads, timeout);
+  std::vector<std::uint64_t> counts(problem.get().root_arcs(), 0);
+  run_watched([&] { search::count_arcs(problem.get(), control, threads, counts); }, [] { return true; },
+              [&] { control.stop(search::Stop::kCancelled); });
+  return nb::make_tuple(to_numpy(std::move(counts)), static_cast<int>(control.reason()));
 }
 
 // Several searches in one pass: for each its total and why it ended. `progress` is given a list of what each
@@ -473,6 +476,7 @@ void bind_search(nb::module_& module) {
            "sets"_a, "tail"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
+  module.def("count_arcs", &count_arcs, "problem"_a, "threads"_a, "timeout"_a.none());
   module.def("count_together", &count_together, "problems"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());
   module.def("simd_here", [] {

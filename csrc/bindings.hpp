@@ -7,6 +7,7 @@ namespace motiflux {
 void bind_candidates(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
+void bind_local(nanobind::module_& module);
 void bind_names(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);

@@ -11,6 +11,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_candidates(module);
   motiflux::bind_generate(module);
   motiflux::bind_graph(module);
+  motiflux::bind_local(module);
   motiflux::bind_names(module);
   motiflux::bind_ring(module);
   motiflux::bind_rows(module);

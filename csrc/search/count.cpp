@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 
+#include "common/parallel.hpp"
 #include "common/team.hpp"
 #include "search/bundle.hpp"
 #include "search/pool.hpp"
@@ -158,6 +160,48 @@ double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std
     if (walker.work() >= most) break;
   }
   return expected / static_cast<double>(seen) * static_cast<double>(all);
+}
+
+namespace {
+
+class ArcCounter final : public Visitor {
+ public:
+  ArcCounter(Control& control, std::span<std::uint64_t> counts) : control_(control), counts_(counts) {}
+
+  void at(std::uint64_t arc) { arc_ = arc; }
+  void rows(const std::uint32_t*, sets::Span) override {}
+  void count(Total embeddings) override {
+    Total total = counts_[arc_];
+    add_checked(total, embeddings);
+    if (total > UINT64_MAX) throw std::overflow_error("a local count exceeds 2^64 - 1");
+    counts_[arc_] = static_cast<std::uint64_t>(total);
+  }
+  void count_wide(const Wide&) override { throw std::overflow_error("a local count exceeds 2^64 - 1"); }
+  bool keep_going() override { return control_.keep_going(); }
+
+ private:
+  Control& control_;
+  std::span<std::uint64_t> counts_;
+  std::uint64_t arc_ = 0;
+};
+
+}  // namespace
+
+void count_arcs(const Problem& problem, Control& control, int threads, std::span<std::uint64_t> counts) {
+  on_threads(threads, [&](int) {
+    ArcCounter counter(control, counts);
+    Walker walker(problem, counter, true);
+    try {
+      while (auto range = control.take()) {
+        if (!control.keep_going()) break;
+        if (!walker.search_arcs(*range, [&](std::uint64_t arc) { counter.at(arc); })) break;
+        control.finished(range->last - range->first);
+      }
+    } catch (...) {
+      control.stop(Stop::kCancelled);
+      throw;
+    }
+  });
 }
 
 void count_together(std::deque<Member>& members, Control& pass, int threads) {

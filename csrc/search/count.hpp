@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/wide.hpp"
@@ -21,6 +22,10 @@ Wide count(const Problem& problem, Control& control, int threads, std::optional<
 // The work (Walker::work) that a search is expected to take, from `arcs` root arcs spread over it, or as many
 // as `most` work allows; the last one taken in proportion to how far it got.
 double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);
+
+// Adds to counts[arc] the embeddings whose first two vertices are that root arc. Throws std::overflow_error
+// beyond 2^64 - 1.
+void count_arcs(const Problem& problem, Control& control, int threads, std::span<std::uint64_t> counts);
 
 // One of several searches in one pass (search/bundle.hpp). Its control says why it, alone, stopped.
 struct Member {

@@ -36,6 +36,27 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
       clique_level_(counting ? CliqueTail::first_level(problem).value_or(-1) : -1),
       budget_(kBudget) {}
 
+bool Walker::search_arcs(ArcRange range, const std::function<void(std::uint64_t)>& before) {
+  const view::Adjacency& root = problem_.root();
+  const std::uint64_t* row_end = root.offsets;
+  for (std::uint64_t arc = range.first; arc < range.last; arc = std::min(range.last, *row_end)) {
+    row_end = std::upper_bound(row_end, root.offsets + problem_.roots + 1, arc);
+    const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
+    if (!accepts(0, vertex)) continue;
+    assign(0, vertex);
+    const view::StepShape& step = problem_.plan.shape.steps[1];
+    const rules::Bounds allowed = bounds(1, step.after, step.before);
+    for (std::uint64_t at = arc; at < std::min(range.last, *row_end); ++at) {
+      const Vertex candidate = root.neighbors[at];
+      if (candidate < allowed.first || candidate >= allowed.end || !accepts(1, candidate)) continue;
+      before(at);
+      assign(1, candidate);
+      if (!extend(2) || !spend(1)) return false;
+    }
+  }
+  return true;
+}
+
 bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
   const auto end = static_cast<std::size_t>(levels);
   for (std::size_t level = 0; level < end; ++level) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -53,6 +54,9 @@ class Walker {
     pool_ = &pool;
     outermost_ = &outermost;
   }
+
+  // The same, arc by arc, with before(arc) called for each.
+  bool search_arcs(ArcRange range, const std::function<void(std::uint64_t)>& before);
 
   // Goes on from the first `levels` >= 2 values of `leader`, whose plan is the same up to there; false when
   // told to stop. `lender`, which may be null, has the same set at the next level, if it has one for these.

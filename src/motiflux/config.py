@@ -70,6 +70,13 @@ _OPTIONS = (
         "cheaper, wherever the plan allows it, or never",
     ),
     TuningOption(
+        "tables",
+        ("auto", "on", "off"),
+        "auto",
+        "count from tables of local counts: where that is expected to be faster than the search, wherever it "
+        "is known how, or never",
+    ),
+    TuningOption(
         "share",
         ("on", "off"),
         "on",

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from motiflux import _native
 from motiflux.errors import CountOverflowError
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
@@ -69,6 +72,18 @@ def count(
     with _overflow_explained():
         total, reason, sizes = _native.count(search.problem, threads, _native_limit(limit), timeout, progress)
     return total, Stop(reason), sizes
+
+
+def count_arcs(search: Search, *, threads: int, timeout: float | None) -> NDArray[np.uint64] | None:
+    """Return the number of embeddings for each root arc, multiplier not applied; None if time was up.
+
+    Raises
+    ------
+    OverflowError
+        One of them exceeds 64 bits.
+    """
+    counts, reason = _native.count_arcs(search.problem, threads, timeout)
+    return counts if Stop(reason) is Stop.NONE else None
 
 
 def count_together(

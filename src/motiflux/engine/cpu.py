@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from motiflux.cpu import native
+from motiflux.cpu import local, native
 from motiflux.engine.base import Outcome, ProgressCallback, Request
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
+from motiflux.plan.local.formula import Formula
 from motiflux.plan.predict import expected_count, expected_seconds, host_memory
 from motiflux.plan.report import Prediction
-from motiflux.types import VertexArray
+from motiflux.types import Symmetry, VertexArray
 
 
 class CpuEngine:
@@ -23,11 +24,17 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
+    counts_tables = True
     tells_sizes = True
     shares_passes = True
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
+        if (formula := formula_for(plan, request)) is not None:
+            try:
+                return _from_tables(graph, plan, formula, request, started)
+            except OverflowError:
+                pass  # tables hold 64 bits; the search holds any number
         search = _prepare(graph, plan, request)
         total, stop, sizes = native.count(
             search,
@@ -69,7 +76,10 @@ class CpuEngine:
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching."""
+        formula = formula_for(plan, request)
         seconds = expected_seconds(plan, request.threads, request.limit)
+        if formula is not None:
+            seconds = formula.seconds
         return Prediction(
             count=expected_count(plan, request.limit),
             seconds=seconds,
@@ -77,6 +87,30 @@ class CpuEngine:
             memory=host_memory(graph, plan, request.threads),
             note="nothing was sampled" if seconds is None else None,
         )
+
+
+def formula_for(plan: Plan, request: Request) -> Formula | None:
+    """Return how to count from tables, unless a search is expected to reach the limit sooner."""
+    if plan.formula is None or request.limit is None or request.tuning["tables"] == "on":
+        return plan.formula
+    search = expected_seconds(plan, request.threads, request.limit)
+    return plan.formula if search is None or plan.formula.seconds < search else None
+
+
+def _from_tables(graph: Graph, plan: Plan, formula: Formula, request: Request, started: float) -> Outcome:
+    """Return the count from tables; 0 and incomplete if time was up."""
+    deadline = None if request.timeout is None else started + request.timeout
+    try:
+        total = local.evaluate(
+            graph, formula, request.threads, deadline, _callback(request.progress, 1, started)
+        )
+    except local.Late:
+        return Outcome(0, False)
+    if request.symmetry is Symmetry.SUBGRAPHS:
+        total //= plan.automorphisms
+    if request.limit is not None and total > request.limit:
+        return Outcome(request.limit, False)
+    return Outcome(total, True)
 
 
 def _prepare(

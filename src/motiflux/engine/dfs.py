@@ -33,6 +33,7 @@ class DfsEngine:
     searches_space = False
     counts_tails = False
     counts_parts = False
+    counts_tables = False
     tells_sizes = False
     shares_passes = False
 

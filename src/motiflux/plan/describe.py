@@ -10,6 +10,7 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.text import condition_text
 from motiflux.plan.bind import bind
 from motiflux.plan.ir import Plan, TailComponent
+from motiflux.plan.local.describe import lines_of
 from motiflux.plan.report import (
     EngineReport,
     GraphReport,
@@ -76,6 +77,7 @@ def describe(
         if plan.impossible or plan.tail is None
         else tuple(_tail(plan, plan.tail.components, names, remembered=plan.tail.kept)),
         impossible=plan.impossible,
+        tables=() if plan.formula is None else lines_of(plan.formula),
     )
 
 

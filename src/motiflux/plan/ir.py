@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import factorial, prod
+from typing import TYPE_CHECKING
 
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan.bind import BoundPattern
 from motiflux.types import Semantics, Symmetry
+
+if TYPE_CHECKING:
+    from motiflux.plan.local.formula import Formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,9 @@ class Plan:
         Why there is no embedding at all, where that is known without a search; None otherwise.
     probed
         Expected seconds on one thread, from a try; None where none was made.
+    formula
+        How to count from tables of local counts, where that is expected to take less time than this search
+        (counting only); None where it is not.
     """
 
     order: tuple[int, ...]
@@ -256,3 +263,4 @@ class Plan:
     space: SpaceKey | None = None
     impossible: str | None = None
     probed: float | None = None
+    formula: Formula | None = None

@@ -85,6 +85,19 @@ def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) ->
     return sorted(distinct.values(), key=lambda order: sum(order.estimates))
 
 
+def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...]) -> list[Order]:
+    """Return orders that begin with `roots`, as `promising_orders` does."""
+    orders = []
+    for first in (frozenset[int](), _connected_cover(pattern)):
+        growing = _PartialOrder(pattern, model)
+        for root in roots:
+            growing.place(root)
+        while len(growing.order) < pattern.size:
+            growing.place_cheapest(first)
+        orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
+    return list({order.vertices: order for order in orders}.values())
+
+
 def _core(pattern: BoundPattern) -> frozenset[int]:
     """Return the vertices that lie on cycles or between them."""
     left = set(range(pattern.size))

@@ -15,10 +15,12 @@ from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies, probe, sample
 from motiflux.plan.groups import find_groups
 from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.local.choose import cheapest_formula
+from motiflux.plan.local.formula import Formula
 from motiflux.plan.order import Order, given_order, ordered, promising_orders
 from motiflux.plan.parts import nest, part_order
 from motiflux.plan.passes import shared_levels
-from motiflux.plan.predict import expected_work
+from motiflux.plan.predict import expected_seconds, expected_work
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
@@ -43,6 +45,11 @@ _PART_ORDERS = 3
 _PROBE_SHARE = 0.1
 _LONGEST_PROBE = 0.06
 
+# Seconds that a search must be expected to take before a formula is looked for, which takes milliseconds,
+# and the share of these seconds in which it must be found.
+_WORTH_A_FORMULA = 0.01
+_SHARE_OF_SEARCH = 0.25
+
 _NO_CANDIDATES = "some query vertex has no candidate"
 
 
@@ -56,6 +63,7 @@ def make_plan(
     space: bool = False,
     tail: bool = False,
     parts: bool = False,
+    tables: bool = False,
     threads: int = 1,
     deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
@@ -75,6 +83,8 @@ def make_plan(
         Whether the engine can count a tail in closed form.
     parts
         Whether the engine can count a tail that is a tree of parts, and is to count all of them.
+    tables
+        Whether the engine can count from tables of local counts.
     threads
         Threads that filter candidates.
     deadline
@@ -101,7 +111,17 @@ def make_plan(
         )
     switches = resolve_tuning(tuning)
     options = _Options(
-        semantics, symmetry, counting, space, tail, parts, threads, deadline, switches, tuple(beside)
+        semantics,
+        symmetry,
+        counting,
+        space,
+        tail,
+        parts,
+        tables,
+        threads,
+        deadline,
+        switches,
+        tuple(beside),
     )
     key = (
         "plan",
@@ -112,6 +132,7 @@ def make_plan(
         space,
         tail,
         parts,
+        tables,
         tuple(switches.values()),
         options.beside,
     )
@@ -138,6 +159,7 @@ class _Options:
     space: bool
     tail: bool
     parts: bool
+    tables: bool
     threads: int
     deadline: float | None
     switches: Mapping[str, str]
@@ -178,9 +200,25 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
             if chosen is not plan:
                 plan, estimate = chosen, sample(graph, chosen, _MANY_MEMBERS, options.threads)
         plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
-    if drafter.parts and drafter.impossible is None:
-        plan = _in_parts(graph, pattern, plan, orders, drafter, model)
+    if drafter.impossible is None:
+        plan = replace(plan, formula=_formula(graph, bound, plan, options))
+        if drafter.parts and plan.formula is None:
+            plan = _in_parts(graph, pattern, plan, orders, drafter, model)
     return plan
+
+
+def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -> Formula | None:
+    """Return how to count from tables, where that is expected to take less time than the search."""
+    if not options.counting or not options.tables or options.semantics is not Semantics.ISOMORPHISM:
+        return None
+    switch = options.switches["tables"]
+    if switch == "on":
+        return cheapest_formula(graph, bound, options.threads)
+    search = expected_seconds(plan, options.threads, None)
+    if switch == "off" or search is None or search < _WORTH_A_FORMULA:
+        return None
+    formula = cheapest_formula(graph, bound, options.threads, seconds=search * _SHARE_OF_SEARCH)
+    return formula if formula is not None and formula.seconds < search else None
 
 
 def _compared(

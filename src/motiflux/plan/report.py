@@ -269,6 +269,9 @@ class PlanReport:
         How the last levels are counted; empty where all are enumerated.
     impossible
         Why nothing matches, where that is known without a search.
+    tables
+        How the count is put together from tables of local counts, a line each, the last one the result;
+        empty where it is searched for.
     predicted
         What is expected of a run; None where it is known that nothing matches.
     actual
@@ -290,5 +293,6 @@ class PlanReport:
     groups: tuple[GroupReport, ...]
     tail: tuple[TailReport, ...]
     impossible: str | None
+    tables: tuple[str, ...] = ()
     predicted: Prediction | None = None
     actual: Actual | None = None

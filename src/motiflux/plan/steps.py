@@ -104,6 +104,12 @@ def _adjacency(pattern: BoundPattern, edge: BoundEdge, matched: int, vertex: int
     )
 
 
+def adjacency_of(pattern: BoundPattern, start: int, end: int) -> AdjacencyKey:
+    """Return the arcs by which the only query edge between two vertices leads from `start` to `end`."""
+    (edge,) = (edge for edge in pattern.incident[start] if edge.other(start) == end)
+    return _adjacency(pattern, edge, start, end)
+
+
 def _distinct(
     pattern: BoundPattern,
     vertex: int,

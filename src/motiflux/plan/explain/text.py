@@ -23,6 +23,9 @@ def to_text(report: PlanReport) -> str:
     if report.tail:
         lines += ["", "The tail is counted in closed form, as the product of"]
         lines += [f"  {words.tail(component)}".translate(_BREAKS) for component in report.tail]
+    if report.tables:
+        lines += ["", words.TABLES]
+        lines += [f"  {line}" for line in report.tables]
     return "\n".join(lines)
 
 

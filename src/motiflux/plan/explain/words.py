@@ -38,6 +38,9 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
     return lines
 
 
+TABLES = "Counted from tables of local counts instead, the last of which is the result:"
+
+
 def candidates(step: StepReport) -> str:
     """Return where a level's candidates come from."""
     if step.level == 0:

@@ -1,0 +1,160 @@
+"""What the operations on tables cost on one graph, and the formula that costs least."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.cost import CostModel, frequencies, sample
+from motiflux.plan.ir import Plan
+from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation
+from motiflux.plan.local.formula import Formula, Searched, Wedges
+from motiflux.plan.local.rooted import Family, Rooted, Undecided
+from motiflux.plan.order import promising_orders, rooted_orders
+from motiflux.plan.predict import expected_work
+from motiflux.plan.reuse import share_intersections
+from motiflux.plan.steps import adjacency_of, build_steps
+from motiflux.plan.symmetry import restrictions
+from motiflux.plan.tail import close_tail
+from motiflux.types import Semantics, Symmetry
+
+_MEMBERS = 32
+_PASS_SECONDS = 2.5e-9
+"""For a number of a table in one pass over it; of numpy on one thread."""
+_WEDGE_SECONDS = 1.3e-9
+"""For a wedge of a histogram."""
+
+
+def cheapest_formula(
+    graph: Graph, bound: BoundPattern, threads: int, *, seconds: float = float("inf")
+) -> Formula | None:
+    """Return how to count `bound` from tables.
+
+    Parameters
+    ----------
+    seconds
+        To be found in, at most.
+
+    Returns
+    -------
+    Formula or None
+        None where no formula is known but a search for the whole.
+    """
+    if not 2 < bound.size <= MOST_VERTICES or bound.may_coincide:
+        return None
+    family = Family(bound)
+    prices = _Prices(graph, family, threads)
+    costs = Costs(
+        vertices=graph.num_vertices * _PASS_SECONDS,
+        arcs=graph.forward.num_arcs * _PASS_SECONDS,
+        search=prices.search,
+        triangles=prices.triangles(),
+        wedges=prices.wedges,
+    )
+    try:
+        table, cost = Derivation(family, costs, time.perf_counter() + seconds).table(family.whole)
+    except Undecided:
+        return None
+    return None if isinstance(table, Searched) else Formula(family.kinds, table, cost)
+
+
+class _Prices:
+    """What searches and histograms cost on one graph."""
+
+    def __init__(self, graph: Graph, family: Family, threads: int) -> None:
+        self._graph = graph
+        self._family = family
+        self._threads = threads
+
+    def search(self, pattern: Rooted) -> tuple[Plan, float] | None:
+        """Return the plan of a search from each image of the roots, and its seconds."""
+        if pattern.roots == 1 or len(pattern.vertices) <= 2:
+            return None
+        bound = self._family.kinds.bound(pattern)
+        model = CostModel(bound, *frequencies(bound, self._graph))
+        best = None
+        if pattern.roots:
+            orders = rooted_orders(bound, model, tuple(range(pattern.roots)))
+        else:
+            orders = promising_orders(bound, model, tails=True)
+        for order in orders:
+            plan = _plan(pattern, bound, order.vertices, order.estimates)
+            estimate = sample(self._graph, plan, _MEMBERS, self._threads)
+            plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+            work = expected_work(plan)
+            if work is not None and (best is None or work.seconds(self._threads) < best[1]):
+                best = plan, work.seconds(self._threads)
+        return best
+
+    def wedges(self, wedges: Wedges) -> float:
+        """Return the seconds of a histogram: every wedge is gone through twice."""
+        bound = self._family.kinds.bound(wedges.pattern)
+        first = self._graph.adjacency(adjacency_of(bound, *wedges.first), self._threads)
+        second = self._graph.adjacency(adjacency_of(bound, *wedges.second), self._threads)
+        degrees = np.diff(second[0]).astype(np.float64)
+        if wedges.uniform and wedges.pattern.roots != 1:
+            below = self._lower_degrees()
+            number = float(((degrees * (degrees - 1) - below * (below - 1)) / 2).sum())
+        else:
+            ends = np.bincount(first[1], minlength=len(degrees)).astype(np.float64)
+            halved = wedges.symmetric and wedges.pattern.roots == 0
+            number = float((degrees * ends).sum()) / (2 if halved else 1)
+        return number * _WEDGE_SECONDS / self._threads
+
+    def triangles(self) -> float:
+        """Return the seconds it takes to count the triangles of all arcs.
+
+        Each vertex reads, of its lesser neighbours, the lesser neighbours.
+        """
+        forward = self._graph.forward
+        lesser = forward.neighbors[forward.neighbors < forward.sources()]
+        return float(self._lower_degrees()[lesser].sum()) * 2 * _WEDGE_SECONDS / self._threads
+
+    def _lower_degrees(self) -> NDArray[np.float64]:
+        forward = self._graph.forward
+
+        def count() -> NDArray[np.float64]:
+            sources = forward.sources()
+            lower = np.bincount(sources[forward.neighbors < sources], minlength=self._graph.num_vertices)
+            return lower.astype(np.float64)
+
+        return self._graph.memo.keep("lower degrees", count)
+
+
+def _plan(pattern: Rooted, bound: BoundPattern, order: tuple[int, ...], estimates: tuple[float, ...]) -> Plan:
+    group = None if pattern.roots else automorphisms(_as_pattern(pattern, bound), base=order)
+    breaking = () if group is None else restrictions(group)
+    shape, args = build_steps(bound, order, breaking, Semantics.ISOMORPHISM, degrees=True)
+    shape, tail = close_tail(shape, args, frozenset(), None)
+    shape, args = share_intersections(shape, args, None, tail)
+    images = 1 if group is None else group.order
+    return Plan(
+        order=order,
+        shape=shape,
+        args=args,
+        semantics=Semantics.ISOMORPHISM,
+        symmetry=Symmetry.EMBEDDINGS,
+        multiplier=images,
+        automorphisms=images,
+        restrictions=breaking,
+        estimates=estimates,
+        tail=tail,
+    )
+
+
+def _as_pattern(pattern: Rooted, bound: BoundPattern) -> Pattern:
+    """Return a pattern with the same automorphisms: kinds become labels."""
+    return Pattern(
+        tuple(QueryVertex(str(at), frozenset([kind])) for at, kind in enumerate(pattern.vertices)),
+        tuple(
+            QueryEdge(u, v, frozenset([kind]), directed=not edge.either)
+            for (u, v, kind), edge in zip(pattern.edges, bound.edges, strict=True)
+        ),
+    )

@@ -1,0 +1,276 @@
+"""Which formula counts a pattern at the least cost.
+
+With roots C, let F(P; C) be the number of embeddings of P for each image of C.
+
+* Where P without C falls apart into K1 and K2, F(P; C) = F(C + K1; C) F(C + K2; C), less the pairs that
+  meet: a sum over the ways to merge vertices of K1 with vertices of K2 (DwarvesGraph, ASPLOS 2022).
+* Where K hangs on one of two roots only, F is that of the one root, less where K meets the other.
+* F(P; a) is the sum of F(P; a, b) over the neighbours b of a.
+* Where vertices lie between two others, a histogram of wedges counts them.
+* And everything can be searched for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from motiflux.plan.ir import Plan
+from motiflux.plan.local.formula import Joined, OfEnd, Ones, Searched, Table, Triangles, Wedges
+from motiflux.plan.local.rooted import Family, Rooted, Undecided, matchings
+
+MOST_VERTICES = 8
+_MOST_PATTERNS = 400
+"""Rooted patterns looked at for one count."""
+
+
+_Found = tuple[Table, dict[Table, float]]
+"""A table, and the seconds of each table that it is made of, itself included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the operations on tables take, in seconds.
+
+    Parameters
+    ----------
+    vertices, arcs
+        Of a pass over a table of that many roots.
+    search
+        Returns the plan and the time of a search from every image of a pattern's roots.
+    triangles
+        The time of counting the triangles of all arcs.
+    wedges
+        Returns the time of a histogram of wedges.
+    """
+
+    vertices: float
+    arcs: float
+    search: Callable[[Rooted], tuple[Plan, float] | None]
+    triangles: float
+    wedges: Callable[[Wedges], float]
+
+    def table(self, roots: int) -> float:
+        """Return the time of a pass over a table."""
+        return (0.0, self.vertices, self.arcs)[roots]
+
+
+class Derivation:
+    """Finds formulas for the parts and quotients of one pattern."""
+
+    def __init__(self, family: Family, costs: Costs, deadline: float) -> None:
+        self._family = family
+        self._costs = costs
+        self._deadline = deadline
+        self._best: dict[Rooted, _Found | None] = {}
+
+    def table(self, pattern: Rooted) -> tuple[Table, float]:
+        """Return the cheapest way to F(pattern) and the seconds it takes.
+
+        Raises
+        ------
+        Undecided
+            There is none, or too many patterns would have to be looked at.
+        """
+        table, parts = self._find(pattern)
+        return table, sum(parts.values())
+
+    def _find(self, pattern: Rooted) -> _Found:
+        """Return a table, and the seconds of each table that it is made of, itself included."""
+        pattern = self._family.canonical(pattern)
+        if pattern in self._best:
+            found = self._best[pattern]
+            if found is None:
+                raise Undecided("a pattern that no formula counts")
+            return found
+        if len(self._best) >= _MOST_PATTERNS or time.perf_counter() > self._deadline:
+            raise Undecided("too many patterns")
+        if pattern.roots == 2 and sum({u, v} == {0, 1} for u, v, _ in pattern.edges) != 1:
+            raise Undecided("several query edges between the roots")
+        self._best[pattern] = None  # while it is looked at: no formula may need itself
+        found = self._cheapest(pattern)
+        if found is None:
+            raise Undecided("a pattern that no formula counts")
+        self._best[pattern] = found
+        return found
+
+    def _cheapest(self, pattern: Rooted) -> _Found | None:
+        ways: list[Callable[[Rooted], _Found | None]] = [
+            self._trivial,
+            self._triangles,
+            self._by_wedges,
+            self._joined,
+            self._by_search,
+        ]
+        best = None
+        for way in ways:
+            try:
+                found = way(pattern)
+            except Undecided:
+                continue
+            if found is not None and (best is None or sum(found[1].values()) < sum(best[1].values())):
+                best = found
+        return best
+
+    def _trivial(self, pattern: Rooted) -> _Found | None:
+        if len(pattern.vertices) > pattern.roots:
+            return None
+        table = Ones(pattern)
+        return table, {table: self._costs.table(pattern.roots)}
+
+    def _joined(self, pattern: Rooted) -> _Found | None:
+        """Take apart at the roots, or at one or two roots more, and sum over these."""
+        best = None
+        for rooted in self._with_roots(pattern):
+            try:
+                found = self._apart(pattern, rooted)
+            except Undecided:
+                continue
+            if found is not None and (best is None or _seconds(found) < _seconds(best)):
+                best = found
+        return best
+
+    def _with_roots(self, pattern: Rooted) -> list[Rooted]:
+        """Return the pattern with its roots and with more of them, each different choice once."""
+        options = [pattern] if pattern.roots else []
+        frontier = [pattern]
+        for _ in range(pattern.roots, 2):
+            frontier = list(
+                dict.fromkeys(
+                    self._family.canonical(self._with_root(one, vertex))
+                    for one in frontier
+                    for vertex in _next_roots(one)
+                )
+            )
+            options += frontier
+        return options
+
+    def _with_root(self, pattern: Rooted, vertex: int) -> Rooted:
+        roots = range(pattern.roots)
+        order = [*roots, vertex, *(v for v in range(pattern.roots, len(pattern.vertices)) if v != vertex)]
+        return self._family.renumbered(pattern, order, pattern.roots + 1)
+
+    def _apart(self, pattern: Rooted, rooted: Rooted) -> _Found | None:
+        """Return F(pattern) as a sum over the further roots of `rooted`."""
+        parts = rooted.components()
+        if len(parts) > 1:
+            ours, theirs = parts[0], sorted(chain.from_iterable(parts[1:]))
+            roots = list(range(rooted.roots))
+            factors = [self._find(rooted.part([*roots, *part], rooted.roots)) for part in (ours, theirs)]
+            overlaps = [self._family.merged(rooted, pairs) for pairs in matchings(ours, theirs)]
+        elif len(parts) == 1 and rooted.roots == 2 and (end := _only_end(rooted)) is not None:
+            table, made_of = self._find(
+                self._family.renumbered(rooted.part([end, *parts[0]], 1), range(1 + len(parts[0])), 1)
+            )
+            gathered = OfEnd(rooted, end, table)
+            factors = [(gathered, {**made_of, gathered: self._costs.arcs})]
+            overlaps = [self._family.merged(rooted, [(1 - end, vertex)]) for vertex in parts[0]]
+        elif rooted is not pattern:
+            factors, overlaps = [self._find(rooted)], []
+        else:
+            return None
+        # What is taken away needs no more roots than the pattern has.
+        minus = Counter(
+            self._family.canonical(replace(one, roots=pattern.roots)) for one in overlaps if one is not None
+        )
+        lesser = [(times, self._find(one)) for one, times in minus.items()]
+        whole = Joined(
+            pattern,
+            tuple(table for table, _ in factors),
+            tuple((times, table) for times, (table, _) in lesser),
+        )
+        made_of = {}
+        for _, parts_of in (*factors, *(found for _, found in lesser)):
+            made_of |= parts_of
+        passes = len(factors) * self._costs.table(rooted.roots) + len(lesser) * self._costs.table(
+            pattern.roots
+        )
+        return whole, {**made_of, whole: passes}
+
+    def _triangles(self, pattern: Rooted) -> _Found | None:
+        if pattern.roots != 2 or len(pattern.vertices) != 3 or not is_uniform(pattern, self._family):
+            return None
+        if len(pattern.edges) != 3:
+            return None
+        table = Triangles(pattern)
+        return table, {table: self._costs.triangles}
+
+    def _by_wedges(self, pattern: Rooted) -> _Found | None:
+        found = wedges_of(pattern, self._family)
+        return None if found is None else (found, {found: self._costs.wedges(found)})
+
+    def _by_search(self, pattern: Rooted) -> _Found | None:
+        found = self._costs.search(pattern)
+        if found is None:
+            return None
+        table = Searched(pattern, found[0])
+        return table, {table: found[1]}
+
+
+def _seconds(found: _Found) -> float:
+    return sum(found[1].values())
+
+
+def _next_roots(pattern: Rooted) -> list[int]:
+    """Return the vertices that may be one more root: any as the first, then those with one edge to it."""
+    if pattern.roots == 0:
+        return list(range(len(pattern.vertices)))
+    edges = Counter(u + v for u, v, _ in pattern.edges if 0 in (u, v))
+    return sorted(vertex for vertex, number in edges.items() if number == 1)
+
+
+def _only_end(pattern: Rooted) -> int | None:
+    """Return the one of two roots that all others hang on; None if there is none."""
+    for end in (0, 1):
+        if pattern.neighbors(1 - end) == {end}:
+            return end
+    return None
+
+
+def is_uniform(pattern: Rooted, family: Family) -> bool:
+    """Return whether all vertices are of one kind, and all edges of one that goes either way."""
+    kinds = {kind for _, _, kind in pattern.edges}
+    return len(set(pattern.vertices)) == len(kinds) == 1 and family.is_either(min(kinds))
+
+
+def wedges_of(pattern: Rooted, family: Family) -> Wedges | None:
+    """Return the pattern as middles between two ends; None if it is not of that shape."""
+    size = len(pattern.vertices)
+    middles = size - 2
+    if middles < 2 or len(pattern.edges) != 2 * middles:
+        return None
+    for x in range(size) if pattern.roots != 1 else (0,):
+        around = pattern.neighbors(x)
+        others = set(range(size)) - around - {x}
+        if len(around) != middles or len(others) != 1:
+            continue
+        (z,) = others
+        if pattern.neighbors(z) != around:
+            continue
+        looks = {_look(pattern, family, x, z, middle) for middle in around}
+        if len(looks) != 1:
+            continue
+        middle = min(around)
+        first = _edge(pattern, family, x, middle)
+        symmetric = pattern.vertices[x] == pattern.vertices[z] and first == _edge(pattern, family, z, middle)
+        uniform = size == 4 and is_uniform(pattern, family)
+        if pattern.roots == 2 and not uniform:
+            continue
+        return Wedges(pattern, (x, middle), (middle, z), middles, symmetric, uniform)
+    return None
+
+
+def _look(pattern: Rooted, family: Family, x: int, z: int, middle: int) -> object:
+    return pattern.vertices[middle], _edge(pattern, family, x, middle), _edge(pattern, family, middle, z)
+
+
+def _edge(pattern: Rooted, family: Family, start: int, end: int) -> tuple[int, bool, bool]:
+    """Return the kind of the edge between two vertices, and how it goes."""
+    for u, v, kind in pattern.edges:
+        if {u, v} == {start, end}:
+            either = family.is_either(kind)
+            return kind, either, either or u == start
+    raise AssertionError("no such edge")

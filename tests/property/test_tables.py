@@ -1,0 +1,137 @@
+"""Counts from tables of local counts are what the definitions say."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb, factorial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from tests.data_paths import shared_path
+from tests.strategies import COMBINATIONS, Case, Combination, cases
+
+ON, OFF = {"tables": "on"}, {"tables": "off"}
+DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
+pytestmark = pytest.mark.devices("cpu", reason="the CPU engine counts from tables")
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("combination", [c for c in COMBINATIONS if c.semantics == "isomorphism"], ids=str)
+def test_they_are_the_embeddings_of_the_reference(combination: Combination, depth: str) -> None:
+    @settings(settings.get_profile(depth))
+    @given(cases(combination.directed, combination.labels), st.sampled_from([1, 2]))
+    def holds(case: Case, threads: int) -> None:
+        found = mf.count(
+            case.graph(), case.pattern(), symmetry=combination.symmetry, tuning=ON, threads=threads
+        )
+        embeddings = combination.symmetry == "embeddings"
+        expected = case.embeddings("isomorphism") if embeddings else case.occurrences("isomorphism")
+        assert (found, found.complete) == (len(expected), True)
+
+    holds()
+
+
+@st.composite
+def connected_patterns(draw: st.DrawFn) -> mf.Pattern:
+    size = draw(st.integers(3, 7))
+    edges = {(draw(st.integers(0, v - 1)), v) for v in range(1, size)}
+    edges |= draw(st.sets(st.sampled_from(list(combinations(range(size), 2))), max_size=4))
+    return mf.Pattern.from_edges(sorted(edges))
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_on_a_complete_graph_they_are_falling_factorials(depth: str) -> None:
+    graph = mf.Graph.from_edges(list(combinations(range(9), 2)))
+
+    @settings(settings.get_profile(depth))
+    @given(connected_patterns())
+    def holds(pattern: mf.Pattern) -> None:
+        expected = factorial(9) // factorial(9 - pattern.num_vertices)
+        assert mf.count(graph, pattern, tuning=ON) == expected
+
+    holds()
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_they_are_what_a_search_finds(depth: str) -> None:
+    @settings(settings.get_profile(depth))
+    @given(
+        connected_patterns(),
+        st.sets(st.sampled_from(list(combinations(range(12), 2))), min_size=12),
+        st.sampled_from([1, 2]),
+    )
+    def holds(pattern: mf.Pattern, edges: set[tuple[int, int]], threads: int) -> None:
+        graph = mf.Graph.from_edges(sorted(edges))
+        assert mf.count(graph, pattern, tuning=ON, threads=threads) == mf.count(graph, pattern, tuning=OFF)
+
+    holds()
+
+
+PATTERNS = {
+    "4-cycle": "(a)--(b)--(c)--(d)--(a)",
+    "house": "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+    "K2,3": "(a)--(x)--(b), (a)--(y)--(b), (a)--(z)--(b)",
+    "path": "(a)--(b)--(c)--(d)",
+    "bull": "(a)--(b)--(c)--(a), (a)--(d), (b)--(e)",
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_numbers_beyond_64_bits_are_exact(name: str) -> None:
+    """Two hubs of many common neighbours: closed forms tell how many there are."""
+    leaves = 70_000
+    edges = [(hub, 2 + leaf) for hub in (0, 1) for leaf in range(leaves)]
+    graph = mf.Graph.from_edges(edges)
+    star = "(a)--(b), (a)--(c), (a)--(d), (a)--(e), (a)--(f)"
+    assert mf.count(graph, star, tuning=ON) == 2 * factorial(5) * comb(leaves, 5)
+    pattern = mf.Pattern.parse(PATTERNS[name])
+    expected = {
+        "4-cycle": 8 * comb(leaves, 2),
+        "house": 0,
+        "K2,3": 2 * factorial(3) * comb(leaves, 3),
+        # Of four vertices in turn, leaf - hub - leaf - hub; read from either end.
+        "path": 2 * 2 * leaves * (leaves - 1),
+        "bull": 0,
+    }[name]
+    assert mf.count(graph, pattern, tuning=ON) == expected
+
+
+def test_explain_says_how_a_count_is_put_together() -> None:
+    graph = mf.Graph.from_edges(list(combinations(range(9), 2)))
+    plan = mf.explain(graph, PATTERNS["house"], tuning=ON)
+    assert "4-cycles at each edge, by a histogram of wedges" in str(plan)
+    assert "triangles at each edge" in str(plan)
+    assert plan.report.tables[-1].startswith(f"T{len(plan.report.tables)} = sum of ")
+    assert "<ul>" in plan._repr_html_()
+    assert plan.to_dict()["tables"] == list(plan.report.tables)
+    assert not mf.explain(graph, PATTERNS["house"], tuning=OFF).report.tables
+
+
+def test_a_limit_and_a_timeout_cut_them() -> None:
+    graph = mf.Graph.from_edges(list(combinations(range(30), 2)))
+    square = PATTERNS["4-cycle"]
+    total = factorial(30) // factorial(26)
+    for limit, complete in ((total, True), (total - 1, False), (7, False)):
+        found = mf.count(graph, square, limit=limit, tuning=ON)
+        assert (found, found.complete) == (min(limit, total), complete)
+    late = mf.count(graph, square, timeout=0.0, tuning=ON)
+    assert (late, late.complete) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("graph", "pattern", "embeddings"),
+    [
+        ("wiki_vote", "house", 18_977_558_222),
+        ("wiki_vote", "4-cycle", 8 * 57_654_491),
+        ("wiki_vote", "path", 2 * 1_903_444_290),
+        ("web_uk2007_100k", "house", 67_002_891_227_194),
+    ],
+)
+def test_known_counts_of_real_graphs(graph: str, pattern: str, embeddings: int) -> None:
+    data = mf.read_graph(shared_path("data", f"{graph}.npz"), directed=False)
+    assert mf.count(data, PATTERNS[pattern]) == embeddings
+    if pattern in ("house", "4-cycle"):
+        assert mf.explain(data, PATTERNS[pattern]).report.tables
