@@ -1,11 +1,13 @@
 // Bindings of local counts (csrc/local). Each takes a timeout in seconds, and returns None when it passed.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <chrono>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "bindings.hpp"
 #include "common/arrays.hpp"
@@ -37,9 +39,17 @@ std::uint32_t vertices_of(const PyAdjacency& rows) {
   return static_cast<std::uint32_t>(std::get<0>(rows).size() - 1);
 }
 
-local::WedgeRows wedge_rows(const PyAdjacency& first, const PyAdjacency& second) {
-  const std::uint32_t vertices = vertices_of(first);
-  return {checked(first, vertices), checked(second, vertices), vertices};
+using PyMiddles = std::tuple<PyAdjacency, PyAdjacency, int>;  // rows to them, rows from them, how many
+
+std::vector<local::Middles> middles_of(const std::vector<PyMiddles>& kinds) {
+  require(!kinds.empty(), "no middles");
+  const std::uint32_t vertices = vertices_of(std::get<0>(kinds[0]));
+  std::vector<local::Middles> result;
+  for (const auto& [first, second, number] : kinds) {
+    require(number >= 1, "no middles");
+    result.push_back({{checked(first, vertices), checked(second, vertices), vertices}, number});
+  }
+  return result;
 }
 
 // Runs work(workers) on `threads` threads; false when `timeout` passed first.
@@ -63,25 +73,22 @@ bool run_until(int threads, std::optional<double> timeout, Work&& work) {
   return !late;
 }
 
-nb::object wedge_total(const PyAdjacency& first, const PyAdjacency& second, int middles, int below,
-                       int threads, std::optional<double> timeout) {
-  require(middles >= 2 && below >= 0 && below <= 2, "malformed wedges");
-  const local::WedgeRows rows = wedge_rows(first, second);
+nb::object wedge_total(const std::vector<PyMiddles>& kinds, int below, int threads,
+                       std::optional<double> timeout) {
+  require(below >= 0 && below <= 2, "malformed wedges");
+  const std::vector<local::Middles> middles = middles_of(kinds);
   Total total = 0;
   const bool done = run_until(threads, timeout, [&](const Workers& workers) {
-    total = local::wedge_total(rows, middles, static_cast<local::Below>(below), workers);
+    total = local::wedge_total(middles, static_cast<local::Below>(below), workers);
   });
   return done ? to_python(total) : nb::none();
 }
 
-nb::object wedges_of_ends(const PyAdjacency& first, const PyAdjacency& second, int middles, int threads,
-                          std::optional<double> timeout) {
-  require(middles >= 2, "malformed wedges");
-  const local::WedgeRows rows = wedge_rows(first, second);
+nb::object wedges_of_ends(const std::vector<PyMiddles>& kinds, int threads, std::optional<double> timeout) {
+  const std::vector<local::Middles> middles = middles_of(kinds);
   std::vector<std::uint64_t> counts;
-  const bool done = run_until(threads, timeout, [&](const Workers& workers) {
-    counts = local::wedges_of_ends(rows, middles, workers);
-  });
+  const bool done = run_until(
+      threads, timeout, [&](const Workers& workers) { counts = local::wedges_of_ends(middles, workers); });
   return done ? to_numpy(std::move(counts)) : nb::none();
 }
 
@@ -100,10 +107,8 @@ nb::object of_arcs(const PyAdjacency& rows, int threads, std::optional<double> t
 }  // namespace
 
 void bind_local(nb::module_& module) {
-  module.def("wedge_total", &wedge_total, "first"_a, "second"_a, "middles"_a, "below"_a, "threads"_a,
-             "timeout"_a.none());
-  module.def("wedges_of_ends", &wedges_of_ends, "first"_a, "second"_a, "middles"_a, "threads"_a,
-             "timeout"_a.none());
+  module.def("wedge_total", &wedge_total, "kinds"_a, "below"_a, "threads"_a, "timeout"_a.none());
+  module.def("wedges_of_ends", &wedges_of_ends, "kinds"_a, "threads"_a, "timeout"_a.none());
   module.def("triangles_of_arcs", &of_arcs<local::triangles_of_arcs>, "rows"_a, "threads"_a,
              "timeout"_a.none());
   module.def("four_cycles_of_arcs", &of_arcs<local::four_cycles_of_arcs>, "rows"_a, "threads"_a,

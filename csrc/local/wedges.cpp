@@ -12,32 +12,33 @@ constexpr std::size_t kGrain = 1 << 14;  // arcs of the ends that a thread takes
 
 using Counts = std::vector<std::uint32_t>;
 
-// A table for each thread that is at work: all zero whenever nobody has it.
+// Tables for each thread that is at work: all zero whenever nobody has them.
 class Tables {
  public:
-  explicit Tables(std::uint32_t vertices) : vertices_(vertices) {}
+  Tables(std::size_t number, std::uint32_t vertices) : number_(number), vertices_(vertices) {}
 
-  Counts take() {
+  std::vector<Counts> take() {
     {
       const std::scoped_lock lock(mutex_);
       if (!free_.empty()) {
-        Counts table = std::move(free_.back());
+        std::vector<Counts> tables = std::move(free_.back());
         free_.pop_back();
-        return table;
+        return tables;
       }
     }
-    return Counts(vertices_, 0);
+    return std::vector<Counts>(number_, Counts(vertices_, 0));
   }
 
-  void give(Counts&& table) {
+  void give(std::vector<Counts>&& tables) {
     const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(table));
+    free_.push_back(std::move(tables));
   }
 
  private:
+  std::size_t number_;
   std::uint32_t vertices_;
   std::mutex mutex_;
-  std::vector<Counts> free_;
+  std::vector<std::vector<Counts>> free_;
 };
 
 // Calls visit(z's position in rows.second) for each wedge x - middle - z.
@@ -61,22 +62,32 @@ Total choices(std::uint64_t among, int middles) {
   return result;
 }
 
-// The sum over z for one x; leaves the table as it was: zero.
-Total of_end(const WedgeRows& rows, std::uint32_t x, int middles, Below below, Counts& table) {
-  for_each_wedge(rows, x, below, [&](const std::uint32_t* z) { ++table[*z]; });
-  table[x] = 0;  // a wedge that comes back
+// The sum over z for one x; leaves the tables, one for each kind, as they were: zero.
+Total of_end(std::span<const Middles> kinds, std::uint32_t x, Below below, std::vector<Counts>& tables) {
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    Counts& table = tables[kind];
+    for_each_wedge(kinds[kind].rows, x, below, [&](const std::uint32_t* z) { ++table[*z]; });
+    table[x] = 0;  // a wedge that comes back
+  }
   Total sum = 0;
-  std::uint64_t pairs = 0;
-  for_each_wedge(rows, x, below, [&](const std::uint32_t* z) {
-    const std::uint64_t among = table[*z];
-    table[*z] = 0;
-    if (middles == 2) {
-      pairs += among * (among - (among > 0));  // below 2^64: at most the square of a degree
-    } else if (among > 0) {
-      add_checked(sum, choices(among, middles));
+  const bool pairs = kinds.size() == 1 && kinds[0].number == 2;
+  for_each_wedge(kinds[0].rows, x, below, [&](const std::uint32_t* z) {
+    const std::uint64_t among = tables[0][*z];
+    if (among == 0) return;
+    tables[0][*z] = 0;
+    if (pairs) {
+      sum += Total{among} * (among - 1);  // of fewer than 2^40 wedges: below 2^72
+      return;
     }
+    Total product = choices(among, kinds[0].number);
+    for (std::size_t kind = 1; kind < kinds.size(); ++kind) {
+      if (__builtin_mul_overflow(product, choices(tables[kind][*z], kinds[kind].number), &product))
+        throw std::overflow_error("the count exceeds 2^128 - 1");
+    }
+    add_checked(sum, product);
   });
-  add_checked(sum, pairs);
+  for (std::size_t kind = 1; kind < kinds.size(); ++kind)
+    for_each_wedge(kinds[kind].rows, x, below, [&](const std::uint32_t* z) { tables[kind][*z] = 0; });
   return sum;
 }
 
@@ -112,40 +123,41 @@ void for_each_edge(const view::Adjacency& rows, std::uint32_t vertices, const Wo
   }
 }
 
+// Calls use(x, tables) for each x, with so many tables that are zero before and after.
 template <class Use>
-void for_each_end(const WedgeRows& rows, const Workers& workers, Use&& use) {
-  Tables tables(rows.vertices);
+void for_each_end(const WedgeRows& rows, std::size_t tables, const Workers& workers, Use&& use) {
+  Tables pool(tables, rows.vertices);
   const std::span offsets(rows.first.offsets, std::size_t{rows.vertices} + 1);
   parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
-    Counts table = tables.take();
-    for (std::size_t x = begin; x < end; ++x) use(static_cast<std::uint32_t>(x), table);
-    tables.give(std::move(table));
+    std::vector<Counts> own = pool.take();
+    for (std::size_t x = begin; x < end; ++x) use(static_cast<std::uint32_t>(x), own);
+    pool.give(std::move(own));
   });
 }
 
 }  // namespace
 
-Total wedge_total(const WedgeRows& rows, int middles, Below below, const Workers& workers) {
+Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& workers) {
   Total total = 0;
   std::mutex mutex;
-  Tables tables(rows.vertices);
-  const std::span offsets(rows.first.offsets, std::size_t{rows.vertices} + 1);
+  Tables pool(kinds.size(), kinds[0].rows.vertices);
+  const std::span offsets(kinds[0].rows.first.offsets, std::size_t{kinds[0].rows.vertices} + 1);
   parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
-    Counts table = tables.take();
+    std::vector<Counts> tables = pool.take();
     Total sum = 0;
     for (std::size_t x = begin; x < end; ++x)
-      add_checked(sum, of_end(rows, static_cast<std::uint32_t>(x), middles, below, table));
-    tables.give(std::move(table));
+      add_checked(sum, of_end(kinds, static_cast<std::uint32_t>(x), below, tables));
+    pool.give(std::move(tables));
     const std::scoped_lock lock(mutex);
     add_checked(total, sum);
   });
   return total;
 }
 
-std::vector<std::uint64_t> wedges_of_ends(const WedgeRows& rows, int middles, const Workers& workers) {
-  std::vector<std::uint64_t> result(rows.vertices, 0);
-  for_each_end(rows, workers, [&](std::uint32_t x, Counts& table) {
-    const Total sum = of_end(rows, x, middles, Below::kAll, table);
+std::vector<std::uint64_t> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers) {
+  std::vector<std::uint64_t> result(kinds[0].rows.vertices, 0);
+  for_each_end(kinds[0].rows, kinds.size(), workers, [&](std::uint32_t x, std::vector<Counts>& tables) {
+    const Total sum = of_end(kinds, x, Below::kAll, tables);
     if (sum > UINT64_MAX) throw std::overflow_error("a local count exceeds 2^64 - 1");
     result[x] = static_cast<std::uint64_t>(sum);
   });
@@ -160,7 +172,8 @@ std::vector<std::uint64_t> four_cycles_of_arcs(const view::Adjacency& rows, std:
   const Adder add(workers);
   // Each cycle is found from its greatest vertex x, at both of its middles, and is added to the arcs from x
   // to the middle and from the middle to z.
-  for_each_end(both, workers, [&](std::uint32_t x, Counts& table) {
+  for_each_end(both, 1, workers, [&](std::uint32_t x, std::vector<Counts>& tables) {
+    Counts& table = tables[0];
     for_each_wedge(both, x, Below::kBoth, [&](const std::uint32_t* z) { ++table[*z]; });
     for (const std::uint32_t* middle = rows.begin(x); middle != rows.end(x) && *middle < x; ++middle) {
       std::uint64_t sum = 0;
@@ -184,7 +197,8 @@ std::vector<std::uint64_t> triangles_of_arcs(const view::Adjacency& rows, std::u
   std::vector<std::uint64_t> found(rows.offsets[vertices], 0);
   const Adder add(workers);
   // Each triangle is found from its greatest vertex x, and is added to its arcs to lesser vertices.
-  for_each_end({rows, rows, vertices}, workers, [&](std::uint32_t x, Counts& place) {
+  for_each_end({rows, rows, vertices}, 1, workers, [&](std::uint32_t x, std::vector<Counts>& tables) {
+    Counts& place = tables[0];
     const std::uint32_t* const first = rows.begin(x);
     const std::uint32_t* const last = std::lower_bound(first, rows.end(x), x);
     std::uint64_t* const from_x = found.data() + rows.offsets[x];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/parallel.hpp"
@@ -17,15 +18,21 @@ struct WedgeRows {
   std::uint32_t vertices;
 };
 
+// Middles of one kind: their rows, and how many different ones are chosen in order.
+struct Middles {
+  WedgeRows rows;
+  int number;
+};
+
 // Which wedges count: ascending lists are cut, so that hubs are touched from the light side.
 enum class Below : int { kAll = 0, kEnd = 1, kBoth = 2 };  // all; z < x; middle < x and z < x
 
-// The sum over x, and z other than x, of the ordered choices of `middles` different middles. Throws
-// std::overflow_error, or Cancelled.
-Total wedge_total(const WedgeRows& rows, int middles, Below below, const Workers& workers);
+// The sum over x, and z other than x, of the ordered choices of different middles of each kind; middles of
+// two kinds may be the same. Throws std::overflow_error, or Cancelled.
+Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& workers);
 
 // The same for each x. Throws std::overflow_error beyond 64 bits.
-std::vector<std::uint64_t> wedges_of_ends(const WedgeRows& rows, int middles, const Workers& workers);
+std::vector<std::uint64_t> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers);
 
 // The number of 4-cycles through each arc, each of the two that are left as an ordered pair once; `rows` are
 // symmetric.

@@ -142,33 +142,47 @@ class _Evaluation:
         return _checked(native.count_arcs(search, threads=self._threads, timeout=timeout))
 
     def _wedges(self, table: Wedges) -> Counts | int:
-        first = self._rows(table.pattern, *table.first)
-        second = self._rows(table.pattern, *table.second)
-        threads, timeout = self._threads, self._remaining()
-        if table.pattern.roots == 2:
-            return _checked(_native.four_cycles_of_arcs(first, threads, timeout))
-        if table.pattern.roots == 1:
-            return _checked(_native.wedges_of_ends(first, second, table.middles, threads, timeout))
-        below, times = (
-            (_BOTH_BELOW, 4) if table.uniform else (_ENDS_BELOW, 2) if table.symmetric else (_ALL, 1)
-        )
-        total = _native.wedge_total(first, second, table.middles, below, threads, timeout)
+        pattern, threads = table.pattern, self._threads
+        kinds = [
+            (self._rows(pattern, *kind.first), self._rows(pattern, *kind.second), kind.number)
+            for kind in table.kinds
+        ]
+        if pattern.roots == 2:
+            return _checked(_native.four_cycles_of_arcs(kinds[0][0], threads, self._remaining()))
+        if pattern.roots == 1:
+            return _checked(_native.wedges_of_ends(kinds, threads, self._remaining()))
+        below, times = _ALL, 1
+        if table.symmetric:
+            below, times = _ENDS_BELOW, 2
+        if table.uniform:
+            below, times = _BOTH_BELOW, 4
+        total = _native.wedge_total(kinds, below, threads, self._remaining())
         if total is None:
             raise Late
         return total * times
 
     def _joined(self, table: Joined) -> Counts | int:
-        product = self._counts(table.factors[0])
-        for factor in table.factors[1:]:
-            product = _multiply(product, self._counts(factor))
-        have, wanted = table.factors[0].pattern, table.pattern.roots
+        wanted = table.pattern.roots
         if wanted == 0:
-            return _sum(product) - sum(times * self.total(lesser) for times, lesser in table.minus)
+            return self._sum_of(table.factors) - sum(
+                times * self.total(lesser) for times, lesser in table.minus
+            )
+        product = self._product(table.factors)
+        have = table.factors[0].pattern
         if have.roots > wanted:
             product = self._row_sums(have, product)
         for times, lesser in table.minus:
             product = _subtract(product, times, self._counts(lesser))
         return product
+
+    def _product(self, factors: tuple[Table, ...]) -> Counts:
+        product = self._counts(factors[0])
+        for factor in factors[1:]:
+            product = _multiply(product, self._counts(factor))
+        return product
+
+    def _sum_of(self, factors: tuple[Table, ...]) -> int:
+        return self.total(factors[0]) if factors[0].pattern.roots == 0 else _sum(self._product(factors))
 
     def _row_sums(self, pattern: Rooted, counts: Counts) -> Counts:
         """Return the sum over the second of two roots."""

@@ -94,19 +94,20 @@ class _Prices:
         return best
 
     def wedges(self, wedges: Wedges) -> float:
-        """Return the seconds of a histogram: every wedge is gone through twice."""
+        """Return the seconds of histograms: every wedge is gone through twice."""
         bound = self._family.kinds.bound(wedges.pattern)
-        first = self._graph.adjacency(adjacency_of(bound, *wedges.first), self._threads)
-        second = self._graph.adjacency(adjacency_of(bound, *wedges.second), self._threads)
-        degrees = np.diff(second[0]).astype(np.float64)
-        if wedges.uniform and wedges.pattern.roots != 1:
-            below = self._lower_degrees()
-            number = float(((degrees * (degrees - 1) - below * (below - 1)) / 2).sum())
-        else:
-            ends = np.bincount(first[1], minlength=len(degrees)).astype(np.float64)
-            halved = wedges.symmetric and wedges.pattern.roots == 0
-            number = float((degrees * ends).sum()) / (2 if halved else 1)
-        return number * _WEDGE_SECONDS / self._threads
+        number = 0.0
+        for middles in wedges.kinds:
+            first = self._graph.adjacency(adjacency_of(bound, *middles.first), self._threads)
+            second = self._graph.adjacency(adjacency_of(bound, *middles.second), self._threads)
+            degrees = np.diff(second[0]).astype(np.float64)
+            if wedges.uniform and wedges.pattern.roots != 1:
+                below = self._lower_degrees()
+                number += float(((degrees * (degrees - 1) - below * (below - 1)) / 2).sum())
+            else:
+                number += float(degrees[first[1]].sum())
+        halved = wedges.symmetric and not wedges.uniform and wedges.pattern.roots == 0
+        return number * _WEDGE_SECONDS / self._threads / (2 if halved else 1)
 
     def triangles(self) -> float:
         """Return the seconds it takes to count the triangles of all arcs.

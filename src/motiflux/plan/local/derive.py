@@ -14,17 +14,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.formula import Joined, OfEnd, Ones, Searched, Table, Triangles, Wedges
+from motiflux.plan.local.formula import Joined, Middles, OfEnd, Ones, Searched, Table, Triangles, Wedges
 from motiflux.plan.local.rooted import Family, Rooted, Undecided, matchings
 
 MOST_VERTICES = 8
 _MOST_PATTERNS = 400
 """Rooted patterns looked at for one count."""
+_MOST_KINDS = 2
+"""Kinds of middles of wedges."""
 
 
 _Found = tuple[Table, dict[Table, float]]
@@ -173,10 +175,7 @@ class Derivation:
         else:
             return None
         # What is taken away needs no more roots than the pattern has.
-        minus = Counter(
-            self._family.canonical(replace(one, roots=pattern.roots)) for one in overlaps if one is not None
-        )
-        lesser = [(times, self._find(one)) for one, times in minus.items()]
+        lesser = self._lesser(overlaps, pattern.roots)
         whole = Joined(
             pattern,
             tuple(table for table, _ in factors),
@@ -200,7 +199,25 @@ class Derivation:
 
     def _by_wedges(self, pattern: Rooted) -> _Found | None:
         found = wedges_of(pattern, self._family)
-        return None if found is None else (found, {found: self._costs.wedges(found)})
+        if found is None:
+            return None
+        wedges, kinds = found
+        parts: dict[Table, float] = {wedges: self._costs.wedges(wedges)}
+        if len(kinds) == 1:
+            return wedges, parts
+        merged = (self._family.merged(pattern, pairs) for pairs in matchings(*kinds))
+        lesser = self._lesser(merged, pattern.roots)
+        for _, (_, made_of) in lesser:
+            parts |= made_of
+        whole = Joined(pattern, (wedges,), tuple((times, table) for times, (table, _) in lesser))
+        return whole, {**parts, whole: len(lesser) * self._costs.table(pattern.roots)}
+
+    def _lesser(self, merged: Iterable[Rooted | None], roots: int) -> list[tuple[int, _Found]]:
+        """Return how often each pattern that arose by merging is taken away, with so many roots."""
+        minus = Counter(
+            self._family.canonical(replace(one, roots=roots)) for one in merged if one is not None
+        )
+        return [(times, self._find(one)) for one, times in minus.items()]
 
     def _by_search(self, pattern: Rooted) -> _Found | None:
         found = self._costs.search(pattern)
@@ -236,30 +253,27 @@ def is_uniform(pattern: Rooted, family: Family) -> bool:
     return len(set(pattern.vertices)) == len(kinds) == 1 and family.is_either(min(kinds))
 
 
-def wedges_of(pattern: Rooted, family: Family) -> Wedges | None:
-    """Return the pattern as middles between two ends; None if it is not of that shape."""
+def wedges_of(pattern: Rooted, family: Family) -> tuple[Wedges, list[list[int]]] | None:
+    """Return the pattern as middles of one or two kinds between two ends, and the middles of each kind."""
     size = len(pattern.vertices)
-    middles = size - 2
-    if middles < 2 or len(pattern.edges) != 2 * middles:
+    if size < 4 or len(pattern.edges) != 2 * (size - 2):
         return None
     for x in range(size) if pattern.roots != 1 else (0,):
         around = pattern.neighbors(x)
         others = set(range(size)) - around - {x}
-        if len(around) != middles or len(others) != 1:
+        if len(others) != 1 or pattern.neighbors(z := min(others)) != around:
             continue
-        (z,) = others
-        if pattern.neighbors(z) != around:
-            continue
-        looks = {_look(pattern, family, x, z, middle) for middle in around}
-        if len(looks) != 1:
-            continue
-        middle = min(around)
-        first = _edge(pattern, family, x, middle)
-        symmetric = pattern.vertices[x] == pattern.vertices[z] and first == _edge(pattern, family, z, middle)
+        kinds: dict[object, list[int]] = {}
+        for middle in sorted(around):
+            kinds.setdefault(_look(pattern, family, x, z, middle), []).append(middle)
         uniform = size == 4 and is_uniform(pattern, family)
-        if pattern.roots == 2 and not uniform:
+        if len(kinds) > _MOST_KINDS or (pattern.roots == 2 and not uniform):
             continue
-        return Wedges(pattern, (x, middle), (middle, z), middles, symmetric, uniform)
+        turned = {_look(pattern, family, z, x, alike[0]): len(alike) for alike in kinds.values()}
+        there = {look: len(alike) for look, alike in kinds.items()}
+        symmetric = pattern.vertices[x] == pattern.vertices[z] and turned == there
+        middles = tuple(Middles((x, alike[0]), (alike[0], z), len(alike)) for alike in kinds.values())
+        return Wedges(pattern, middles, symmetric, uniform), list(kinds.values())
     return None
 
 

@@ -21,7 +21,8 @@ def _text(table: Table, names: dict[Table, str]) -> str:
         case Triangles():
             return "triangles at each edge"
         case Wedges():
-            what = "4-cycles" if table.uniform else f"{table.middles} vertices between two"
+            middles = " * ".join(str(kind.number) for kind in table.kinds)
+            what = "4-cycles" if table.uniform else f"{middles} vertices between two"
             return f"{what}{_OVER[pattern.roots]}, by a histogram of wedges"
         case Searched():
             return f"{_edges(pattern)}{_OVER[pattern.roots]}, by search"

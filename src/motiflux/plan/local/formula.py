@@ -19,15 +19,32 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
+class Middles:
+    """Alike vertices between the ends x and z of wedges.
+
+    Parameters
+    ----------
+    first, second
+        The query edges from x to one of them and from it to z, by their ends in the pattern.
+    number
+        How many there are.
+    """
+
+    first: tuple[int, int]
+    second: tuple[int, int]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Wedges:
-    """`middles` vertices between the ends of wedges, by a histogram of wedges from each vertex.
+    """Vertices between the ends of wedges, by histograms of wedges from each vertex.
 
     Parameters
     ----------
     pattern
-        The ends are x and z, joined by nothing but the middles.
-    first, second
-        The query edges from x to a middle and from a middle to z, by their ends in `pattern`.
+        The ends are x and z, joined by nothing but middles.
+    kinds
+        The middles. Those of one kind differ; of two kinds two may be the same vertex.
     symmetric
         Whether x and z can be exchanged.
     uniform
@@ -35,9 +52,7 @@ class Wedges:
     """
 
     pattern: Rooted
-    first: tuple[int, int]
-    second: tuple[int, int]
-    middles: int
+    kinds: tuple[Middles, ...]
     symmetric: bool
     uniform: bool
 
