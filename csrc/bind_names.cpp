@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
+#include "common/parallel.hpp"
 #include "common/watched.hpp"
 #include "text/dictionary.hpp"
 
@@ -21,23 +22,45 @@ namespace nb = nanobind;
 namespace motiflux {
 namespace {
 
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two looks at whether to stop
+constexpr std::size_t kFew = 1 << 16;     // strings that are numbered before Ctrl-C could be noticed
+
 // String i is text[offsets[i], offsets[i + 1]).
+void number(text::Dictionary& names, const InputArray<std::uint8_t>& text,
+            const InputArray<std::int64_t>& offsets, text::Growing<std::uint32_t>& codes,
+            const std::atomic<bool>& stop) {
+  const std::int64_t* const at = offsets.data();
+  const std::size_t count = offsets.size() - 1;
+  const auto size = static_cast<std::int64_t>(text.size());
+  const Workers workers{1, &stop};
+  codes.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % kAtOnce == 0) workers.check();
+    if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > size)
+      throw nb::value_error("offsets that ascend within the text expected");
+    const auto* const first = reinterpret_cast<const char*>(text.data()) + at[i];
+    codes.push_back(names.code(std::string_view(first, static_cast<std::size_t>(at[i + 1] - at[i]))));
+  }
+}
+
+struct Unwatched {
+  text::Dictionary& names;
+  ~Unwatched() { names.stop_on(nullptr); }
+};
+
 nb::object codes_of(text::Dictionary& names, const InputArray<std::uint8_t>& text,
                     const InputArray<std::int64_t>& offsets) {
   if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
-  const std::int64_t* const at = offsets.data();
-  const std::size_t count = offsets.size() - 1;
   text::Growing<std::uint32_t> codes;
-  {
+  std::atomic<bool> stop{false};
+  if (offsets.size() <= kFew) {
     const FreeGil free_gil;
-    codes.reserve(count);
-    const auto size = static_cast<std::int64_t>(text.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > size)
-        throw nb::value_error("offsets that ascend within the text expected");
-      const auto* const first = reinterpret_cast<const char*>(text.data()) + at[i];
-      codes.push_back(names.code(std::string_view(first, static_cast<std::size_t>(at[i + 1] - at[i]))));
-    }
+    number(names, text, offsets, codes, stop);
+  } else {
+    names.stop_on(&stop);
+    const Unwatched at_end{names};
+    run_watched([&] { number(names, text, offsets, codes, stop); }, [] { return true; },
+                [&] { stop.store(true, std::memory_order_relaxed); });
   }
   return hand_over(std::move(codes));
 }

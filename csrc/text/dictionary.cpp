@@ -11,6 +11,8 @@
 namespace motiflux::text {
 namespace {
 
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two looks at whether to stop
+
 std::uint64_t mixed(std::uint64_t value) {
   value ^= value >> 32;
   value *= 0x9e3779b97f4a7c15u;
@@ -66,14 +68,18 @@ std::uint32_t Dictionary::look_up(std::string_view string) {
 
 void Dictionary::grow() {
   const std::size_t count = slots_.empty() ? kSmallest : 2 * slots_.size();
-  slots_.clear();
-  slots_.append_copies(count, Slot{0, 0});
+  const Workers workers{1, stop_};
+  workers.check();
+  Growing<Slot> slots;
+  slots.append_copies(count, Slot{0, 0});
   for (std::size_t code = 0; code < size(); ++code) {
+    if (code % kAtOnce == 0) workers.check();
     const std::uint64_t hash = hash_of(strings_.at(code));
     std::size_t slot = hash & (count - 1);
-    while (slots_[slot].code_and_one != 0) slot = (slot + 1) & (count - 1);
-    slots_[slot] = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(code + 1)};
+    while (slots[slot].code_and_one != 0) slot = (slot + 1) & (count - 1);
+    slots[slot] = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(code + 1)};
   }
+  slots_ = std::move(slots);
 }
 
 Strings Dictionary::take() {

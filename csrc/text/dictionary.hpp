@@ -32,6 +32,10 @@ class Dictionary {
     return last_ = look_up(string);
   }
 
+  // code() throws Cancelled where growing takes long and this becomes true; nothing is lost then. Null:
+  // never.
+  void stop_on(const std::atomic<bool>* stop) { stop_ = stop; }
+
   std::size_t size() const { return strings_.size(); }
   std::string_view at(std::size_t code) const { return strings_.at(code); }
 
@@ -55,6 +59,7 @@ class Dictionary {
   Strings strings_;
   Growing<Slot> slots_;  // a power of two, or empty
   std::uint32_t last_ = 0;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace motiflux::text
