@@ -240,9 +240,10 @@ def test_vertices_have_integer_ids_too(tmp_path: Path) -> None:
     ("vertices", "said"),
     [
         ("id,label\nann,\n", "v.csv, line 2: column 'label': found an empty field"),
-        ("id\nann\nann\nbob\n", "vertex_ids: expected each id once, found 'ann' twice"),
-        ("id\nann\n", "found 'bob'"),
-        ("", "g.csv: edges, row 0: expected an id that the table of vertices lists, found 'ann'"),
+        ("id\nann\nann\nbob\n", "v.csv, line 3: expected each id once, found 'ann' twice"),
+        ("id\n\nann\nann\nbob\n", "v.csv: row 1: expected each id once, found 'ann' twice"),
+        ("id\nann\n", "g.csv, line 2: expected an id that the table of vertices lists, found 'bob'"),
+        ("", "g.csv, line 2: expected an id that the table of vertices lists, found 'ann'"),
         ("id,x,x\nann,1,2\n", "v.csv, line 1: "),
         ("id,x\nann\n", "v.csv, line 2: found 1 field, expected 2 as on line 1"),
     ],
@@ -253,6 +254,43 @@ def test_a_bad_table_of_vertices_is_refused(tmp_path: Path, vertices: str, said:
     with pytest.raises(mf.FormatError) as caught:
         read(tmp_path, "src,dst\nann,bob\n", vertices=path)
     assert said in str(caught.value)
+
+
+def test_integer_ids_that_are_not_listed_are_found_in_their_file(tmp_path: Path) -> None:
+    vertices = tmp_path / "v.csv"
+    vertices.write_text("id\n1\n2\n3\n3\n")
+    with pytest.raises(mf.FormatError, match=r"v\.csv, line 5: expected each id once, found 3 twice"):
+        read(tmp_path, "1,2\n2,3\n", vertices=vertices)
+    vertices.write_text("2\n1\n")
+    with pytest.raises(
+        mf.FormatError, match=r"g\.csv, line 2: expected an id that the table of vertices lists, found 3"
+    ):
+        read(tmp_path, "1,2\n2,3\n3,4\n", vertices=vertices)
+
+
+def test_what_is_wrong_in_vertices_in_memory_is_not_said_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(mf.GraphError, match=r"^the table of vertices, row 1: expected each id once, found 1"):
+        read(tmp_path, "1,2\n", vertices={"id": [1, 1, 2]})
+
+
+def test_the_header_of_vertices_is_their_own(tmp_path: Path) -> None:
+    vertices = tmp_path / "v.csv"
+    vertices.write_text("id,label\nann,7\nbob,8\n")
+    graph = read(tmp_path, "ann,bob\n", vertices=vertices, header=False)
+    assert graph.vertex_labels_by_id() == {"ann": 7, "bob": 8}
+    vertices.write_text("ann,7\nbob,8\n")
+    graph = read(tmp_path, "src,dst\nann,bob\n", vertices=vertices, vertices_header=False, vertex_label=1)
+    assert graph.vertex_labels_by_id() == {"ann": 7, "bob": 8}
+    with pytest.raises(mf.ArgumentError, match="vertices_header: expected a table of vertices beside it"):
+        read(tmp_path, "1,2\n", vertices_header=True)
+
+
+def test_the_separator_is_that_of_vertices_in_a_file_of_the_same_kind(tmp_path: Path) -> None:
+    for name, text in (("v.csv", "id;label\n1;7\n2;8\n"), ("v.tsv", "id\tlabel\n1\t7\n2\t8\n")):
+        vertices = tmp_path / name
+        vertices.write_text(text)
+        graph = read(tmp_path, "1;2\n", vertices=vertices, sep=";")
+        assert graph.vertex_labels_by_id() == {1: 7, 2: 8}
 
 
 # What is refused

@@ -127,7 +127,7 @@ def test_vertices_come_from_a_table_of_any_format(payments, tmp_path):
     with pytest.raises(mf.FormatError, match=r"expected a table of vertices in .*\.parquet"):
         mf.read_graph(payments, vertices="v.npz")
     few = write(pa.table({"id": ["a", "b"]}), tmp_path / "few.parquet")
-    with pytest.raises(mf.FormatError, match=r"edges, row 1: .* found 'c'"):
+    with pytest.raises(mf.FormatError, match=r"payments\..*: row 1: .* found 'c'"):
         mf.read_graph(payments, src="payer", dst="payee", vertices=few)
 
 

@@ -1,6 +1,6 @@
 """Data of other libraries and of files as columns: what graphs are made of. Knows no graphs and no files."""
 
-from motiflux.interop.columns import Coded, GraphColumns
+from motiflux.interop.columns import Coded, GraphColumns, RowError
 from motiflux.interop.mapping import ChosenColumns, ColumnMapping, ColumnName, VertexMapping
 from motiflux.interop.vertices import VertexColumns
 
@@ -10,6 +10,7 @@ __all__ = [
     "ColumnMapping",
     "ColumnName",
     "GraphColumns",
+    "RowError",
     "VertexColumns",
     "VertexMapping",
 ]

@@ -9,6 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motiflux.errors import GraphError
+
+
+class RowError(GraphError):
+    """What a row of a table says is wrong.
+
+    Parameters
+    ----------
+    table
+        What to call the table.
+    row
+        Counted from 0.
+    message
+        What was found and what was expected.
+    """
+
+    def __init__(self, table: str, row: int, message: str) -> None:
+        self.row = row
+        self.message = message
+        super().__init__(f"{table}, row {row}: {message}")
+
 
 @dataclass(frozen=True, eq=False)
 class Coded:
@@ -54,6 +75,8 @@ class GraphColumns:
     positions
         `sources` and `targets` are no ids but positions in `vertex_ids`, whatever these are: for those who
         have numbered the ids already.
+    first_line
+        The line of a file that the first edge is on, where every line after it is one edge.
     """
 
     sources: NDArray[Any]
@@ -66,3 +89,4 @@ class GraphColumns:
     edge_attributes: Mapping[str, object] = field(default_factory=dict)
     directed: bool = False
     positions: bool = False
+    first_line: int | None = None

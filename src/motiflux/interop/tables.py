@@ -169,4 +169,6 @@ def read_table(
     if vertices is None:
         return columns
     table = open_table(vertices, "vertices")
-    return read_vertices(table, of_vertices, "the table of vertices", threads).added_to(columns)
+    listed = read_vertices(table, of_vertices, "the table of vertices", threads)
+    listed.check_distinct()
+    return listed.added_to(columns)

@@ -58,7 +58,8 @@ def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> V
     table = opening.parse(chosen, None)
     (codes,), names = table.ids(0)
     labels = None if chosen.label is None else table.labels(1)
-    return VertexColumns(codes if names is None else names[codes], labels, attributes_of(table, chosen))
+    ids = codes if names is None else names[codes]
+    return VertexColumns(ids, labels, attributes_of(table, chosen), table.first_line)
 
 
 def edge_columns(table: Table, chosen: ChosenColumns) -> GraphColumns:
@@ -71,6 +72,7 @@ def edge_columns(table: Table, chosen: ChosenColumns) -> GraphColumns:
         positions=names is not None,
         edge_labels=None if chosen.label is None else table.labels(2),
         edge_attributes=attributes_of(table, chosen),
+        first_line=table.first_line,
     )
 
 

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from motiflux.errors import ArgumentError, FormatError, GraphError
+from motiflux.errors import ArgumentError, FormatError
+from motiflux.graph.attributes import make_attributes
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
 from motiflux.interop.tables import open_table, read_vertices
 from motiflux.io import (
@@ -24,7 +25,7 @@ from motiflux.io import (
     parquet,
     pattern_text,
 )
-from motiflux.io.build import build_graph
+from motiflux.io.build import build_graph, said_of
 from motiflux.io.progress import is_shown, reading_meter
 from motiflux.io.source import format_suffix, is_compressed
 from motiflux.io.text_table import TextOptions
@@ -127,6 +128,7 @@ def read_graph(
     vertex_id: ColumnName | None = None,
     vertex_label: ColumnName | None = None,
     header: bool | None = None,
+    vertices_header: bool | None = None,
     sep: str | None = None,
     threads: int | None = None,
     progress: bool = False,
@@ -156,9 +158,13 @@ def read_graph(
     header
         Whether the first line of a table of text names its columns. None: of a ``.csv`` or ``.tsv`` file,
         unless both ids in it are integers; of an edge list, no.
+    vertices_header
+        Whether the first line of a table of vertices as text names its columns. None: unless its id is an
+        integer.
     sep
         What stands between two fields of a table of text; without it a comma, in a ``.tsv`` file a tab, in an
-        edge list blanks, or commas where its first line has one.
+        edge list blanks, or commas where its first line has one. A table of vertices has the same where its
+        file has the same suffix.
     threads
         Threads that parse text and build the graph; None: one per core.
     progress
@@ -191,7 +197,7 @@ def read_graph(
         ColumnMapping(src, dst, label, time, attributes),
         vertices,
         VertexMapping(vertex_id, vertex_label),
-        TextOptions(header, sep),
+        TextOptions(header, sep, vertices_header),
     )
     suffix = format_suffix(source)
     with reading_meter(source) if progress and is_shown() else nullcontext():
@@ -213,6 +219,14 @@ class _Wanted(NamedTuple):
     of_vertices: VertexMapping
     text: TextOptions
 
+    def refuse_of_vertices(self) -> None:
+        """Refuse what is said of a table of vertices, as there is none."""
+        self.of_vertices.refuse_alone()
+        if self.text.vertices_header is not None:
+            raise ArgumentError(
+                "vertices_header", "a table of vertices beside it (vertices=)", self.text.vertices_header
+            )
+
     def refuse(self, suffix: str) -> None:
         """Refuse all that is said, as the format has no columns."""
         beside = {} if self.vertices is None else {"vertices": self.vertices}
@@ -228,15 +242,13 @@ class _Wanted(NamedTuple):
 def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | None) -> Graph:
     read = _edge_reader(path, wanted.text)
     if wanted.vertices is None:
-        wanted.of_vertices.refuse_alone()
+        wanted.refuse_of_vertices()
         columns = read(path, wanted.edges, threads=threads)
     else:
-        beside = _vertex_table(wanted.vertices, wanted.text)  # what is wrong there shows before the long read
+        beside = _read_vertices(path, wanted)  # what is wrong there shows before the long read
         columns = read(path, wanted.edges, threads=threads)
-        try:
-            columns = beside(wanted.of_vertices).added_to(columns)
-        except GraphError as error:
-            raise FormatError(path, str(error)) from error
+        with said_of(path, columns):
+            columns = beside.added_to(columns)
     return build_graph(path, replace(columns, directed=directed), threads=threads)
 
 
@@ -246,18 +258,24 @@ def _edge_reader(path: Path, options: TextOptions) -> TableReader:
     return TABLE_READERS[suffix] if text is None else partial(text, options=options)
 
 
-def _vertex_table(given: Any, options: TextOptions) -> Callable[[VertexMapping], VertexColumns]:
-    """Return what reads a table of vertices, from a file or in memory."""
+def _read_vertices(edges: Path, wanted: _Wanted) -> VertexColumns:
+    """Read the table of vertices beside a file of edges, from a file or in memory, and check it."""
+    given: Any = wanted.vertices
     if not isinstance(given, (str, os.PathLike)):
-        table = open_table(given, "vertices")
-        return partial(read_vertices, table, what="the table of vertices")
+        columns = read_vertices(open_table(given, "vertices"), wanted.of_vertices, "the table of vertices")
+        columns.check_distinct()
+        return columns
     path = Path(given)
     suffix = format_suffix(path)
     text = TEXT_VERTEX_READERS.get(suffix)
+    options = wanted.text.of_vertices(same_kind=suffix == format_suffix(edges))
     reader = VERTEX_TABLE_READERS.get(suffix) if text is None else partial(text, options=options)
     if reader is None:
         raise _unknown_suffix(path, "a table of vertices", (*TEXT_VERTEX_READERS, *VERTEX_TABLE_READERS))
-    return partial(reader, path)
+    columns = reader(path, wanted.of_vertices)
+    with said_of(path, columns):
+        columns.check_distinct()
+        return replace(columns, attributes=dict(make_attributes("vertex", columns.attributes)))
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:

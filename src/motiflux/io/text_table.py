@@ -48,14 +48,18 @@ class TextOptions:
         Whether the first record names the columns; None: unless both ids in it are integers.
     sep
         The character between two fields.
+    vertices_header
+        What `header` is for a table of vertices beside it.
     """
 
     header: bool | None = None
     sep: str | None = None
+    vertices_header: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.header is not None and not isinstance(self.header, (bool, np.bool_)):
-            raise ArgumentError("header", "True, False or None", self.header)
+        for argument, found in (("header", self.header), ("vertices_header", self.vertices_header)):
+            if found is not None and not isinstance(found, (bool, np.bool_)):
+                raise ArgumentError(argument, "True, False or None", found)
         sep = self.sep
         if sep is None or (isinstance(sep, str) and len(sep) == 1 and sep.isascii() and sep not in '"\r\n\0'):
             return
@@ -63,8 +67,11 @@ class TextOptions:
 
     def said(self) -> dict[str, object]:
         """Return what is said, by the name of the argument."""
-        every = {"header": self.header, "sep": self.sep}
-        return {name: value for name, value in every.items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def of_vertices(self, *, same_kind: bool) -> TextOptions:
+        """Return the options of the table of vertices, a file of the same kind or of another."""
+        return TextOptions(self.vertices_header, self.sep if same_kind else None)
 
 
 class Record(NamedTuple):
@@ -151,12 +158,20 @@ class Table:
         How many there are.
     lines
         Lines of the file.
+    lines_before
+        Lines before the first row.
     """
 
     path: Path
     rows: int
     lines: int
+    lines_before: int
     columns: list[Parsed] = field(repr=False)
+
+    @property
+    def first_line(self) -> int | None:
+        """The line of the first row; None where a row takes more than a line, or other lines are between."""
+        return self.lines_before + 1 if self.lines - self.lines_before == self.rows else None
 
     def ids(self, *which: int) -> tuple[list[NDArray[Any]], NDArray[np.str_] | None]:
         """Return columns of ids, and what they are positions in where they are strings."""
@@ -240,6 +255,7 @@ class TextFile:
                     self.path,
                     count,
                     lines,
+                    rows.lines_before,
                     [
                         Parsed(values, missing, None if place is None else tables[place])
                         for values, missing, place in columns
