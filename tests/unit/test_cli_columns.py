@@ -54,6 +54,17 @@ def test_vertices_come_from_a_file(tmp_path):
     assert (found["vertices"], found["edge_labels"], found["edge_attributes"]) == (4, 2, {"time": "integers"})
 
 
+def test_columns_of_vertices_and_tabs_are_said_as_in_python(tmp_path):
+    edges, vertices = tmp_path / "e.csv", tmp_path / "v.csv"
+    edges.write_text("ann\tbob\n")
+    vertices.write_text("7\tann\n8\tbob\n")
+    said = ["--no-header", "--no-vertices-header", "--sep", r"\t", "--vertices", str(vertices)]
+    done = run("info", str(edges), *said, "--vertex-id", "1", "--vertex-label", "0", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["vertices"], found["vertex_labels"], found["edges"]) == (2, 2, 1)
+
+
 def test_an_empty_column_is_refused(tmp_path):
     done = run("info", "g.parquet", "--src", "")
     assert done.exit_code == 2

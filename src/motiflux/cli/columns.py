@@ -23,6 +23,11 @@ def columns(text: str) -> list[str | int]:
     return [column(part) for part in text.split(",")] if text else []
 
 
+def separator(text: str) -> str:
+    r"""Take a separator; a tab may be written as ``\t``, which shells pass on as it is."""
+    return "\t" if text == r"\t" else text
+
+
 _PANEL = "Graphs that are tables (.csv, .parquet and the like)"
 
 
@@ -32,6 +37,13 @@ def _option(name: str, metavar: str, parser: Callable[[str], Any], text: str, de
         name, metavar=metavar, parser=parser, help=text, show_default=default, rich_help_panel=_PANEL
     )
     return Annotated[Any, option]
+
+
+def _flag(names: str, text: str) -> Any:
+    option = typer.Option(
+        names, metavar="", help=text, show_default="unless its ids are integers", rich_help_panel=_PANEL
+    )
+    return Annotated[bool | None, option]
 
 
 OPTIONS = {
@@ -51,17 +63,15 @@ OPTIONS = {
     "vertices": _option(
         "--vertices", "FILE", Path, "A table of the vertices: id, label, attributes.", "none"
     ),
-    "sep": _option("--sep", "TEXT", str, "What stands between fields of text.", "as the suffix says"),
-    "header": Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            metavar="",
-            help="Whether the first line of text names the columns.",
-            show_default="unless its ids are integers",
-            rich_help_panel=_PANEL,
-        ),
-    ],
+    "vertex_id": _option("--vertex-id", "COLUMN", column, "The ids in it.", "id, or the first"),
+    "vertex_label": _option("--vertex-label", "COLUMN", column, "The labels in it.", "label"),
+    "sep": _option(
+        "--sep", "TEXT", separator, r"What stands between fields of text; \t is a tab.", "as the suffix says"
+    ),
+    "header": _flag("--header/--no-header", "Whether the first line of text names the columns."),
+    "vertices_header": _flag(
+        "--vertices-header/--no-vertices-header", "Whether that of the table of vertices does."
+    ),
 }
 
 _said: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
