@@ -239,6 +239,30 @@ class TestLibraries:
         assert str(frame["v0"].dtype) == "category"
         assert frame["v0.country"].isna().sum() == 1
 
+    def test_integers_and_booleans_that_lack_values_lose_nothing_in_pandas(self) -> None:
+        pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        given = {
+            "i": [2**60 + 1, None],
+            "u": [2**64 - 1, None],
+            "small": np.ma.MaskedArray(np.array([7, 0], np.int8), [False, True]),
+            "b": [True, None],
+            "whole": [2**60 + 1, 5],
+        }
+        graph = mf.Graph.from_edges([(0, 1)], vertex_attributes=given)
+        frame = mf.match(graph, "(a)--(b)", attributes=list(given)).to_pandas().sort_values("v0")
+        kinds = {name: str(frame[f"v0.{name}"].dtype) for name in given}
+        assert kinds == {"i": "Int64", "u": "UInt64", "small": "Int8", "b": "boolean", "whole": "int64"}
+        assert str(frame["v0"].dtype) == "int64"
+        assert [frame[f"v0.{name}"].tolist()[0] for name in given] == [
+            2**60 + 1,
+            2**64 - 1,
+            7,
+            True,
+            2**60 + 1,
+        ]
+        assert all(frame[f"v0.{name}"].isna().tolist() == [False, True] for name in list(given)[:4])
+
     def test_polars(self, banks: mf.Graph) -> None:
         polars = pytest.importorskip("polars")
         pytest.importorskip("pyarrow")

@@ -237,7 +237,10 @@ class Matches:
         return self._closing_on_error(lambda: arrow_table(self))
 
     def to_pandas(self) -> Any:
-        """Return all remaining rows as a ``pandas.DataFrame``; this takes pyarrow too."""
+        """Return all remaining rows as a ``pandas.DataFrame``; this takes pyarrow too.
+
+        Integers and booleans of which some are missing are of pandas' nullable types, ``Int64`` and the like.
+        """
         from motiflux.io.arrow_batches import pandas_frame
 
         return self._closing_on_error(lambda: pandas_frame(self))

@@ -14,6 +14,12 @@ from motiflux.graph import Column, Kind
 from motiflux.graph.columns import StringTable
 from motiflux.io.tables import Field, MatchTables
 
+_NULLABLE = {
+    "bool": "BooleanDtype",
+    **{f"{sign.lower()}int{bits}": f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)},
+}
+"""The types of pandas that may lack values, by the name of Arrow's."""
+
 _MOST_CODES = 2**31
 """Codes below this are of 32 bits with a sign, which every library takes."""
 
@@ -123,8 +129,16 @@ def arrow_table(matches: MatchTables) -> Any:
 
 def pandas_frame(matches: MatchTables) -> Any:
     """Return all rows as a ``pandas.DataFrame``."""
-    require("pandas", "to_pandas")
-    return arrow_table(matches).to_pandas()
+    pandas = require("pandas", "to_pandas")
+    table = arrow_table(matches)
+    frame = table.to_pandas()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = _NULLABLE.get(str(column.type))
+        if column.null_count and kind is not None:  # pandas would make floats or objects of these
+            dtype = getattr(pandas, kind)()
+            whole = table.select([name]).to_pandas(types_mapper={column.type: dtype}.get)
+            frame[name] = whole[name]
+    return frame
 
 
 def polars_frame(matches: MatchTables) -> Any:
