@@ -160,7 +160,9 @@ class TestMatch:
             mf.draw_match(hub, "(a)--(b)", [0, 1], neighbors=63)
 
     def test_vertices_that_coincide_are_drawn_apart(self) -> None:
-        page = checked(mf.draw_match(transfers(), "(a)--(b)--(c)", ["bob", "ann", "bob"]))
+        page = checked(
+            mf.draw_match(transfers(), "(a)--(b)--(c)", ["bob", "ann", "bob"], semantics="homomorphism")
+        )
         assert [page.named(node) for node in range(3)] == ["bob", "ann", "bob"]
 
     @pytest.mark.parametrize(
@@ -176,6 +178,43 @@ class TestMatch:
     def test_what_is_no_occurrence_is_refused(self, rows: Any, message: str) -> None:
         with pytest.raises(ArgumentError, match=message):
             mf.draw_match(transfers(), "(a)-->(b)", rows)
+
+    @pytest.mark.parametrize(
+        ("pattern", "row", "message"),
+        [
+            ("(a:7)-->(b)", [2, 1], r"rows\[1\]: expected a vertex with the label 7 for 'a', found 2"),
+            ("(a)-->(b {x: 10})", [2, 3], r"rows\[1\]: .* satisfies the conditions on 'b', found 3"),
+            ("(a)-->(b) WHERE id(a) = 1", [2, 1], r"rows\[1\]: expected one of the ids .* 'a' .*, found 2"),
+            ("(a)-->(b)", [1, 3], r"rows\[1\]: expected an edge for each"),
+        ],
+    )
+    def test_vertices_that_the_pattern_does_not_take_are_refused(
+        self, pattern: str, row: list[int], message: str
+    ) -> None:
+        graph = mf.Graph.from_edges(
+            [(1, 2), (2, 1), (2, 3)],
+            directed=True,
+            vertex_labels=[0, 7, 8, 9],
+            vertex_attributes={"x": [0, 5, 10, None]},
+        )
+        mf.draw_match(graph, pattern, [1, 2])
+        for draw in (mf.draw_match, lambda *given: mf.draw_graph(given[0], pattern=given[1], rows=given[2])):
+            with pytest.raises(ArgumentError, match=message):
+                draw(graph, pattern, [[1, 2], row])
+
+    def test_what_an_occurrence_is_is_as_in_the_search(self) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)])
+        wedge = "(a)--(b)--(c)"
+        with pytest.raises(ArgumentError, match="different vertices for 'a' and 'c', found 0"):
+            mf.draw_match(graph, wedge, [0, 1, 0])
+        mf.draw_match(graph, wedge + " WHERE may_equal(a, c)", [0, 1, 0])
+        with pytest.raises(ArgumentError, match=r"no edge beside the pattern's, found \(0, 2\)"):
+            mf.draw_match(graph, wedge, [0, 1, 2], semantics="induced")
+        with pytest.raises(ArgumentError, match="semantics: expected one of isomorphism, induced, homo"):
+            mf.draw_match(graph, wedge, [0, 1, 2], semantics="any")
+        for semantics in ("isomorphism", "induced", "homomorphism"):
+            rows = mf.match(graph, wedge, semantics=semantics).to_numpy()
+            mf.draw_match(graph, wedge, rows, semantics=semantics)
 
     def test_attributes_that_are_not_there_are_refused(self) -> None:
         with pytest.raises(ArgumentError, match="'amount', 'country'"):

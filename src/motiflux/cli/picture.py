@@ -30,12 +30,15 @@ def check_picture(path: Path, output: Path | None) -> None:
         raise UsageError(f"{path}: expected another file for the picture than that of the rows")
 
 
-def draw_first(inputs: opt.Inputs, path: Path, **options: Any) -> bool:
+def draw_first(inputs: opt.Inputs, path: Path, *, semantics: str, **options: Any) -> bool:
     """Draw the first occurrence that a search finds; tell whether there was one."""
     import motiflux as mf
 
-    rows = mf.match(inputs.graph, inputs.pattern, limit=1, **options).to_numpy()
+    rows = mf.match(inputs.graph, inputs.pattern, limit=1, semantics=semantics, **options).to_numpy()
     if len(rows):
         attributes = list(dict.fromkeys([*inputs.graph.edge_attributes, *inputs.graph.vertex_attributes]))
-        mf.draw_match(inputs.graph, inputs.pattern, rows[0], attributes=attributes[:2]).save(path)
+        picture = mf.draw_match(
+            inputs.graph, inputs.pattern, rows[0], attributes=attributes[:2], semantics=semantics
+        )
+        picture.save(path)
     return len(rows) > 0

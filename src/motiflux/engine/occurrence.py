@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.graph.edge_rows import edges_of_arcs, row_starts
-from motiflux.pattern import Pattern, QueryEdge
-from motiflux.types import Label
+from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.types import Label, Semantics
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,20 @@ class Witness:
     rows: NDArray[np.int64]
 
 
-def check_rows(graph: Graph, pattern: Pattern, rows: ArrayLike) -> NDArray[np.int64]:
+def check_rows(
+    graph: Graph, pattern: Pattern, rows: ArrayLike, semantics: Semantics | str
+) -> NDArray[np.int64]:
     """Return rows of external ids, or one row, as internal ids [rows, k].
+
+    Whether there are the pattern's edges between them is not looked at; `witness_of` tells that.
 
     Raises
     ------
     ArgumentError
-        They have another shape, or ids that the graph has not.
+        They have another shape, or ids that the graph has not, or vertices that the pattern does not take.
     """
+    if semantics not in tuple(Semantics):
+        raise ArgumentError("semantics", "one of " + ", ".join(Semantics), semantics)
     size = pattern.num_vertices
     try:
         given = np.asarray(rows)
@@ -58,7 +65,61 @@ def check_rows(graph: Graph, pattern: Pattern, rows: ArrayLike) -> NDArray[np.in
     if (found < 0).any():
         row, column = (int(one[0]) for one in np.nonzero(found < 0))
         raise ArgumentError(f"rows[{row}]", "ids of the graph", given[row, column].item())
+    for place, vertex in enumerate(pattern.vertices):
+        _check_vertices(graph, vertex, found[:, place])
+    if semantics != Semantics.HOMOMORPHISM:
+        _check_different(graph, pattern, found)
+    if semantics == Semantics.INDUCED:
+        _check_induced(graph, pattern, found)
     return found
+
+
+def _check_vertices(graph: Graph, vertex: QueryVertex, found: NDArray[np.int64]) -> None:
+    """Refuse vertices that a query vertex cannot fall on."""
+    if vertex.labels is not None:
+        table = graph.vertex_label_table.values
+        codes = np.zeros(len(found), dtype=np.int64)
+        if graph.vertex_labels is not None:
+            codes = graph.vertex_labels[found].astype(np.int64)
+        taken = np.isin(codes, [code for code, label in enumerate(table) if label in vertex.labels])
+        labels = " or ".join(sorted(map(repr, vertex.labels)))
+        _refuse(graph, found, taken, f"a vertex with the label {labels} for {vertex.name!r}")
+    if vertex.ids is not None:
+        ids = graph.vertex_ids[found].tolist()
+        taken = np.array([one in vertex.ids for one in ids], dtype=bool)
+        _refuse(graph, found, taken, f"one of the ids that {vertex.name!r} may have")
+    if vertex.where is not None:
+        graph.vertex_attributes.check(vertex.where)
+        taken = graph.vertex_attributes.take(found).holds(vertex.where, len(found))
+        _refuse(graph, found, taken, f"a vertex that satisfies the conditions on {vertex.name!r}")
+
+
+def _refuse(graph: Graph, found: NDArray[np.int64], taken: NDArray[np.bool_], expected: str) -> None:
+    if not taken.all():
+        row = int(taken.argmin())
+        raise ArgumentError(f"rows[{row}]", expected, graph.vertex_ids[found[row]].item())
+
+
+def _check_different(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> None:
+    free = {frozenset(pair) for pair in pattern.may_coincide}
+    for first, second in combinations(range(pattern.num_vertices), 2):
+        if frozenset((first, second)) not in free:
+            names = " and ".join(repr(pattern.vertices[place].name) for place in (first, second))
+            different = found[:, first] != found[:, second]
+            _refuse(graph, found[:, first], different, f"different vertices for {names}")
+
+
+def _check_induced(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> None:
+    allowed = {(edge.source, edge.target) for edge in pattern.edges}
+    allowed |= {
+        (edge.target, edge.source) for edge in pattern.edges if not graph.directed or edge.directed is False
+    }
+    others = [pair for pair in permutations(range(pattern.num_vertices), 2) if pair not in allowed]
+    for number, row in enumerate(found.tolist()):
+        for first, second in others:
+            if next(edges_between(graph, row[first], row[second]), None) is not None:
+                ends = tuple(graph.vertex_ids[[row[first], row[second]]].tolist())
+                raise ArgumentError(f"rows[{number}]", "no edge beside the pattern's", ends)
 
 
 def witness_of(graph: Graph, edge: QueryEdge, row: Sequence[int]) -> Witness | None:

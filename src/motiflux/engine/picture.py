@@ -16,7 +16,7 @@ from motiflux.engine.occurrence import Witness, check_rows, edges_between, value
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable, Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.types import DEFAULT_LABEL, Label
+from motiflux.types import DEFAULT_LABEL, Label, Semantics
 from motiflux.units import grouped, quantity
 
 MAX_ROWS = 12
@@ -37,6 +37,7 @@ def draw_match(
     attributes: Sequence[str] = (),
     neighbors: int = 0,
     title: str = "",
+    semantics: Semantics | str = Semantics.ISOMORPHISM,
 ) -> Picture:
     """Return a picture of one occurrence, or of several side by side.
 
@@ -55,6 +56,8 @@ def draw_match(
         first. Edges between two of them are left out.
     title
         A line above the picture.
+    semantics
+        What `rows` were searched with: what an occurrence is.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def draw_match(
     ('An occurrence of the pattern: ann, bob, cy', True)
     """
     pattern = as_pattern(pattern)
-    found = check_rows(graph, pattern, rows)
+    found = check_rows(graph, pattern, rows, semantics)
     neighbors = check_integer("neighbors", neighbors, 0, MAX_NODES - pattern.num_vertices)
     _check_attributes(graph, attributes)
     if not len(found):
@@ -103,7 +106,12 @@ def draw_match(
 
 
 def draw_graph(
-    graph: Graph, *, pattern: Pattern | str | None = None, rows: ArrayLike | None = None, title: str = ""
+    graph: Graph,
+    *,
+    pattern: Pattern | str | None = None,
+    rows: ArrayLike | None = None,
+    title: str = "",
+    semantics: Semantics | str = Semantics.ISOMORPHISM,
 ) -> Picture:
     """Return a picture of a small graph, occurrences of a pattern marked in it.
 
@@ -116,6 +124,8 @@ def draw_graph(
         labels the pattern does not ask for are drawn in grey.
     title
         A line above the picture.
+    semantics
+        What `rows` were searched with: what an occurrence is.
 
     Returns
     -------
@@ -142,7 +152,7 @@ def draw_graph(
     marked, wanted, count = _Marked(), None, 0
     if pattern is not None and rows is not None:
         pattern = as_pattern(pattern)
-        found = check_rows(graph, pattern, rows)
+        found = check_rows(graph, pattern, rows, semantics)
         count = len(found)
         for number, row in enumerate(found.tolist()):
             marked.take(row, _witnesses(graph, pattern, row, number))
