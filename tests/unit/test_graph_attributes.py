@@ -109,12 +109,10 @@ class TestWhatAColumnIsMadeFrom:
             def __arrow_c_array__(self) -> None: ...
 
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(mf.GraphError) as caught:
+        with pytest.raises(
+            mf.MotifluxError, match=r"^vertex_attributes\['a'\]: .* takes the package pyarrow; install it"
+        ):
             of_vertices(a=Capsule())
-        assert str(caught.value) == (
-            "vertex_attributes['a']: found an Arrow array (Capsule), which takes the package pyarrow; "
-            "install it, or give a NumPy array"
-        )
 
     def test_an_arrow_array_of_another_type_is_refused(self) -> None:
         pa = pytest.importorskip("pyarrow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -482,3 +483,68 @@ def test_what_tables_would_tell_otherwise_is_refused() -> None:
     ):
         with pytest.raises(mf.GraphError, match=r"'a\\ud800' has no form in UTF-8"):
             graph.to_arrow()
+
+
+# Strings and decimals of Arrow
+
+
+def _kinds_of_strings() -> list[Any]:
+    kinds = [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+    return [*kinds, pa.string_view()] if hasattr(pa, "string_view") else kinds
+
+
+@pytest.mark.parametrize("kind", _kinds_of_strings(), ids=str)
+def test_strings_of_every_type_and_batch_are_attributes(kind):
+    values = [["b", None, "a"], [], [None, None], ["", "b", "\u00e9"]]
+    batches = [
+        pa.record_batch(
+            {
+                "src": np.arange(len(one)),
+                "dst": np.arange(9, 9 + len(one)),
+                "note": pa.array(one, pa.string()).cast(kind),
+            }
+        )
+        for one in values
+    ]
+    flat = [value for one in values for value in one]
+    column = mf.Graph.from_table(pa.Table.from_batches(batches)).edge_attributes["note"]
+    assert list(column.strings) == ["", "a", "b", "\u00e9"]
+    assert sorted(map(str, column.to_numpy().tolist())) == sorted(map(str, flat))
+    given = mf.Graph.from_edges(
+        [(0, 1)], vertex_attributes={"x": pa.array(["b", None], pa.string()).cast(kind)}
+    )
+    assert given.vertex_attributes["x"].to_numpy().tolist() in (["b", None], [None, "b"])
+
+
+def test_a_dictionary_may_hold_nulls_and_strings_that_do_not_occur():
+    coded = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 1]), pa.array(["y", None, "x", "never"]))
+    table = pa.table({"src": [0, 2, 4, 6], "dst": [1, 3, 5, 7], "note": coded})
+    column = mf.Graph.from_table(table).edge_attributes["note"]
+    assert (list(column.strings), column.to_numpy().tolist()) == (["x", "y"], ["x", "y", None, None])
+    with pytest.raises(mf.GraphError, match=r"column 'note', row 2: expected a label, .* found none"):
+        mf.Graph.from_table(table, label="note")
+
+
+def test_decimals_are_integers_or_floats():
+    def decimals(values: list[str | None], digits: int, scale: int) -> Any:
+        kept = [None if value is None else Decimal(value) for value in values]
+        return pa.array(kept, pa.decimal128(digits, scale))
+
+    table = pa.table(
+        {
+            "src": decimals(["0", "1"], 38, 0),
+            "dst": decimals(["1", "2"], 9, 0),
+            "whole": decimals(["9223372036854775807", None], 38, 0),
+            "amount": decimals(["1.5", "-123456789012.345"], 20, 3),
+        }
+    )
+    graph = mf.Graph.from_table(table)
+    found = {name: column.to_numpy().tolist() for name, column in graph.edge_attributes.items()}
+    assert found == {"whole": [2**63 - 1, None], "amount": [1.5, -123456789012.345]}
+    given = mf.Graph.from_edges([(0, 1)], edge_attributes={"x": decimals(["0.1"], 4, 2)})
+    assert given.edge_attributes["x"].to_numpy().tolist() == [0.1]
+    large = pa.table({"src": [0, 1], "dst": [1, 2], "x": decimals([None, str(2**63)], 38, 0)})
+    with pytest.raises(
+        mf.GraphError, match=r"column 'x': .* found 9223372036854775808 in .*; cast the column to floats \(D"
+    ):
+        mf.Graph.from_table(large)

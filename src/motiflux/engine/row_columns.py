@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.engine.witness import Witnesses
 from motiflux.errors import ArgumentError
 from motiflux.graph import Column, Graph, LabelTable
-from motiflux.graph.columns import StringTable
+from motiflux.interop.strings import StringTable
 from motiflux.io.tables import Field
 from motiflux.pattern import Pattern
 from motiflux.types import IdArray, VertexArray

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from motiflux.errors import MotifluxWarning, OutputError
 from motiflux.generate.base import EdgeColumns, Generator, Progress, told
 from motiflux.graph import Column
-from motiflux.graph.columns import StringTable
+from motiflux.interop.strings import StringTable
 from motiflux.io.atomic import AtomicFile, check_place
 from motiflux.io.csv_writer import TextTable
 from motiflux.io.npz_writer import write_member

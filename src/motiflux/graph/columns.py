@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.graph.labels import check_characters
-from motiflux.interop import Coded
+from motiflux.interop import Coded, arrow
+from motiflux.interop.coded_strings import CodedStrings
+from motiflux.interop.strings import StringTable
 
 _EXPECTED = "integers, floats, booleans or strings"
 
@@ -26,49 +26,6 @@ class Kind(StrEnum):
     FLOAT = "floats"
     STRING = "strings"
     NOTHING = "no values"
-
-
-class StringTable(Sequence[str]):
-    """Distinct strings in ascending order of code points, as UTF-8 one after the other.
-
-    NumPy's strings all take the bytes of the longest, four for each character: one long remark among a
-    million short ones would fill the memory. Here each takes what it needs, and is made a Python string when
-    it is looked at.
-
-    Parameters
-    ----------
-    text
-        uint8 [bytes].
-    offsets
-        int64 [strings + 1]; string i is ``text[offsets[i]:offsets[i + 1]]``.
-    """
-
-    def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.text = text
-        self.offsets = offsets
-
-    @classmethod
-    def of(cls, strings: Iterable[str]) -> StringTable:
-        """Return the table of strings that are distinct and ascending."""
-        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(string) for string in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(index)
-        first, end = self.offsets[index % len(self) :][:2].tolist()
-        return self.text[first:end].tobytes().decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,29 +214,19 @@ def _numbers(values: list[Any], kind: type, what: str) -> NDArray[Any]:
 
 
 def _from_arrow(values: Any, what: str) -> Column:
-    try:
-        pa = import_module("pyarrow")
-    except ImportError:
-        raise GraphError(
-            f"{what}: found an Arrow array ({type(values).__name__}), which takes the package pyarrow; "
-            "install it, or give a NumPy array"
-        ) from None
+    pa = arrow.import_arrow(what)
     try:
         stream = hasattr(values, "__arrow_c_stream__")
         array = pa.chunked_array(values) if stream else pa.chunked_array([pa.array(values)])
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise GraphError(f"{what}: expected an Arrow array of {_EXPECTED}, found none: {error}") from None
     chunks = array.chunks or [pa.nulls(0, array.type)]
-    return _from_arrow_array(pa, pa.concat_arrays([_long_strings(pa, chunk) for chunk in chunks]), what)
-
-
-def _long_strings(pa: Any, array: Any) -> Any:
-    """Return the array with its dictionary undone, and strings in the one type that all strings fit into."""
-    types = pa.types
-    if types.is_dictionary(array.type):
-        return _long_strings(pa, array.dictionary).take(array.indices)
-    view = hasattr(types, "is_string_view") and types.is_string_view(array.type)
-    return array.cast(pa.large_string()) if view or types.is_string(array.type) else array
+    if arrow.is_string(chunks[0]):
+        strings = CodedStrings()
+        for chunk in chunks:
+            strings.add(chunk)
+        return _from_coded(strings.finish(), what)
+    return _from_arrow_array(pa, pa.concat_arrays([arrow.numbers(chunk, what) for chunk in chunks]), what)
 
 
 def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
@@ -287,10 +234,6 @@ def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if types.is_null(array.type):
         return Column(np.zeros(len(array), dtype="V1"))
-    if types.is_large_string(array.type):
-        coded = array.fill_null("").dictionary_encode()
-        strings = coded.dictionary.to_pylist()
-        return _recoded(coded.indices.to_numpy(zero_copy_only=False), strings, mask)
     if types.is_boolean(array.type) or types.is_integer(array.type) or types.is_floating(array.type):
         filled = array.fill_null(False if types.is_boolean(array.type) else 0)
         return _plain(filled.to_numpy(zero_copy_only=False), mask)
@@ -304,6 +247,8 @@ def _from_coded(coded: Coded, what: str) -> Column:
     if missing is not None and not len(coded.values):
         return Column(np.zeros(len(coded), dtype="V1"))
     codes = coded.codes if missing is None else np.where(missing, np.uint32(0), coded.codes)
+    if isinstance(coded.values, StringTable):
+        return Column(codes, missing, coded.values)
     if coded.values.dtype.kind in "OUT":
         strings = coded.values.tolist()
         odd = next((value for value in strings if not isinstance(value, str)), None)

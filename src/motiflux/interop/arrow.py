@@ -134,52 +134,28 @@ def integers(array: Any) -> NDArray[Any]:
     return values
 
 
-def strings(array: Any) -> Any:
-    """Return an array of strings as dictionary-encoded: distinct ones as ``large_string``."""
-    pa = import_module("pyarrow")
-    long = pa.large_string()
-    if is_coded(array):
-        if array.dictionary.type == long and array.indices.type == pa.int32():
-            return array
-        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), array.dictionary.cast(long))
-    return array.cast(long).dictionary_encode()
+def nulls(array: Any) -> NDArray[np.bool_] | None:
+    """Return where an array of strings, coded or not, has none; None where all are there."""
+    missing: NDArray[np.bool_] | None = None
+    if array.null_count:
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+    if is_coded(array) and array.dictionary.null_count:
+        none = array.dictionary.is_null().to_numpy(zero_copy_only=False)
+        lacking = none[array.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+        missing = lacking if missing is None else missing | lacking
+    return missing if missing is not None and missing.any() else None
 
 
-def joined(chunks: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_] | None, list[str]]:
-    """Return which string each entry of dictionary-encoded arrays is, where none is one, and the strings.
+def at(array: Any, places: NDArray[np.intp]) -> Any:
+    """Return some rows of an array of strings."""
+    return (array if is_coded(array) else _rows(array)).take(import_module("pyarrow").array(places))
 
-    The strings are distinct and ascend by code points.
-    """
-    pa = import_module("pyarrow")
-    if not chunks:
-        return np.zeros(0, dtype=np.uint32), None, []
-    unified = pa.chunked_array(chunks).unify_dictionaries()
-    dictionary = unified.chunk(unified.num_chunks - 1).dictionary
-    names = dictionary.to_pylist()
-    order = sorted((name, place) for place, name in enumerate(names) if name is not None)
-    distinct: list[str] = []
-    new_code = np.zeros(len(names), dtype=np.uint32)
-    for name, place in order:  # a dictionary may hold a string twice
-        if not distinct or distinct[-1] != name:
-            distinct.append(name)
-        new_code[place] = len(distinct) - 1
-    absent = np.array([name is None for name in names], dtype=bool)
-    codes = np.zeros(len(unified), dtype=np.uint32)
-    missing = np.zeros(len(unified), dtype=bool)
-    start = 0
-    for chunk in unified.chunks:
-        part = slice(start, start + len(chunk))
-        indices = chunk.indices
-        if indices.null_count:
-            missing[part] = indices.is_null().to_numpy(zero_copy_only=False)
-            indices = indices.fill_null(0)
-        places = indices.to_numpy(zero_copy_only=False)
-        if len(names):
-            codes[part] = new_code[places]
-            if absent.any():
-                missing[part] |= absent[places]
-        start = part.stop
-    return codes, missing if missing.any() else None, distinct
+
+def _rows(array: Any) -> Any:
+    """Return strings of a type whose rows pyarrow takes: it takes none of views, such as polars has."""
+    types = _types()
+    view = hasattr(types, "is_string_view") and types.is_string_view(array.type)
+    return array.cast(import_module("pyarrow").large_string()) if view else array
 
 
 def codes(names: Names, array: Any) -> NDArray[np.uint32]:
@@ -191,8 +167,7 @@ def codes(names: Names, array: Any) -> NDArray[np.uint32]:
         occurs[places] = True
         used = np.flatnonzero(occurs)
         code_of = np.zeros(len(occurs), dtype=np.uint32)
-        # pyarrow takes no rows of views, such as polars has
-        code_of[used] = codes(names, array.dictionary.cast(long_type).take(used))
+        code_of[used] = codes(names, _rows(array.dictionary).take(import_module("pyarrow").array(used)))
         coded: NDArray[np.uint32] = code_of[places]
         return coded
     long = array.cast(long_type)
@@ -210,17 +185,46 @@ def distinct(names: Names) -> tuple[NDArray[np.str_], NDArray[np.uint32]]:
     return from_utf8(text, offsets), places
 
 
-def plain(array: Any) -> Any:
+def plain(array: Any, what: str) -> Any:
     """Return an array as one of a type that attributes can have, if there is one: times as integers.
 
-    Timestamps, dates, times of day and durations become the integers that Arrow keeps, in their own units.
+    Timestamps, dates, times of day and durations become the integers that Arrow keeps, in their own units;
+    decimals become what `numbers` makes of them.
     """
     pa, types = import_module("pyarrow"), _types()
     if is_coded(array) and not is_string(array):
         array = array.dictionary_decode()
-    if not types.is_temporal(array.type) or types.is_interval(array.type):
+    if types.is_temporal(array.type) and not types.is_interval(array.type):
+        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    return numbers(array, what)
+
+
+def numbers(array: Any, what: str) -> Any:
+    """Return decimals as numbers of 64 bits: integers where the type has no fraction, else floats.
+
+    Other arrays are returned as they are, but coded ones other than strings as what they stand for.
+
+    Raises
+    ------
+    GraphError
+        An integer has more than 64 bits; says what to do.
+    """
+    pa, types = import_module("pyarrow"), _types()
+    if is_coded(array) and not is_string(array):
+        array = array.dictionary_decode()
+    if not types.is_decimal(array.type):
         return array
-    return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    if array.type.scale > 0:
+        return array.cast(pa.float64())
+    try:
+        return array.cast(pa.int64())
+    except pa.ArrowInvalid:
+        whole = (value.as_py() for value in array)
+        found = next(one for one in whole if one is not None and not -(2**63) <= one < 2**63)
+        raise GraphError(
+            f"{what}: expected integers of 64 bits, found {found} in a column of {array.type}; cast the "
+            "column to floats (DOUBLE) or strings (VARCHAR)"
+        ) from None
 
 
 def _types() -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motiflux.errors import GraphError
+from motiflux.interop.strings import StringTable
 
 
 class RowError(GraphError):
@@ -40,13 +41,13 @@ class Coded:
     codes
         uint32 [n], positions in `values`; anything below the number of values where one is missing.
     values
-        Distinct integers or strings [k], in any order.
+        Distinct integers or strings [k], in any order; or a `StringTable`, where they are no labels.
     missing
         bool [n], True where an entry has no value; None where all have one.
     """
 
     codes: NDArray[np.uint32]
-    values: NDArray[Any]
+    values: NDArray[Any] | StringTable
     missing: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:

@@ -107,6 +107,7 @@ class _Ids:
                 self._be("strings", start)
                 self.strings.append(values)
             return
+        values = arrow.numbers(values, f"column {self.name!r}")
         row = arrow.first_null(values)
         if row is not None:
             raise _odd(self.name, start + row, values[row].as_py())

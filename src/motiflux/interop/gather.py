@@ -9,8 +9,9 @@ import numpy as np
 
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
+from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.columns import Coded
-from motiflux.interop.strings import from_list
+from motiflux.interop.strings import StringTable, from_utf8
 
 
 class Gathered:
@@ -25,26 +26,27 @@ class Gathered:
     def __init__(self, name: str) -> None:
         self._name = name
         self._chunks: list[Any] = []
-        self._rows = 0
+        self._strings: CodedStrings | None = None
 
     def add(self, values: Any) -> None:
         """Take the values of one batch."""
         if arrow.is_arrow_array(values):
-            values = arrow.plain(values)
-            values = arrow.strings(values) if arrow.is_string(values) else values
+            values = arrow.plain(values, f"column {self._name!r}")
+            if arrow.is_string(values):
+                self._strings = self._strings or CodedStrings()
+                self._strings.add(values)
+                return
         self._chunks.append(values)
-        self._rows += len(values)
 
     def values(self) -> Any:
         """Return the column as an attribute: of a type that `motiflux.Graph.from_edges` takes, or `Coded`."""
+        if self._strings is not None:
+            return self._strings.finish()
         if not self._chunks:
             return []
         first = self._chunks[0]
         if not arrow.is_arrow_array(first):
             return _plain(first)
-        if arrow.is_string(first):
-            codes, missing, names = arrow.joined(self._chunks)
-            return Coded(codes, np.array(names, dtype=object), missing)
         return import_module("pyarrow").chunked_array(self._chunks)
 
     def labels(self) -> Any:
@@ -61,7 +63,10 @@ class Gathered:
             start += len(chunk)
         column = self.values()
         if isinstance(column, Coded):
-            return Coded(column.codes, from_list(column.values.tolist()))
+            if column.missing is not None:
+                self._refuse(int(column.missing.argmax()), None)
+            assert isinstance(column.values, StringTable)
+            return Coded(column.codes, from_utf8(column.values.text, column.values.offsets))
         return column.to_numpy() if arrow.is_arrow_array(column) else column
 
     def _check(self, chunk: Any, start: int) -> None:
@@ -69,7 +74,7 @@ class Gathered:
             row = arrow.first_null(chunk)
             if row is not None:
                 self._refuse(start + row, chunk[row].as_py())
-            if not (arrow.is_string(chunk) or arrow.is_integer(chunk)) and len(chunk):
+            if not arrow.is_integer(chunk) and len(chunk):
                 self._refuse(start, chunk[0].as_py())
         elif isinstance(chunk, np.ma.MaskedArray) and chunk.mask.any():
             self._refuse(start + int(np.flatnonzero(chunk.mask)[0]), None)

@@ -1,8 +1,9 @@
-"""Strings as NumPy keeps them, each in the memory of the longest."""
+"""Strings one after the other, and as NumPy keeps them, each in the memory of the longest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,49 @@ from motiflux.errors import GraphError
 _MOST_BYTES = 2**30
 _MOST_RATIO = 64
 """Memory for each byte of UTF-8, where all of it is more than `_MOST_BYTES`."""
+
+
+class StringTable(Sequence[str]):
+    """Distinct strings in ascending order of code points, as UTF-8 one after the other.
+
+    NumPy's strings all take the bytes of the longest, four for each character: one long remark among a
+    million short ones would fill the memory. Here each takes what it needs, and is made a Python string when
+    it is looked at.
+
+    Parameters
+    ----------
+    text
+        uint8 [bytes].
+    offsets
+        int64 [strings + 1]; string i is ``text[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.text = text
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> StringTable:
+        """Return the table of strings that are distinct and ascending."""
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(string) for string in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        first, end = self.offsets[index % len(self) :][:2].tolist()
+        return self.text[first:end].tobytes().decode("utf-8", "surrogatepass")
 
 
 def from_utf8(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.str_]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux.errors import MotifluxError
 from motiflux.graph import Column, Kind
-from motiflux.graph.columns import StringTable
+from motiflux.interop.strings import StringTable
 from motiflux.io.tables import Field, MatchTables
 
 _NULLABLE = {

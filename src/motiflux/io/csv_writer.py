@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux._native import format_csv, format_table, quote_strings
 from motiflux.errors import OutputError
 from motiflux.graph import Column, Kind
-from motiflux.graph.columns import StringTable
+from motiflux.interop.strings import StringTable
 from motiflux.io.arrow_batches import first_surrogate
 from motiflux.io.sinks import open_sink, split_suffix
 from motiflux.io.tables import Field, MatchTables

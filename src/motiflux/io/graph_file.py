@@ -9,8 +9,8 @@ import numpy as np
 
 from motiflux._native import GraphFileParser, ParseError
 from motiflux.errors import PatternError
-from motiflux.graph.columns import StringTable
 from motiflux.interop import Coded, GraphColumns
+from motiflux.interop.strings import StringTable
 from motiflux.io.build import build_graph
 from motiflux.io.source import base_name, feed_all, parse_failure
 from motiflux.io.text_table import as_names

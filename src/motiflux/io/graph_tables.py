@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.graph import Column, Graph, LabelTable
-from motiflux.graph.columns import StringTable
+from motiflux.interop.strings import StringTable
 from motiflux.io.tables import Field
 from motiflux.types import DEFAULT_LABEL
 

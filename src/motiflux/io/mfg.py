@@ -43,10 +43,10 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import FormatError, GraphError
 from motiflux.graph import AttributeTable, Column, Graph, Kind, LabelTable, ShapeStats, resolve_threads
-from motiflux.graph.columns import StringTable
 from motiflux.graph.csr import Csr, LazyCsr
 from motiflux.graph.labels import check_characters
 from motiflux.graph.stats import LabelFrequencies
+from motiflux.interop.strings import StringTable
 from motiflux.io.sections import SectionFile, write_sections
 from motiflux.io.source import format_suffix, is_compressed
 from motiflux.types import MAX_VERTICES, Label

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.graph import Column, Kind
-from motiflux.graph.columns import StringTable
+from motiflux.interop.strings import StringTable
 from motiflux.types import IdArray
 
 Block = TypeVar("Block", bound=NDArray[Any])
