@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["both", "out", "in"]
 _MOST_BARS = 64
+_MOST_COUNT = 2**128
 
 
 def degree_distribution(
@@ -119,12 +120,13 @@ def counts(
     Raises
     ------
     ArgumentError
-        There are no counts, more than 64, negative ones, or `other` has other names.
+        There are no counts, more than 64, one that is no integer from 0 to 2**128, a name twice, or `other`
+        has other names.
     MotifluxError
         There is no matplotlib.
     """
-    given = dict(counts)
-    series = [given] if other is None else [given, dict(other)]
+    given = _by_name("counts", counts)
+    series = [given] if other is None else [given, _by_name("other", other)]
     _check_counts(series)
     ax = _axes(ax)
     height = 0.8 / len(series)
@@ -145,15 +147,32 @@ def counts(
     return ax
 
 
+def _by_name(argument: str, counts: Any) -> dict[str, int]:
+    """Return counts by name, each a number that can be drawn."""
+    try:
+        pairs = list(counts.items() if isinstance(counts, Mapping) else counts)
+        names, numbers = [name for name, _ in pairs], [number for _, number in pairs]
+    except (TypeError, ValueError):
+        raise ArgumentError(argument, "counts by name, or pairs of a name and a count", counts) from None
+    seen: set[str] = set()
+    for name, number in zip(names, numbers, strict=True):
+        if not isinstance(name, str):
+            raise ArgumentError(argument, "names that are strings", name)
+        if name in seen:
+            raise ArgumentError(argument, "each name once", name)
+        seen.add(name)
+        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if not whole or not 0 <= number <= _MOST_COUNT:
+            raise ArgumentError(f"{argument}[{name!r}]", "an integer from 0 to 2**128", number)
+    return dict(zip(names, numbers, strict=True))
+
+
 def _check_counts(series: Sequence[Mapping[str, int]]) -> None:
     first = series[0]
     if not 0 < len(first) <= _MOST_BARS:
         raise ArgumentError("counts", f"1 to {_MOST_BARS} counts", len(first))
     if any(one.keys() != first.keys() for one in series):
         raise ArgumentError("other", f"counts of {', '.join(first)}", list(series[1]))
-    for name, number in ((name, number) for one in series for name, number in one.items()):
-        if number < 0:
-            raise ArgumentError(f"counts[{name!r}]", "a number of at least 0", number)
 
 
 def _number(count: int) -> str:

@@ -88,7 +88,12 @@ def test_a_count_that_was_cut_says_so(pyplot: Any) -> None:
     ("given", "other", "message"),
     [
         ({}, None, "expected 1 to 64 counts"),
-        ({"x": -1}, None, r"counts\['x'\]: expected a number of at least 0"),
+        ({"x": -1}, None, r"counts\['x'\]: expected an integer from 0 to 2\*\*128, found -1"),
+        ({"x": 1}, {"x": 10**400}, r"other\['x'\]: expected an integer from 0 to 2\*\*128"),
+        ({"a": "x"}, None, r"counts\['a'\]: expected an integer from 0 to 2\*\*128, found 'x'"),
+        ([("a", 1), ("a", 2)], None, "counts: expected each name once, found 'a'"),
+        ([1, 2], None, "counts: expected counts by name, or pairs of a name and a count"),
+        ({1: 2}, None, "counts: expected names that are strings, found 1"),
         ({"x": 1}, {"y": 1}, "other: expected counts of x"),
     ],
 )

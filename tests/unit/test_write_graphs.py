@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io import check_graph_output, graph_tables
+from motiflux.io import check_graph_output, graph_tables, write_matches
 from motiflux.io.writers import COMPRESSED, GRAPH_WRITERS
 from tests.unit.cli_run import motiflux, only_json
 
@@ -259,3 +259,13 @@ def test_weights_beyond_the_integers_of_a_matrix_are_left_out_with_a_warning(tmp
     with pytest.warns(mf.MotifluxWarning, match=r"no place for: edge attributes \(weight\)"):
         mf.write_graph(mf.Graph.from_edges([(1, 2), (2, 3)], edge_attributes=weights), path)
     assert mf.read_graph(path).num_edges == 2
+
+
+def test_what_is_no_name_is_refused(graph: mf.Graph) -> None:
+    wrong: Any = 5
+    with pytest.raises(mf.ArgumentError, match="path: expected the name of a file, found 5"):
+        mf.write_graph(graph, wrong)
+    with pytest.raises(mf.ArgumentError, match="vertices: expected the name of a file, found 5"):
+        mf.write_graph(graph, "x.csv", vertices=wrong)
+    with pytest.raises(mf.ArgumentError, match="path: expected the name of a file, found 5"):
+        write_matches(mf.match(graph, "(a)--(b)"), wrong)

@@ -63,7 +63,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     motiflux.errors.OutputError: matches.xlsx: found suffix '.xlsx', expected .parquet, .arrow, .csv, .npy
     """
-    _check_output(Path(path), MATCH_WRITERS)
+    _check_output(_path("path", path), MATCH_WRITERS)
 
 
 def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike[str] | None = None) -> None:
@@ -88,7 +88,7 @@ def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike
     Traceback (most recent call last):
     motiflux.errors.OutputError: vertices.mfg: found suffix '.mfg', expected .csv, .tsv, .parquet, .arrow
     """
-    output = Path(path)
+    output = _path("path", path)
     if is_compressed(output) and (suffix := format_suffix(output)) == mfg.SUFFIX:
         raise OutputError(
             f"{output}: found suffix '{suffix}{output.suffix.lower()}', expected {suffix}: "
@@ -101,7 +101,7 @@ def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike
                 f"{output}: expected a table of edges beside a table of vertices "
                 f"({', '.join(table_graphs.WRITERS)}), found {output.suffix}, which holds all it can itself"
             )
-        _check_output(Path(vertices), table_graphs.WRITERS)
+        _check_output(_path("vertices", vertices), table_graphs.WRITERS)
         if os.path.realpath(vertices) == os.path.realpath(path):
             raise OutputError(f"{vertices}: expected another file than that of the edges")
 
@@ -168,6 +168,12 @@ def write_graph(
     return _writer(output, GRAPH_WRITERS)(graph, output)
 
 
+def _path(argument: str, name: object) -> Path:
+    if not isinstance(name, (str, os.PathLike)):
+        raise ArgumentError(argument, "the name of a file", name)
+    return Path(name)
+
+
 def _check_output(output: Path, writers: Mapping[str, object]) -> None:
     _writer(output, writers)
     check_place(output)
@@ -215,7 +221,7 @@ def write_matches(matches: MatchTables | MatchBatches, path: str | os.PathLike[s
     >>> folder.cleanup()
     """
     check_output(path)
-    output = Path(path)
+    output = _path("path", path)
     return _writer(output, MATCH_WRITERS)(as_tables(matches), output)
 
 
