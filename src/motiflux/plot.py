@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.errors import ArgumentError, MotifluxError
+from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
+from motiflux.packages import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,10 +183,4 @@ def _number(count: int) -> str:
 def _axes(ax: Axes | None) -> Any:
     if ax is not None:
         return ax
-    try:
-        pyplot = import_module("matplotlib.pyplot")
-    except ImportError:
-        raise MotifluxError(
-            "motiflux.plot: this takes the package matplotlib; install it, or motiflux with the extra 'plot'"
-        ) from None
-    return pyplot.subplots()[1]
+    return require("matplotlib.pyplot", "motiflux.plot").subplots()[1]

@@ -443,7 +443,6 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
 
     imported = importlib.import_module
     monkeypatch.setattr(importlib, "import_module", without)
-    monkeypatch.setattr("motiflux.interop.arrow.import_module", without)
     for call, package in (
         (graph.to_arrow, "pyarrow"),
         (graph.to_networkx, "networkx"),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io.arrow_batches import require
 from motiflux.io.tables import group_rows, rebatched
+from motiflux.packages import require
 
 RING = "(a)-[x:wire]->(b)-[:wire]->(c)-[:wire]->(a)"
 
@@ -289,7 +289,7 @@ class TestLibraries:
         for package, method in [("pyarrow", "to_arrow"), ("pandas", "to_pandas"), ("polars", "to_polars")]:
             monkeypatch.setitem(__import__("sys").modules, package, None)
             with pytest.raises(
-                mf.MotifluxError, match=f"{method}: expected the package {package}, found none"
+                mf.MotifluxError, match=f"{method}: this takes the package {package}; install it"
             ):
                 getattr(mf.match(numbers, "(a)--(b)"), method)()
 

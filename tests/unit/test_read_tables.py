@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +147,6 @@ def test_reading_is_told_to_those_who_watch(tmp_path, suffix):
 
 
 def test_without_the_package_the_file_says_what_it_takes(payments, monkeypatch):
-    def without(name: str, package: str | None = None) -> Any:
-        raise ImportError(name)
-
-    monkeypatch.setattr("motiflux.io.arrow_tables.import_module", without)
-    assert importlib.import_module
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(mf.FormatError, match=r"this takes the package pyarrow; .* the extra 'arrow'"):
         mf.read_graph(payments)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motiflux.engine.row_columns import LABEL, RowColumns, edge_label_column, label_column
 from motiflux.engine.witness import Witnesses
 from motiflux.graph import AttributeTable, Column
-from motiflux.io.arrow_batches import require
+from motiflux.packages import require
 from motiflux.types import VertexArray
 
 

@@ -14,6 +14,7 @@ from motiflux.graph.labels import check_characters
 from motiflux.interop import Coded, arrow
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.strings import StringTable
+from motiflux.packages import require
 
 _EXPECTED = "integers, floats, booleans or strings"
 
@@ -214,7 +215,7 @@ def _numbers(values: list[Any], kind: type, what: str) -> NDArray[Any]:
 
 
 def _from_arrow(values: Any, what: str) -> Column:
-    pa = arrow.import_arrow(what)
+    pa = require("pyarrow", what)
     try:
         stream = hasattr(values, "__arrow_c_stream__")
         array = pa.chunked_array(values) if stream else pa.chunked_array([pa.array(values)])

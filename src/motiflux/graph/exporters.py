@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from motiflux.errors import GraphError, MotifluxError
+from motiflux.errors import GraphError
 from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.columns import Column, Kind
+from motiflux.packages import require
 from motiflux.types import DEFAULT_LABEL
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Exporters:
         [{'id': 'ann', 'label': 'x'}, {'id': 'bob', 'label': 'y'}]
         """
         graph = cast("Graph", self)
-        pa = _package("pyarrow", "arrow")
+        pa = require("pyarrow", "to_arrow")
         sources, targets, labels, copies = graph.to_edges()
         edges: dict[str, Any] = {"src": np.repeat(sources, copies), "dst": np.repeat(targets, copies)}
         if labels is not None:
@@ -88,7 +89,7 @@ class Exporters:
         {'since': 2019, 'label': 'knows'}
         """
         graph = cast("Graph", self)
-        nx = _package("networkx", "networkx")
+        nx = require("networkx", "to_networkx")
         sources, targets, labels, copies = graph.to_edges()
         pairs = np.stack([graph.forward.sources(), graph.forward.neighbors], axis=1)
         parallel = bool((copies > 1).any()) or bool((pairs[1:] == pairs[:-1]).all(axis=1).any())
@@ -140,7 +141,7 @@ class Exporters:
         [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
         """
         graph = cast("Graph", self)
-        sparse = _package("scipy.sparse", "scipy")
+        sparse = require("scipy.sparse", "to_scipy")
         ascending = np.argsort(graph.vertex_ids, kind="stable")
         row_of = np.empty(graph.num_vertices, dtype=np.int64)
         row_of[ascending] = np.arange(graph.num_vertices)
@@ -166,18 +167,6 @@ def _labels(graph: Graph) -> Any:
     if graph.vertex_labels is None:
         return np.repeat(values, graph.num_vertices)
     return values[graph.vertex_labels]
-
-
-def _package(name: str, extra: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        package = name.partition(".")[0]
-        raise MotifluxError(
-            f"this takes the package {package}; install it, or motiflux with the extra {extra!r}"
-        ) from None
 
 
 def _arrow_table(pa: Any, columns: dict[str, Any], attributes: AttributeTable) -> Any:

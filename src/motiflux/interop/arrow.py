@@ -10,24 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux._native import Names
-from motiflux.errors import GraphError, MotifluxError
+from motiflux.errors import GraphError
 from motiflux.interop.strings import from_utf8
-
-
-def import_arrow(what: str) -> Any:
-    """Return the package pyarrow.
-
-    Raises
-    ------
-    MotifluxError
-        It is not installed; says what it is needed for.
-    """
-    try:
-        return import_module("pyarrow")
-    except ImportError:
-        raise MotifluxError(
-            f"{what}: this takes the package pyarrow; install it, or motiflux with the extra 'arrow'"
-        ) from None
+from motiflux.packages import require
 
 
 def is_arrow(values: object) -> bool:
@@ -48,7 +33,7 @@ def open_stream(table: Any, what: str) -> Any:
     GraphError
         It is no table.
     """
-    pa = import_arrow(what)
+    pa = require("pyarrow", what)
     try:
         if hasattr(table, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(table)
@@ -66,7 +51,7 @@ def batches_of(reader: Any, positions: list[int], what: str) -> Iterator[list[An
     GraphError
         The batches end with an error.
     """
-    pa = import_arrow(what)
+    pa = require("pyarrow", what)
     while True:
         try:
             batch = reader.read_next_batch()
@@ -79,7 +64,7 @@ def batches_of(reader: Any, positions: list[int], what: str) -> Iterator[list[An
 
 def array_of(values: Any, what: str) -> Any:
     """Return an Arrow column of any library as an array of pyarrow, in one piece."""
-    pa = import_arrow(what)
+    pa = require("pyarrow", what)
     try:
         if not hasattr(values, "__arrow_c_stream__"):
             return pa.array(values)

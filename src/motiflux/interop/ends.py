@@ -13,6 +13,7 @@ from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.dense import dense_codes
 from motiflux.interop.strings import from_list
+from motiflux.packages import require
 
 _AT_ONCE = 1 << 20
 _MAX_UINT32 = 2**32 - 1
@@ -132,7 +133,7 @@ class _Ids:
         strings, self.strings = self.strings, []
         for values in strings:
             try:
-                array = arrow.import_arrow(f"column {self.name!r}").array(values.astype(object))
+                array = require("pyarrow", f"column {self.name!r}").array(values.astype(object))
             except UnicodeEncodeError as error:
                 raise GraphError(f"column {self.name!r}: expected strings of characters: {error}") from None
             self._append(arrow.codes(self._names[0], array), 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from motiflux.errors import MotifluxError
 from motiflux.graph import Column, Kind
 from motiflux.interop.strings import StringTable
 from motiflux.io.tables import Field, MatchTables
+from motiflux.packages import require
 
 _NULLABLE = {
     "bool": "BooleanDtype",
@@ -22,22 +22,6 @@ _NULLABLE = {
 
 _MOST_CODES = 2**31
 """Codes below this are of 32 bits with a sign, which every library takes."""
-
-
-def require(package: str, what: str) -> Any:
-    """Return an optional package.
-
-    Raises
-    ------
-    MotifluxError
-        It is not installed; says what it is needed for.
-    """
-    try:
-        return import_module(package)
-    except ImportError:
-        raise MotifluxError(
-            f"{what}: expected the package {package}, found none; `pip install {package}` installs it"
-        ) from None
 
 
 class ArrowTables:

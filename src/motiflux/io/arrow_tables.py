@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,6 +11,7 @@ from motiflux.arguments import resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.interop.tables import Table, read_edges, read_vertices
 from motiflux.io.source import format_suffix, open_source
+from motiflux.packages import require
 
 if TYPE_CHECKING:
     from motiflux.interop import ColumnMapping, GraphColumns, VertexColumns, VertexMapping
@@ -49,12 +49,7 @@ def _naming(path: Path, *, said: bool) -> Iterator[Any]:
     if format_suffix(path) != path.suffix.lower():
         raise FormatError(path, "found a compressed file, expected one as it is: its columns are compressed")
     open_source(path).close()  # says why it cannot be opened as for other formats
-    try:
-        pa = import_module("pyarrow")
-    except ImportError:
-        raise FormatError(
-            path, "this takes the package pyarrow; install it, or motiflux with the extra 'arrow'"
-        ) from None
+    pa = require("pyarrow", lambda message: FormatError(path, message))
     try:
         yield pa
     except ArgumentError as error:

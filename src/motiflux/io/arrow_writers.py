@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.errors import MotifluxError, OutputError
-from motiflux.io.arrow_batches import ArrowTables, require
+from motiflux.io.arrow_batches import ArrowTables
 from motiflux.io.atomic import AtomicFile
 from motiflux.io.sinks import CountingFile
 from motiflux.io.tables import MatchTables, group_rows
+from motiflux.packages import require
 
 _COMPRESSION = "zstd"
 
@@ -68,7 +69,4 @@ def _opened(matches: MatchTables, path: Path) -> Iterator[tuple[ArrowTables, Any
 
 
 def _package(name: str, path: Path) -> Any:
-    try:
-        return require(name, str(path))
-    except MotifluxError as error:
-        raise OutputError(str(error)) from None
+    return require(name, lambda message: OutputError(f"{path}: {message}"))
