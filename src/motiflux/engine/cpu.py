@@ -90,11 +90,16 @@ class CpuEngine:
 
 
 def formula_for(plan: Plan, request: Request) -> Formula | None:
-    """Return how to count from tables, unless a search is expected to reach the limit sooner."""
-    if plan.formula is None or request.limit is None or request.tuning["tables"] == "on":
-        return plan.formula
+    """Return how to count from tables, unless a search is expected to say more by the limit or in time."""
+    formula = plan.formula
+    if formula is None or request.tuning["tables"] == "on":
+        return formula
+    if request.timeout is not None and formula.seconds > request.timeout / 2:
+        return None  # a search that is cut short tells how many it knows, tables tell nothing
+    if request.limit is None:
+        return formula
     search = expected_seconds(plan, request.threads, request.limit)
-    return plan.formula if search is None or plan.formula.seconds < search else None
+    return formula if search is None or formula.seconds < search else None
 
 
 def _from_tables(graph: Graph, plan: Plan, formula: Formula, request: Request, started: float) -> Outcome:

@@ -49,6 +49,12 @@ _LONGEST_PROBE = 0.06
 # and the share of these seconds in which it must be found.
 _WORTH_A_FORMULA = 0.01
 _SHARE_OF_SEARCH = 0.25
+_LONGEST_LOOK = 2.0
+
+# Seconds left from which on a timeout is no hurry, and the share of those left in which a formula must be
+# found, and all probes made. Plans made in a hurry are remembered apart.
+_NO_HURRY = 10.0
+_SHARE_OF_TIMEOUT = 0.1
 
 _NO_CANDIDATES = "some query vertex has no candidate"
 
@@ -135,6 +141,7 @@ def make_plan(
         tables,
         tuple(switches.values()),
         options.beside,
+        deadline is not None and deadline - time.perf_counter() < _NO_HURRY,
     )
     return graph.memo.get(key, lambda: _make_plan(graph, pattern, options))
 
@@ -212,13 +219,16 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
     if not options.counting or not options.tables or options.semantics is not Semantics.ISOMORPHISM:
         return None
     switch = options.switches["tables"]
-    if switch == "on":
-        return cheapest_formula(graph, bound, options.threads)
     search = expected_seconds(plan, options.threads, None)
-    if switch == "off" or search is None or search < _WORTH_A_FORMULA:
+    if switch == "off" or (switch == "auto" and (search is None or search < _WORTH_A_FORMULA)):
         return None
-    formula = cheapest_formula(graph, bound, options.threads, seconds=search * _SHARE_OF_SEARCH)
-    return formula if formula is not None and formula.seconds < search else None
+    share = _SHARE_OF_SEARCH * search if switch == "auto" and search is not None else _LONGEST_LOOK
+    if options.deadline is not None:
+        share = min(share, _SHARE_OF_TIMEOUT * (options.deadline - time.perf_counter()))
+    formula = cheapest_formula(graph, bound, options.threads, seconds=min(share, _LONGEST_LOOK))
+    if formula is None or switch == "on" or (search is not None and formula.seconds < search):
+        return formula
+    return None
 
 
 def _compared(
@@ -263,9 +273,11 @@ def _in_parts(
         plain = drafter.without_tail(ordered(drafter.bound, model, plan.order), group)
         plans.append(replace(plain, estimates=plan.estimates, scanned=plan.scanned))
     most = min(seconds * _PROBE_SHARE / len(plans), _LONGEST_PROBE)
+    deadline = drafter.options.deadline
+    if deadline is not None:
+        most = min(most, _SHARE_OF_TIMEOUT * (deadline - time.perf_counter()) / len(plans))
     probed = []
     for one in plans:
-        deadline = drafter.options.deadline
         if deadline is not None and time.perf_counter() + most > deadline:
             return plan
         probed.append(probe(graph, one, most, drafter.options.threads))

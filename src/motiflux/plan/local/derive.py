@@ -80,6 +80,10 @@ class Derivation:
         table, parts = self._find(pattern)
         return table, sum(parts.values())
 
+    def _check_time(self) -> None:
+        if time.perf_counter() > self._deadline:
+            raise Undecided("no time left")
+
     def _find(self, pattern: Rooted) -> _Found:
         """Return a table, and the seconds of each table that it is made of, itself included."""
         pattern = self._family.canonical(pattern)
@@ -88,8 +92,9 @@ class Derivation:
             if found is None:
                 raise Undecided("a pattern that no formula counts")
             return found
-        if len(self._best) >= _MOST_PATTERNS or time.perf_counter() > self._deadline:
+        if len(self._best) >= _MOST_PATTERNS:
             raise Undecided("too many patterns")
+        self._check_time()
         if pattern.roots == 2 and sum({u, v} == {0, 1} for u, v, _ in pattern.edges) != 1:
             raise Undecided("several query edges between the roots")
         self._best[pattern] = None  # while it is looked at: no formula may need itself
@@ -162,7 +167,9 @@ class Derivation:
             ours, theirs = parts[0], sorted(chain.from_iterable(parts[1:]))
             roots = list(range(rooted.roots))
             factors = [self._find(rooted.part([*roots, *part], rooted.roots)) for part in (ours, theirs)]
-            overlaps = [self._family.merged(rooted, pairs) for pairs in matchings(ours, theirs)]
+            overlaps: Iterable[Rooted | None] = (
+                self._family.merged(rooted, pairs) for pairs in matchings(ours, theirs)
+            )
         elif len(parts) == 1 and rooted.roots == 2 and (end := _only_end(rooted)) is not None:
             table, made_of = self._find(
                 self._family.renumbered(rooted.part([end, *parts[0]], 1), range(1 + len(parts[0])), 1)
