@@ -130,7 +130,10 @@ void for_each_end(const WedgeRows& rows, std::size_t tables, const Workers& work
   const std::span offsets(rows.first.offsets, std::size_t{rows.vertices} + 1);
   parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<Counts> own = pool.take();
-    for (std::size_t x = begin; x < end; ++x) use(static_cast<std::uint32_t>(x), own);
+    for (std::size_t x = begin; x < end; ++x) {
+      workers.check();  // the wedges of one end are no more than all arcs, those of a range far more
+      use(static_cast<std::uint32_t>(x), own);
+    }
     pool.give(std::move(own));
   });
 }
@@ -145,8 +148,10 @@ Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& wo
   parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<Counts> tables = pool.take();
     Total sum = 0;
-    for (std::size_t x = begin; x < end; ++x)
+    for (std::size_t x = begin; x < end; ++x) {
+      workers.check();
       add_checked(sum, of_end(kinds, static_cast<std::uint32_t>(x), below, tables));
+    }
     pool.give(std::move(tables));
     const std::scoped_lock lock(mutex);
     add_checked(total, sum);

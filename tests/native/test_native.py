@@ -32,7 +32,12 @@ FLAGS = (
 )
 PARTS = {
     "test_sets": ("csrc/sets/*.cpp",),
-    "test_sharing": ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/team.cpp"),
+    "test_sharing": (
+        "csrc/sets/*.cpp",
+        "csrc/search/*.cpp",
+        "csrc/common/parallel.cpp",
+        "csrc/common/team.cpp",
+    ),
 }
 """What a check is linked with."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations
 from math import comb, factorial
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux import _native
+from motiflux.plan import planner
 from tests.data_paths import shared_path
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
@@ -119,6 +123,48 @@ def test_a_limit_and_a_timeout_cut_them() -> None:
         assert (found, found.complete) == (min(limit, total), complete)
     late = mf.count(graph, square, timeout=0.0, tuning=ON)
     assert (late, late.complete) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("second", "pattern", "embeddings"),
+    [
+        (2, "(a:2)--(c:0)--(b), (c)--(d:1)", 3 * 2),
+        (3, "(a:1)--(c:0)--(b), (c)--(d:3)", 2),  # one arc each: numpy would repeat its count for all
+        (3, "(a:1)<--(c:0)-->(b), (c)-->(d:3)", 2),
+    ],
+)
+def test_a_root_that_would_ask_for_more_has_other_arcs(second: int, pattern: str, embeddings: int) -> None:
+    edges = [(0, 10), (0, 11), (0, 12), (0, 13), (1, 14), (1, 15), (1, 16), (2, 17), (2, 18)]
+    labels = [*[0] * 10, 1, second, *[2] * 7]
+    graph = mf.Graph.from_edges(edges, num_vertices=19, vertex_labels=labels, directed=True)
+    assert mf.count(graph, pattern, tuning=ON) == embeddings
+
+
+def test_a_timeout_cuts_a_histogram_within_a_range_of_rows() -> None:
+    leaves = 200_000
+    graph = mf.Graph.from_edges(np.stack([np.zeros(leaves, np.int64), np.arange(1, leaves + 1)], axis=1))
+    rows = (graph.forward.offsets, graph.forward.neighbors)
+    begin = time.perf_counter()
+    assert _native.wedge_total([(rows, rows, 3)], 0, 1, 0.05) is None
+    assert time.perf_counter() - begin < 1.0
+
+
+def test_a_timeout_cuts_the_search_for_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def late(*_: object, seconds: float) -> None:
+        asked.append(seconds)
+        while time.perf_counter() < begin + 0.7:
+            pass
+
+    monkeypatch.setattr(planner, "cheapest_formula", late)
+    graph = mf.Graph.from_edges(list(combinations(range(9), 2)))
+    begin = time.perf_counter()
+    found = mf.count(graph, PATTERNS["house"], timeout=0.5, tuning=ON)
+    assert (found, found.complete) == (0, False)
+    assert asked[0] <= 0.5
+    monkeypatch.undo()
+    assert mf.explain(graph, PATTERNS["house"], tuning=ON).report.tables, "what was cut is not remembered"
 
 
 @pytest.mark.parametrize(

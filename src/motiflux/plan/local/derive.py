@@ -177,6 +177,10 @@ class Derivation:
             gathered = OfEnd(rooted, end, table)
             factors = [(gathered, {**made_of, gathered: self._costs.arcs})]
             overlaps = [self._family.merged(rooted, [(1 - end, vertex)]) for vertex in parts[0]]
+            if pattern.roots == 2 and any(
+                one is not None and one.vertices[:2] != pattern.vertices[:2] for one in overlaps
+            ):
+                raise Undecided("a root that asks for more: its table has fewer arcs")
         elif rooted is not pattern:
             factors, overlaps = [self._find(rooted)], []
         else:
