@@ -3,7 +3,7 @@
 With roots C, let F(P; C) be the number of embeddings of P for each image of C.
 
 * Where P without C falls apart into K1 and K2, F(P; C) = F(C + K1; C) F(C + K2; C), less the pairs that
-  meet: a sum over the ways to merge vertices of K1 with vertices of K2 (DwarvesGraph, ASPLOS 2022).
+  meet: a sum over the ways to merge vertices of K1 with vertices of K2 (DwarvesGraph, arXiv 2020).
 * Where K hangs on one of two roots only, F is that of the one root, less where K meets the other.
 * F(P; a) is the sum of F(P; a, b) over the neighbours b of a.
 * Where vertices lie between two others, a histogram of wedges counts them.

@@ -107,11 +107,6 @@ class Rooted:
         edges = [(place[u], place[v], kind) for u, v, kind in self.edges if u in place and v in place]
         return Rooted(tuple(self.vertices[v] for v in kept), _ordered(edges), roots)
 
-    def without(self, vertices: Iterable[int], roots: int) -> Rooted:
-        """Return the pattern without some vertices."""
-        dropped = set(vertices)
-        return self.part([v for v in range(len(self.vertices)) if v not in dropped], roots)
-
 
 def _ordered(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(sorted(set(edges)))
