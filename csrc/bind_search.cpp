@@ -32,8 +32,11 @@ using namespace nb::literals;
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
 using Levels = std::vector<int>;
-using PyComponent = std::tuple<Levels, Levels, Levels, Levels>;  // levels, sets, chains, hanging blocks
-using PyExcluded = std::tuple<Levels, Levels>;                   // members, levels
+// Levels, those listed, how many of them are doors, exact levels, whether kept, hanging block.
+using PyList = std::tuple<Levels, Levels, std::size_t, Levels, bool, int>;
+// Levels, sets, chains, hanging blocks, lists.
+using PyComponent = std::tuple<Levels, Levels, Levels, Levels, std::vector<PyList>>;
+using PyExcluded = std::tuple<Levels, Levels>;  // members, levels
 using PyBlock = std::tuple<std::vector<PyComponent>, Levels, std::vector<PyExcluded>, bool>;
 using PyTail = std::tuple<int, std::vector<PyBlock>>;  // first level, blocks
 using PyPolicy = std::tuple<int, int>;                 // sets::Method, sets::Simd
@@ -167,15 +170,19 @@ class OwnedProblem {
     const auto& [components, exact, excluded, kept] = given;
     search::TailBlock block{{}, exact, {}, kept};
     const auto named = [&](int level) { return level >= 0 && level < static_cast<int>(steps_.size()); };
-    for (const auto& [levels, set_of, chains, hanging] : components) {
-      require(!levels.empty() && levels.size() == set_of.size() &&
+    for (const auto& [levels, set_of, chains, hanging, lists] : components) {
+      require((!levels.empty() || !lists.empty()) && levels.size() == set_of.size() &&
                   (hanging.empty() || hanging.size() == levels.size()),
               "a malformed tail component");
-      search::TailComponent component{levels, set_of, chains, hanging};
+      search::TailComponent component{levels, set_of, chains, hanging, {}};
+      require(lists.empty() || (lists.size() <= search::kMostLists && hanging.empty() &&
+                                levels.size() <= search::kMostBesideLists),
+              "more beside lists than there may be");
+      for (const PyList& list : lists) component.lists.push_back(checked_list(list));
       for (int set : set_of) require(set >= 0 && set < search::kMostTailSets, "too many sets in a component");
       const bool plain = std::count(hanging.begin(), hanging.end(), search::kNoBlock) ==
                          static_cast<std::ptrdiff_t>(hanging.size());
-      require(component.sets() == 1 || levels.size() <= search::kMostMixedLevels,
+      require(component.sets() <= 1 || levels.size() <= search::kMostMixedLevels,
               "too many levels in a component");
       require(plain || levels.size() <= search::kMostSlots, "too many levels that blocks hang from");
       std::size_t chained = 0;
@@ -195,6 +202,18 @@ class OwnedProblem {
     problem_.tail.blocks.push_back(std::move(block));
   }
 
+  search::TailList checked_list(const PyList& given) {
+    const auto& [levels, listed, doors, exact, kept, block] = given;
+    require(!levels.empty() && doors >= 1 && doors <= search::kMostDoors && doors <= listed.size() &&
+                listed.size() <= search::kMostListed,
+            "a malformed list of a tail");
+    for (int level : listed)
+      require(std::count(levels.begin(), levels.end(), level) == 1, "a list names a level it does not match");
+    for (int level : exact)
+      require(level >= 0 && level < static_cast<int>(steps_.size()), "a list depends on no level");
+    return {levels, listed, doors, exact, kept, block, problem_.tail.lists++};
+  }
+
   // Checks a block that is counted once the levels `matched` are, and adds its levels to `seen`.
   void match_block(std::size_t index, std::uint32_t matched, std::uint32_t& seen) {
     const search::TailBlock& block = problem_.tail.blocks[index];
@@ -209,26 +228,54 @@ class OwnedProblem {
     }
     require((needed & ~matched) == 0, "a block depends on a level that is not matched");
     for (const search::TailComponent& component : block.components)
-      for (std::size_t at = 0; at < component.levels.size(); ++at) {
-        const int level = component.levels[at];
-        require(level >= problem_.tail.start && level < static_cast<int>(steps_.size()),
-                "a tail component names a level before the tail");
-        const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
-        const std::uint32_t bit = std::uint32_t{1} << level;
-        require((seen & bit) == 0, "a tail covers each of its levels once");
-        seen |= bit;
-        std::uint32_t sources = step.after | step.before;
-        for (std::uint32_t s = 0; s < step.source_count; ++s)
-          sources |= std::uint32_t{1} << sources_[step.first_source + s].level;
-        require((sources & ~matched) == 0 && (step.not_out | step.not_in) == 0 &&
-                    ((matched >> step.anchor) & 1) != 0,
-                "a level of the tail depends on one that is not matched");
-        problem_.tail.matched[static_cast<std::size_t>(level)] = step.distinct & matched;
-        if (component.blocks.empty() || component.blocks[at] == search::kNoBlock) continue;
-        const auto next = static_cast<std::size_t>(component.blocks[at]);
-        require(next > index && next < problem_.tail.blocks.size(), "a block hangs from one after it");
-        match_block(next, matched | bit, seen);
+      match_component(index, component, matched, seen);
+  }
+
+  void match_component(std::size_t index, const search::TailComponent& component, std::uint32_t matched,
+                       std::uint32_t& seen) {
+    for (std::size_t at = 0; at < component.levels.size(); ++at) {
+      const int level = component.levels[at];
+      match_level(level, matched, seen);
+      if (!component.blocks.empty())
+        match_hanging(index, component.blocks[at], matched | std::uint32_t{1} << level, seen);
+    }
+    for (const search::TailList& list : component.lists) {
+      std::uint32_t within = matched, exact = 0;
+      for (int level : list.exact) exact |= std::uint32_t{1} << level;
+      require((exact & ~matched) == 0, "a list depends on a level that is not matched");
+      for (int level : list.levels) {
+        const std::uint32_t sources = match_level(level, within, seen);
+        within |= std::uint32_t{1} << level;
+        require((sources & ~(exact | (within & ~matched))) == 0,
+                "a list depends on a level it does not name");
       }
+      match_hanging(index, list.block, within, seen);
+    }
+  }
+
+  void match_hanging(std::size_t index, int block, std::uint32_t matched, std::uint32_t& seen) {
+    if (block == search::kNoBlock) return;
+    const auto next = static_cast<std::size_t>(block);
+    require(next > index && next < problem_.tail.blocks.size(), "a block hangs from one after it");
+    match_block(next, matched, seen);
+  }
+
+  // Checks a level of the tail that is counted once the levels `matched` are; returns those it depends on.
+  std::uint32_t match_level(int level, std::uint32_t matched, std::uint32_t& seen) {
+    require(level >= problem_.tail.start && level < static_cast<int>(steps_.size()),
+            "a tail component names a level before the tail");
+    const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
+    const std::uint32_t bit = std::uint32_t{1} << level;
+    require((seen & bit) == 0, "a tail covers each of its levels once");
+    seen |= bit;
+    std::uint32_t sources = step.after | step.before;
+    for (std::uint32_t s = 0; s < step.source_count; ++s)
+      sources |= std::uint32_t{1} << sources_[step.first_source + s].level;
+    require(
+        (sources & ~matched) == 0 && (step.not_out | step.not_in) == 0 && ((matched >> step.anchor) & 1) != 0,
+        "a level of the tail depends on one that is not matched");
+    problem_.tail.matched[static_cast<std::size_t>(level)] = step.distinct & matched;
+    return sources;
   }
 
   view::Adjacency checked(const PyAdjacency& arrays) const {

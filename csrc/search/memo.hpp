@@ -1,15 +1,19 @@
 // Numbers remembered by keys of a few words, in bounded memory.
 //
-//   slot    used | number of words | words ... | number
+//   slot    number of words and one, 0 if it is empty | words ... | number
 //
-// Direct mapped: a key goes to one slot and takes the place of what is there. The table grows while it is
-// crowded, up to its bound. A table that hardly ever has what it is asked for gives up.
+// A key goes to one of two neighbouring slots, the second if the first is taken; where both are, it takes the
+// place of the first's. The table grows while it is
+// crowded, as far as the bytes reach that several tables share. One that hardly ever has what it is asked for
+// gives up, unless numbers take so much work that asking makes no difference.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/total.hpp"
@@ -19,34 +23,42 @@ namespace motiflux::search {
 class Memo {
  public:
   Memo() = default;
-  // Keys have at most `words` words; the table takes at most `bytes`.
-  Memo(std::size_t words, std::size_t bytes) : words_(words) {
-    while (most_ < kMostSlots && 2 * most_ * slot_bytes() <= bytes) most_ *= 2;
-  }
+  // Keys have at most `words` words; the table grows by what it takes off `bytes`, which outlives it.
+  Memo(std::size_t words, std::size_t& bytes) : words_(words), bytes_left_(&bytes) {}
 
   bool worthwhile() const { return !given_up_; }
 
-  // The number kept for `key`, or null.
-  const Total* find(std::span<const std::uint32_t> key) {
+  // The number kept for `key`, if one is.
+  std::optional<Total> find(std::span<const std::uint32_t> key) {
     ++asked_;
     if (asked_ >= kTrial) judge();
-    if (numbers_.empty()) return nullptr;
-    const std::size_t slot = slot_of(key);
-    if (!holds(slot, key)) return nullptr;
+    if (slots_ == 0) return std::nullopt;
+    std::size_t slot = slot_of(key);
+    if (!holds(slot, key)) {
+      slot ^= 1;
+      if (!holds(slot, key)) return std::nullopt;
+    }
     ++found_;
-    return &numbers_[slot];
+    Total number;
+    std::memcpy(&number, &table_[slot * slot_words() + words_ + 1], sizeof number);
+    return number;
   }
 
-  void keep(std::span<const std::uint32_t> key, Total number) {
-    if (used_ * 2 >= numbers_.size() && numbers_.size() < most_) grow();
-    put(key, number);
+  // After find() found nothing, and so much work found the number.
+  void keep(std::span<const std::uint32_t> key, Total number, std::uint64_t work) {
+    worked_ += work;
+    if (used_ * 2 >= slots_) grow();
+    if (slots_ > 0) put(key, number);
   }
 
  private:
   static constexpr std::size_t kFirstSlots = 1 << 10, kMostSlots = std::size_t{1} << 26;
   static constexpr std::uint64_t kTrial = 1 << 15, kLeastShare = 16;
+  // The work of a number beside which that of looking it up is nothing.
+  static constexpr std::uint64_t kMuchWork = 512;
 
-  std::size_t slot_bytes() const { return (words_ + 1) * sizeof(std::uint32_t) + sizeof(Total); }
+  std::size_t slot_words() const { return words_ + 1 + sizeof(Total) / sizeof(std::uint32_t); }
+  std::size_t slot_bytes() const { return slot_words() * sizeof(std::uint32_t); }
 
   std::size_t slot_of(std::span<const std::uint32_t> key) const {
     std::uint64_t hash = key.size();
@@ -54,48 +66,55 @@ class Memo {
       hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
       hash ^= hash >> 32;
     }
-    return static_cast<std::size_t>(hash & (numbers_.size() - 1));
+    return static_cast<std::size_t>(hash & (slots_ - 1));
   }
 
   bool holds(std::size_t slot, std::span<const std::uint32_t> key) const {
-    const std::uint32_t* at = &keys_[slot * (words_ + 1)];
+    const std::uint32_t* at = &table_[slot * slot_words()];
     return at[0] == key.size() + 1 && std::memcmp(at + 1, key.data(), key.size_bytes()) == 0;
   }
 
   void put(std::span<const std::uint32_t> key, Total number) {
-    const std::size_t slot = slot_of(key);
-    std::uint32_t* at = &keys_[slot * (words_ + 1)];
+    std::size_t slot = slot_of(key);
+    if (table_[slot * slot_words()] != 0 && table_[(slot ^ 1) * slot_words()] == 0) slot ^= 1;
+    std::uint32_t* at = &table_[slot * slot_words()];
     used_ += at[0] == 0;
     at[0] = static_cast<std::uint32_t>(key.size()) + 1;
     std::memcpy(at + 1, key.data(), key.size_bytes());
-    numbers_[slot] = number;
+    std::memcpy(at + words_ + 1, &number, sizeof number);
   }
 
   void grow() {
-    std::vector<std::uint32_t> keys(std::max(numbers_.size() * 4, kFirstSlots) * (words_ + 1), 0);
-    std::vector<Total> numbers(keys.size() / (words_ + 1));
-    keys.swap(keys_);
-    numbers.swap(numbers_);
+    const std::size_t slots = std::max(slots_ * 2, kFirstSlots);
+    const std::size_t more = (slots - slots_) * slot_bytes();
+    if (slots > kMostSlots || more > *bytes_left_) return;
+    *bytes_left_ -= more;
+    std::vector<std::uint32_t> old(slots * slot_words(), 0);
+    old.swap(table_);
+    const std::size_t before = std::exchange(slots_, slots);
     used_ = 0;
-    for (std::size_t slot = 0; slot < numbers.size(); ++slot) {
-      const std::uint32_t* at = &keys[slot * (words_ + 1)];
-      if (at[0] != 0) put({at + 1, at[0] - 1}, numbers[slot]);
+    for (std::size_t slot = 0; slot < before; ++slot) {
+      const std::uint32_t* at = &old[slot * slot_words()];
+      Total number;
+      std::memcpy(&number, at + words_ + 1, sizeof number);
+      if (at[0] != 0) put({at + 1, at[0] - 1}, number);
     }
   }
 
   // Looks back on the keys asked for, and forth to the next as many.
   void judge() {
-    given_up_ = found_ * kLeastShare < asked_;
-    asked_ = found_ = 0;
+    given_up_ = found_ * kLeastShare < asked_ && worked_ < kMuchWork * asked_;
+    asked_ = found_ = worked_ = 0;
     if (!given_up_) return;
-    keys_ = {};
-    numbers_ = {};
+    *bytes_left_ += slots_ * slot_bytes();
+    slots_ = used_ = 0;
+    table_ = {};
   }
 
-  std::size_t words_ = 0, most_ = kFirstSlots, used_ = 0;
-  std::vector<std::uint32_t> keys_;
-  std::vector<Total> numbers_;
-  std::uint64_t asked_ = 0, found_ = 0;
+  std::size_t words_ = 0, slots_ = 0, used_ = 0;
+  std::size_t* bytes_left_ = nullptr;
+  std::vector<std::uint32_t> table_;
+  std::uint64_t asked_ = 0, found_ = 0, worked_ = 0;  // since the last look back
   bool given_up_ = false;
 };
 

@@ -5,13 +5,11 @@
 #include <type_traits>
 
 #include "motiflux/bits.hpp"
+#include "search/part_candidates.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
 namespace {
-
-// Bytes that one thread may remember numbers in.
-constexpr std::size_t kMemoBytes = std::size_t{64} << 20;
 
 // What looking a number up counts as, in candidates met; and a vertex of a component, for each of its slots.
 constexpr std::int64_t kLookUpWork = 4;
@@ -21,13 +19,6 @@ constexpr std::size_t kMostWide = 1 << 13;
 
 // Values of a level for which the last number is kept one by one, at most.
 constexpr std::uint32_t kMostRecent = 1 << 14;
-
-void add(Total& sum, const Total& more) {
-  if (__builtin_add_overflow(sum, more, &sum)) throw Beyond();
-}
-void add(Wide& sum, const Wide& more) {
-  sum += more;
-}
 
 void multiply(Total& product, const Total& factor) {
   if (__builtin_mul_overflow(product, factor, &product)) throw Beyond();
@@ -65,7 +56,10 @@ constexpr bool kIsWide = std::is_same_v<Number, Wide>;
 
 PartCounter::PartCounter(Walker& walker) : walker_(walker), tail_(walker.problem_.tail) {
   kept_.resize(tail_.blocks.size());
+  kept_lists_.resize(tail_.lists);
+  meetings_.resize(tail_.lists);
   const Problem& problem = walker.problem_;
+  if (problem.members.empty()) data_vertices_ = problem.vertices;
   for (std::size_t level = 0; level < problem.members.size(); ++level)
     if (problem.sizes[level] > 0)
       data_vertices_ = std::max<std::size_t>(
@@ -79,12 +73,22 @@ void PartCounter::prepare(int index, int parent, int before) {
   const TailBlock& block = tail_.blocks[static_cast<std::size_t>(index)];
   Kept& kept = kept_[static_cast<std::size_t>(index)];
   for (const TailComponent& component : block.components) {
-    kept.levels.insert(kept.levels.end(), component.levels.begin(), component.levels.end());
-    for (std::size_t slot = 0; slot < component.blocks.size(); ++slot) {
-      if (component.blocks[slot] == kNoBlock) continue;
-      prepare(component.blocks[slot], component.levels[slot], parent >= 0 ? parent : before);
-      const std::vector<int>& below = kept_[static_cast<std::size_t>(component.blocks[slot])].levels;
-      kept.levels.insert(kept.levels.end(), below.begin(), below.end());
+    const int above = parent >= 0 ? parent : before;
+    const auto add = [&](const std::vector<int>& levels) {
+      kept.levels.insert(kept.levels.end(), levels.begin(), levels.end());
+    };
+    const auto add_hanging = [&](int hanging, int level, int level_before) {
+      if (hanging == kNoBlock) return;
+      prepare(hanging, level, level_before);
+      add(kept_[static_cast<std::size_t>(hanging)].levels);
+    };
+    add(component.levels);
+    for (std::size_t slot = 0; slot < component.blocks.size(); ++slot)
+      add_hanging(component.blocks[slot], component.levels[slot], above);
+    for (const TailList& list : component.lists) {
+      add(list.levels);
+      const std::size_t matched = list.levels.size();
+      add_hanging(list.block, list.levels.back(), matched > 1 ? list.levels[matched - 2] : above);
     }
   }
   std::sort(kept.levels.begin(), kept.levels.end());
@@ -105,10 +109,7 @@ void PartCounter::prepare(int index, int parent, int before) {
   const std::uint32_t values = kept.by_level < 0 ? 1 : walker_.problem_.vertices;
   kept.recent_serves = kept.under_level != before && values <= kMostRecent;
   if (kept.recent_serves) kept.recent.resize(values);
-  const auto all = static_cast<std::size_t>(
-      std::count_if(tail_.blocks.begin(), tail_.blocks.end(), [](const TailBlock& one) { return one.kept; }));
-  kept.hashed = true;
-  kept.memo = Memo(words, kMemoBytes / all);
+  kept.memo = Memo(words, memo_bytes_);
   kept.key.reserve(words);
   find_relevant(block, kept);
   if (!narrows(block, kept)) return;
@@ -120,7 +121,7 @@ void PartCounter::prepare(int index, int parent, int before) {
 bool PartCounter::narrows(const TailBlock& block, const Kept& kept) const {
   const Problem& problem = walker_.problem_;
   const bool hangs = std::any_of(block.components.begin(), block.components.end(),
-                                 [](const TailComponent& component) { return !component.blocks.empty(); });
+                                 [](const TailComponent& component) { return component.deep(); });
   return !problem.places.empty() && !block.excluded.empty() && block.exact.size() <= kMostExact && hangs &&
          std::all_of(kept.levels.begin(), kept.levels.end(),
                      [&](int level) { return problem.plan.shape.steps[level].reuse == view::kNoReuse; });
@@ -245,15 +246,15 @@ Number PartCounter::block(int index) {
   }
   walker_.budget_ -= kLookUpWork;
   if constexpr (kIsWide<Number>) return wide_block(block, kept);
-  const bool hashed = kept.memo.worthwhile();
   Total number = 0;
-  const Total* found = nullptr;
-  if (hashed) found = kept.memo.find(key_of(block, kept));
-  if (found != nullptr) {
+  std::optional<Total> found;
+  if (kept.memo.worthwhile()) found = kept.memo.find(key_of(block, kept));
+  if (found) {
     number = *found;
   } else {
+    const std::uint64_t before = walker_.work();
     number = product<Total>(block);
-    if (hashed && kept.memo.worthwhile()) kept.memo.keep(kept.key, number);
+    if (kept.memo.worthwhile()) kept.memo.keep(kept.key, number, walker_.work() - before);
   }
   if (recent != nullptr) *recent = {stamp_of(kept), number};
   return Number(number);
@@ -287,6 +288,7 @@ Number PartCounter::product(const TailBlock& block) {
 
 template <class Number>
 Number PartCounter::component(const TailComponent& component) {
+  if (!component.lists.empty()) return listed<Number>(component);
   const auto hangs = [](int block) { return block != kNoBlock; };
   const bool plain = std::none_of(component.blocks.begin(), component.blocks.end(), hangs);
   if (component.levels.size() == 1) {
@@ -315,40 +317,6 @@ Number PartCounter::component(const TailComponent& component) {
     if (!ways) throw Beyond();
     divide_by_orders(*ways, component.chains);
     return *ways;
-  }
-}
-
-// Matches `level` with each of its candidates in turn.
-template <class Visit>
-void PartCounter::for_each_candidate(int level, Visit&& visit) {
-  const Problem& problem = walker_.problem_;
-  const view::StepShape& step = problem.plan.shape.steps[level];
-  const view::StepArgs& bounds = problem.plan.args.steps[level];
-  const std::uint32_t apart = tail_.matched[static_cast<std::size_t>(level)];
-  std::array<Vertex, view::kMaxLevels> excluded;
-  std::size_t exclusions = 0;
-  for_each_bit(apart, [&](std::uint32_t other) {
-    const Place at = walker_.compare_.place(level, other, walker_.value_.data());
-    if (at.there) excluded[exclusions++] = static_cast<Vertex>(at.first_not_less);
-  });
-  const sets::Span candidates = walker_.clipped(level);
-  if (!walker_.spend(candidates.size() + 1)) throw Stopped();
-  for (const Vertex& value : candidates) {
-    bool taken = false;
-    for (std::size_t at = 0; at < exclusions; ++at) taken |= excluded[at] == value;
-    if (taken) continue;
-    if (step.bounds_out || step.bounds_in) {
-      const Vertex vertex = walker_.compare_.vertex(static_cast<std::size_t>(level), value);
-      if (step.bounds_out && problem.out.degree(vertex) < bounds.min_out_degree) continue;
-      if (step.bounds_in && problem.in.degree(vertex) < bounds.min_in_degree) continue;
-    }
-    walker_.assign(level, value);
-    try {
-      visit(value);
-    } catch (const Stopped&) {
-      walker_.add_progress(static_cast<std::size_t>(&value - candidates.first), candidates.size());
-      throw;
-    }
   }
 }
 

@@ -4,11 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "common/wide.hpp"
 #include "motiflux/view/plan.hpp"
+#include "search/disjoint_pairs.hpp"
 #include "search/memo.hpp"
 #include "search/partitions.hpp"
 #include "search/tail.hpp"
@@ -38,6 +40,9 @@ class PartCounter {
  private:
   using Vertex = std::uint32_t;
 
+  // Bytes that one thread may remember numbers in.
+  static constexpr std::size_t kMemoBytes = std::size_t{128} << 20;
+
   // What is known of a block: for each vertex of the level it hangs from, the number it had under a stamp.
   struct Recent {
     std::uint64_t stamp = 0;
@@ -54,7 +59,6 @@ class PartCounter {
     int under_level = -1;  // the last other level it depends on
     bool recent_serves = false;
     std::vector<Recent> recent;
-    bool hashed = false;
     Memo memo;
     // relevant[g][i]: by value of level i of group g of TailBlock::excluded, whether it is a candidate of any
     // of the group's members; empty: all are.
@@ -75,6 +79,23 @@ class PartCounter {
   template <class Number>
   using Choices = std::array<std::vector<Choice<Number>>, view::kMaxLevels>;
 
+  // Lists for given vertices of the levels they depend on, nothing avoided yet; equal entries are one. Those
+  // that are too long, or have numbers too large, are not kept.
+  struct KeptList {
+    bool made = false, serves = false;
+    std::vector<Vertex> key;
+    std::vector<Entry<std::uint64_t>> entries;
+  };
+  // What counting a component with lists works with.
+  struct Meeting {
+    std::vector<std::uint32_t> avoiding;  // by data vertex, the levels that must avoid it
+    std::vector<Vertex> avoided;
+    LeafSets leaves;
+    DisjointPairs pairs;
+    std::array<std::vector<Entry<std::uint64_t>>, kMostLists> entries;
+    std::array<std::vector<Entry<Wide>>, kMostLists> wide_entries;
+  };
+
   template <class Number>
   Number block(int index);
   Wide wide_block(const TailBlock& block, Kept& kept);
@@ -87,7 +108,24 @@ class PartCounter {
   template <class Number>
   Number weighted(const TailComponent& component);
   template <class Visit>
-  void for_each_candidate(int level, Visit&& visit);
+  void for_each_candidate(int level, Visit&& visit) {
+    for_each_candidate(level, tail_.matched[static_cast<std::size_t>(level)], visit);
+  }
+  // The same, with only the vertices of the levels `apart` avoided.
+  template <class Visit>
+  void for_each_candidate(int level, std::uint32_t apart, Visit&& visit);
+  template <class Number>
+  Number listed(const TailComponent& component);
+  template <class Number, class Weight>
+  Number pairs_of(const TailComponent& component, Meeting& meeting);
+  template <class Weight, class Use>
+  void for_each_piece(const TailList& list, const Meeting& meeting, std::vector<Entry<Weight>>& piece,
+                      Use&& use);
+  template <class Number, class Visit>
+  void for_each_entry(const TailList& list, std::size_t depth, std::uint32_t avoided, Visit&& visit);
+  const KeptList& kept_list(const TailList& list);
+  void make_list(const TailList& list, KeptList& made);
+  void begin_meeting(const TailComponent& component, Meeting& meeting);
   template <class Number>
   void add_common(std::span<const int> levels, std::span<Number> sums);
   template <class Number>
@@ -104,8 +142,11 @@ class PartCounter {
 
   Walker& walker_;
   const Tail& tail_;
+  std::size_t memo_bytes_ = kMemoBytes;  // that tables may still take
   std::vector<Kept> kept_;
-  std::size_t data_vertices_ = 0;  // over a candidate space: above every vertex of it
+  std::vector<std::vector<KeptList>> kept_lists_;   // by list, by hash of the key
+  std::vector<std::unique_ptr<Meeting>> meetings_;  // by the first list of a component
+  std::size_t data_vertices_ = 0;                   // above every vertex
   // What levels may take, position by position, and how many of a level's sources lead there.
   std::array<std::vector<Vertex>, view::kMaxLevels> reached_;
   std::vector<std::uint32_t> led_, led_last_;

@@ -8,6 +8,8 @@
 //   levels that might meet       inclusion and exclusion over the partitions of the component (GraphPi, SC
 //                                2020), each vertex weighted by the blocks that hang from the levels; a
 //                                falling factorial where all share one set and nothing hangs
+//   pieces that might meet in    pairs of entries of lists, one entry for each choice for the levels in
+//   several levels               which a piece meets others (search/disjoint_pairs.hpp)
 //
 // so a tail is a tree of blocks. A block depends on few of the levels matched before it and is remembered by
 // their vertices (search/memo.hpp).
@@ -24,6 +26,27 @@ namespace motiflux::search {
 
 inline constexpr int kNoBlock = -1;
 
+// The vertices in which an entry of a list meets others, and those that it names, at most.
+inline constexpr std::size_t kMostDoors = 3;
+inline constexpr std::size_t kMostListed = 4;
+
+// Lists of a component, and levels beside them, at most.
+inline constexpr std::size_t kMostLists = 2;
+inline constexpr std::size_t kMostBesideLists = 3;
+
+// A piece of a component as a list of the choices for its doors, each with the ways to choose the rest.
+struct TailList {
+  std::vector<int> levels;  // matched in turn
+  // Levels that an entry names: the doors, and then, where lists are kept, those that must avoid levels
+  // matched before.
+  std::vector<int> listed;
+  std::size_t doors = 0;
+  std::vector<int> exact;  // levels matched before that it depends on, but for what it must avoid
+  bool kept = false;       // whether the list for given vertices of `exact` is kept, nothing avoided yet
+  int block = kNoBlock;    // counted once all levels are matched
+  std::size_t number = 0;  // among the lists of the tail
+};
+
 struct TailComponent {
   std::vector<int> levels;
   // Levels with the same number have the same set; numbers are 0, 1, ... in order of appearance.
@@ -33,8 +56,11 @@ struct TailComponent {
   std::vector<int> chains;
   // The block that hangs from each level, or kNoBlock; empty if none does.
   std::vector<int> blocks;
+  // Pieces that meet others in several levels; no block hangs from `levels` then.
+  std::vector<TailList> lists;
 
   int sets() const;
+  bool deep() const { return !blocks.empty() || !lists.empty(); }
 };
 
 // Levels that a block depends on only in that their vertices must not be taken by some of its own: their
@@ -56,8 +82,9 @@ struct Tail {
   std::vector<TailBlock> blocks;  // the first is the whole tail
   // For each level of the tail, those of its `distinct` levels that are matched when it is counted.
   std::vector<std::uint32_t> matched;
+  std::size_t lists = 0;
 
-  bool nested() const { return blocks.size() > 1; }
+  bool nested() const { return blocks.size() > 1 || lists > 0; }
 };
 
 // Sets of one component that may differ, and its levels, at most.

@@ -149,7 +149,8 @@ class Step:
         bounds_in: bool,
     ) -> None: ...
 
-_Component: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
+_List: TypeAlias = tuple[Sequence[int], Sequence[int], int, Sequence[int], bool, int]
+_Component: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int], Sequence[_List]]
 _Block: TypeAlias = tuple[
     Sequence[_Component], Sequence[int], Sequence[tuple[Sequence[int], Sequence[int]]], bool
 ]

@@ -70,6 +70,12 @@ _OPTIONS = (
         "cheaper, wherever the plan allows it, or never",
     ),
     TuningOption(
+        "lists",
+        ("on", "off"),
+        "on",
+        "count parts that meet others in several vertices as lists of the choices for those, or match them",
+    ),
+    TuningOption(
         "tables",
         ("auto", "on", "off"),
         "auto",

@@ -22,6 +22,7 @@ SWITCHES = st.fixed_dictionaries(
         "order": st.sampled_from(["sampled", "cost", "given"]),
         "multiply": st.sampled_from(["on", "off"]),
         "degrees": st.sampled_from(["on", "off"]),
+        "lists": st.sampled_from(["on", "on", "off"]),
     }
 )
 

@@ -11,7 +11,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.ir import TailBlock, TailComponent
+from motiflux.plan.ir import TailBlock, TailComponent, TailList
+from motiflux.plan.parts import lists_of
 from motiflux.types import Semantics, Symmetry
 
 
@@ -84,6 +85,81 @@ class TestWhichParts:
         assert found == mf.count(tangled, fork, tuning={"parts": "off"})
         once = mf.count(tangled, fork, symmetry="subgraphs", tuning={"parts": "on"})
         assert 2 * once == found
+
+
+def lists(graph: mf.Graph, pattern: mf.Pattern, **options: object) -> list[TailList]:
+    tail = parts_plan(graph, pattern, **options).tail
+    return [] if tail is None else list(lists_of(tail.components))
+
+
+def brooms(leaves: int) -> tuple[mf.Graph, mf.Pattern]:
+    """Give two paths r - a - b and r - c - d within one label, and leaves of other labels at b and at d.
+
+    The graph joins six vertices for the paths with each other and with 300 of each other label.
+    """
+    inner = list(combinations(range(6), 2))
+    graph = mf.Graph.from_edges(
+        inner + [(v, 6 + leaf) for v in range(6) for leaf in range(600)],
+        vertex_labels=[0] * 6 + [1] * 300 + [2] * 300,
+    )
+    edges = [(0, 1), (1, 2), (0, 3), (3, 4)]
+    edges += [(2, 5 + leaf) for leaf in range(leaves)] + [(4, 5 + leaves + leaf) for leaf in range(leaves)]
+    return graph, mf.Pattern.from_edges(edges, vertex_labels=[0] * 5 + [1] * leaves + [2] * leaves)
+
+
+class TestLists:
+    """Pieces that meet others in several vertices."""
+
+    def fork(self) -> mf.Pattern:
+        """Give paths of two and of three from one end of an edge: any of their vertices might be the same."""
+        return mf.Pattern.from_edges([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (5, 6)])
+
+    def test_paths_that_meet_anywhere_are_lists(self, tangled: mf.Graph) -> None:
+        found = lists(tangled, self.fork())
+        assert [(len(one.levels), one.doors, one.kept) for one in found] == [(2, 2, True), (3, 3, True)]
+
+    def test_they_are_off_where_asked(self, tangled: mf.Graph) -> None:
+        tuning = {"parts": "on", "order": "given", "lists": "off"}
+        plan = make_plan(tangled, self.fork(), tail=True, parts=True, tuning=tuning)
+        assert plan.tail is not None
+        assert not list(lists_of(plan.tail.components))
+
+    def test_paths_that_symmetry_breaking_orders_are_none(self, tangled: mf.Graph) -> None:
+        both = mf.Pattern.from_edges([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (1, 6), (6, 7), (7, 1)])
+        found = lists(tangled, both, symmetry=Symmetry.SUBGRAPHS)
+        assert not any({2, 4} <= set(one.levels) for one in found)
+        assert mf.count(tangled, both, tuning={"parts": "on"}) == mf.count(
+            tangled, both, tuning={"parts": "off"}
+        )
+
+    def test_lists_too_long_to_be_held_at_once_are_met_piece_by_piece(self) -> None:
+        """Paths of three from a vertex of 25: 10,626 of them."""
+        graph = complete(25)
+        assert [one.doors for one in lists(graph, self.fork())] == [2, 3]
+        for candidates in ("on", "off"):
+            tuning = {"parts": "on", "order": "given", "candidates": candidates}
+            assert mf.count(graph, self.fork(), tuning=tuning) == math.perm(25, 7)
+
+    @pytest.mark.parametrize("leaves", [1, 6, 12])
+    def test_entries_weigh_as_much_as_what_hangs_from_them(self, leaves: int) -> None:
+        """Weights of one word, products of two, and weights of two words."""
+        graph, pattern = brooms(leaves)
+        assert len(lists(graph, pattern)) == 2
+        found = mf.count(graph, pattern, tuning={"parts": "on", "order": "given"})
+        assert found == math.perm(6, 5) * math.perm(300, leaves) ** 2
+        assert (found > 2**128) == (leaves == 12)
+
+    def test_explain_names_the_doors(self, tangled: mf.Graph) -> None:
+        told = str(mf.explain(tangled, self.fork(), tuning={"parts": "on", "order": "given"}))
+        assert "a list of choices for each of (2, 3) and (4, 5, 6), times the ways to choose the rest" in told
+
+    def test_a_timeout_ends_the_count_of_long_lists(self) -> None:
+        pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (2, 3), (3, 4), (0, 5), (5, 6), (6, 7), (2, 4)])
+        graph = complete(220)
+        assert len(lists(graph, pattern)) == 2
+        counted = mf.count(graph, pattern, timeout=0.2, tuning={"parts": "on", "order": "given"})
+        assert not counted.complete
+        assert counted.seconds < 5
 
 
 class TestHowMany:

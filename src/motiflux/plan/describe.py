@@ -183,22 +183,35 @@ def _tail(
 ) -> Iterable[TailReport]:
     """Yield each component, what hangs from it after it."""
     for component in components:
-        vertices = tuple(names[plan.order[level]] for level in component.levels)
+        levels = (*component.levels, *(level for one in component.lists for level in one.levels))
+        vertices = tuple(names[plan.order[level]] for level in levels)
         yield TailReport(
-            levels=component.levels,
+            levels=levels,
             vertices=vertices,
             ways=_ways(component),
             sets=component.sets,
             divisor=component.divisor,
             under=under,
             remembered=remembered,
+            lists=tuple(
+                tuple(names[plan.order[level]] for level in one.listed[: one.doors])
+                for one in component.lists
+            ),
         )
+        for one in component.lists:
+            if one.hanging is not None:
+                below = names[plan.order[one.levels[-1]]]
+                yield from _tail(
+                    plan, one.hanging.components, names, (*under, below), remembered=one.hanging.kept
+                )
         for vertex, block in zip(vertices, component.hanging, strict=False):
             if block is not None:
                 yield from _tail(plan, block.components, names, (*under, vertex), remembered=block.kept)
 
 
 def _ways(component: TailComponent) -> Ways:
+    if component.lists:
+        return "lists"
     if len(component.levels) == 1:
         return "sum" if component.hanging else "product"
     if component.hanging:

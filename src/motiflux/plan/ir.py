@@ -136,17 +136,54 @@ class TailComponent:
     hanging
         The block that hangs from each level: what is counted with its vertex matched; None where nothing
         does. Empty if nothing hangs from any.
+    lists
+        Pieces that meet others in several levels, beside `levels`; nothing hangs from those then.
     """
 
     levels: tuple[int, ...]
     sets: tuple[int, ...]
     chains: tuple[int, ...] = ()
     hanging: tuple[TailBlock | None, ...] = ()
+    lists: tuple[TailList, ...] = ()
+
+    @property
+    def deep(self) -> bool:
+        """Whether any of its levels are matched one by one."""
+        return bool(self.hanging or self.lists)
 
     @property
     def divisor(self) -> int:
         """By how much the number of ordered choices is divided."""
         return prod(map(factorial, self.chains))
+
+
+@dataclass(frozen=True, slots=True)
+class TailList:
+    """A piece of a component as a list: the choices for its doors, each with the ways to choose the rest.
+
+    Parameters
+    ----------
+    levels
+        Matched in turn, ascending.
+    listed
+        Those of `levels` whose vertices an entry of the list names: the doors, in which the piece meets
+        others, and then, where `kept`, those that levels matched before exclude.
+    doors
+        How many of `listed` are doors.
+    exact
+        Levels matched before that the list depends on, but for what they exclude.
+    kept
+        Whether the list is kept for their vertices, with what is excluded still in it.
+    hanging
+        What is counted once all `levels` are matched; None if nothing is.
+    """
+
+    levels: tuple[int, ...]
+    listed: tuple[int, ...]
+    doors: int
+    exact: tuple[int, ...]
+    kept: bool
+    hanging: TailBlock | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +223,7 @@ class Tail:
     @property
     def nested(self) -> bool:
         """Whether anything hangs from a level of the tail."""
-        return any(component.hanging for component in self.components)
+        return any(component.deep for component in self.components)
 
 
 @dataclass(frozen=True, slots=True)

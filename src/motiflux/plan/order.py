@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,7 +73,7 @@ def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) ->
     orders = [
         _complete(pattern, model, start, _PartialOrder.place_cheapest) for start in by_promise[:_STARTS]
     ]
-    preferred = [_core(pattern)]
+    preferred = [core_of(pattern)]
     if tails:
         preferred += [_without_leaves(pattern), _connected_cover(pattern)]
     for first in preferred:
@@ -83,6 +83,14 @@ def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) ->
             orders += [_complete(pattern, model, start, place_next) for start in starts]
     distinct = {order.vertices: order for order in orders}
     return sorted(distinct.values(), key=lambda order: sum(order.estimates))
+
+
+def core_first(pattern: BoundPattern, orders: Sequence[Order]) -> Order | None:
+    """Return the first of `orders` that has the core before the trees; None if there is none."""
+    core = core_of(pattern)
+    if not 0 < len(core) < pattern.size:
+        return None
+    return next((order for order in orders if core.issuperset(order.vertices[: len(core)])), None)
 
 
 def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...]) -> list[Order]:
@@ -98,7 +106,7 @@ def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...
     return list({order.vertices: order for order in orders}.values())
 
 
-def _core(pattern: BoundPattern) -> frozenset[int]:
+def core_of(pattern: BoundPattern) -> frozenset[int]:
     """Return the vertices that lie on cycles or between them."""
     left = set(range(pattern.size))
     while True:

@@ -4,19 +4,27 @@
 query edge joins them, if they might take one vertex, or if symmetry breaking orders them. Pieces multiply. A
 piece whose vertices hang together goes on by matching its first level, below which it may fall apart again.
 Pieces that could meet in one level each are counted by inclusion and exclusion, each vertex weighted by what
-hangs from it. Every block is remembered by the vertices it depends on; of those that it must only avoid, it
-does not matter which level has which.
+hangs from it. One or two pieces that could meet others in several levels are lists of the choices for those.
+Every block is remembered by the vertices it depends on; of those that it must only avoid, it does not matter
+which level has which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, Tail, TailBlock, TailComponent
+from motiflux.plan.ir import PlanArgs, PlanShape, Tail, TailBlock, TailComponent, TailList
 from motiflux.plan.tail import FIRST_START, MOST_MIXED_LEVELS, MOST_SETS, Comparisons, LevelSet, comparisons
 
 Pair = tuple[int, int]
+
+# Mirrors csrc/search/tail.hpp: lists of a component, levels beside them, doors of a list, and levels that its
+# entries name.
+MOST_LISTS = 2
+MOST_BESIDE_LISTS = 3
+MOST_DOORS = 3
+MOST_LISTED = 4
 
 
 def nest(
@@ -27,6 +35,7 @@ def nest(
     *,
     start: int = FIRST_START,
     slots: int = MOST_MIXED_LEVELS,
+    lists: bool = True,
 ) -> tuple[PlanShape, Tail] | None:
     """Return the tree of the levels from `start` on, and the shape with the restrictions that remain.
 
@@ -40,6 +49,8 @@ def nest(
         Over a candidate space: a number per level, equal where the candidates are the same.
     slots
         Pieces that meet, counted by inclusion and exclusion: at most so many. 1 switches it off.
+    lists
+        Whether pieces that meet in several levels may be lists.
 
     Notes
     -----
@@ -47,7 +58,7 @@ def nest(
     """
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
-    builder = _Builder(shape, args, coinciding, classes, slots)
+    builder = _Builder(shape, args, coinciding, classes, slots, lists=lists)
     block = builder.block(range(start, len(shape.steps)), tuple(range(start)))
     tail = Tail(start, block.components, block.exact, block.excluded, block.kept)
     return PlanShape(tuple(builder.steps)), tail
@@ -60,23 +71,42 @@ def part_order(
     classes: tuple[int, ...] | None = None,
     *,
     largest_first: bool = False,
+    lists: bool = True,
 ) -> tuple[int, ...] | None:
-    """Return the levels in an order in which `nest` finds more: each piece in one go, its door first.
+    """Return the levels in an order in which `nest` finds more: each piece in one go, its doors first.
 
     Parameters
     ----------
     largest_first
         Of pieces that could meet in too many levels, whether to match the largest first, not that with the
         earliest level.
+    lists
+        As for `nest`.
     """
     start = FIRST_START
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
     builder = _Builder(
-        shape, args, coinciding, classes, MOST_MIXED_LEVELS, free=True, largest_first=largest_first
+        shape,
+        args,
+        coinciding,
+        classes,
+        MOST_MIXED_LEVELS,
+        free=True,
+        largest_first=largest_first,
+        lists=lists,
     )
     builder.block(range(start, len(shape.steps)), tuple(range(start)))
     return (*range(start), *builder.placed)
+
+
+def lists_of(components: Iterable[TailComponent]) -> Iterator[TailList]:
+    """Yield the lists of `components` and of all that hangs from them."""
+    for component in components:
+        yield from component.lists
+        for block in (*component.hanging, *(one.hanging for one in component.lists)):
+            if block is not None:
+                yield from lists_of(block.components)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +128,13 @@ class _Builder:
         *,
         free: bool = False,
         largest_first: bool = False,
+        lists: bool = True,
     ) -> None:
         self.steps = list(shape.steps)
         self.placed: dict[int, None] = {}
         self._free = free
         self._largest_first = largest_first
+        self._lists = lists
         self._args = args
         self._slots = slots
         self._before: Comparisons = comparisons(shape)
@@ -133,9 +165,9 @@ class _Builder:
         mine = frozenset(levels)
         groups = _connected(mine, lambda level: self._joined[level] | self._related(level))
         components = [self._component(group, matched) for group in groups]
-        components.sort(key=lambda one: (bool(one.hanging), len(set(one.sets)), one.levels))
+        components.sort(key=lambda one: (one.deep, len(set(one.sets)), one.levels))
         exact, excluded = self._dependencies(mine, matched)
-        costly = any(one.hanging or len(set(one.sets)) > 1 for one in components)
+        costly = any(one.deep or len(set(one.sets)) > 1 for one in components)
         return TailBlock(tuple(components), exact, excluded, costly and len(exact) < len(matched))
 
     def _related(self, level: int) -> set[int]:
@@ -143,7 +175,10 @@ class _Builder:
 
     def _component(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent:
         if len(group) > 1:
-            units = self._units(group, matched)
+            found = self._listed(group, matched) if self._lists else None
+            if found is not None:
+                return found
+            units = self._units(group)
             found = self._slotted(units, matched) if len(units) > 1 else None
             if found is not None:
                 return found
@@ -169,7 +204,7 @@ class _Builder:
         pieces = _connected(group, lambda level: self._joined[level])
         return max(pieces, key=lambda piece: (latest(piece), len(piece)))
 
-    def _units(self, group: frozenset[int], matched: tuple[int, ...]) -> list[_Unit]:
+    def _units(self, group: frozenset[int]) -> list[_Unit]:
         """Return the pieces of `group` that meet in no more than one level each, or fewer, larger ones."""
         pieces = _connected(group, lambda level: self._joined[level])
         while True:
@@ -204,7 +239,7 @@ class _Builder:
         """Return units that meet in one level each as a component; None if it has no formula."""
         pairs = sorted((unit.doors[0], unit.levels) for unit in units)
         levels = [level for level, _ in pairs]
-        if any((a, b) in self._coinciding for a in levels for b in levels):
+        if self._may_coincide(levels):
             return None
         for level in levels:
             self._restrict(level, matched)
@@ -222,6 +257,71 @@ class _Builder:
             for level, piece in pairs
         )
         return TailComponent(tuple(levels), sets, chains, () if plain else hanging)
+
+    def _may_coincide(self, levels: Sequence[int]) -> bool:
+        return any((a, b) in self._coinciding for a in levels for b in levels)
+
+    def _listed(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent | None:
+        """Return the pieces of `group` as a component with lists; None if it needs or has none."""
+        units = [self._unit(piece, group) for piece in _connected(group, lambda level: self._joined[level])]
+        if len(units) == 1 or all(self._may_be_slot(unit) for unit in units):
+            return None
+        beside = sorted(unit.doors[0] for unit in units if len(unit.levels) == 1)
+        pieces = [unit for unit in units if len(unit.levels) > 1]
+        if len(beside) > MOST_BESIDE_LISTS or len(pieces) > MOST_LISTS:
+            return None
+        if any(len(self._sources[level]) > 1 for level in beside):
+            return None  # few candidates: cheaper to match first
+        doors = [*beside, *(door for unit in pieces for door in unit.doors)]
+        if any(len(unit.doors) > MOST_DOORS for unit in pieces) or self._may_coincide(doors):
+            return None
+        if any(self._ordered[level] & (group - unit.levels) for unit in pieces for level in unit.levels):
+            return None
+        for level in beside:
+            self._restrict(level, matched)
+        numbers: dict[LevelSet, int] = {}
+        sets = tuple(numbers.setdefault(self._set(level), len(numbers)) for level in beside)
+        chains = self._chains([(level, frozenset({level})) for level in beside], sets)
+        if chains is None:
+            return None
+        lists = tuple(self._list(unit, matched) for unit in sorted(pieces, key=lambda unit: min(unit.levels)))
+        return TailComponent(tuple(beside), sets, chains, lists=lists)
+
+    def _list(self, unit: _Unit, matched: tuple[int, ...]) -> TailList:
+        """Return the choices for the doors of `unit`: its levels up to the last door are matched in turn."""
+        levels = sorted(self._leading(unit) if self._free else range(max(unit.doors) + 1))
+        levels = [level for level in levels if level in unit.levels]
+        for at, level in enumerate(levels):
+            self._restrict(level, (*matched, *levels[:at]))
+        rest = unit.levels - set(levels)
+        hanging = self.block(rest, (*matched, *levels)) if rest else None
+        exact, excluded = self._dependencies(frozenset(levels), matched)
+        below: set[int] = set()
+        if hanging is not None:
+            exact = tuple(sorted({*exact, *hanging.exact}.difference(levels)))
+            below = {level for _, others in hanging.excluded for level in others}
+        between = [level for level in levels if level not in unit.doors]
+        avoiding = [level for level in between if any(level in members for members, _ in excluded)]
+        listed = (*sorted(unit.doors), *avoiding)
+        kept = len(listed) <= MOST_LISTED and below <= {*exact, *levels}
+        return TailList(
+            tuple(levels),
+            listed if kept else tuple(sorted(unit.doors)),
+            len(unit.doors),
+            exact,
+            kept,
+            hanging,
+        )
+
+    def _leading(self, unit: _Unit) -> set[int]:
+        """Return the doors of `unit` and the levels of it through which they are reached."""
+        found = set(unit.doors)
+        frontier = list(unit.doors)
+        while frontier:
+            fresh = (self._sources[frontier.pop()] & unit.levels) - found
+            found |= fresh
+            frontier += fresh
+        return found
 
     def _chains(self, pairs: list[tuple[int, frozenset[int]]], sets: Sequence[int]) -> tuple[int, ...] | None:
         """Return the sizes of groups ordered among themselves; None if they are not all alike."""

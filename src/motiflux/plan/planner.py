@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from math import inf
 
 from motiflux.config import resolve_tuning
 from motiflux.errors import ArgumentError
@@ -14,11 +16,11 @@ from motiflux.pattern.automorphism import Automorphisms, automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies, probe, sample
 from motiflux.plan.groups import find_groups
-from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula
-from motiflux.plan.order import Order, given_order, ordered, promising_orders
-from motiflux.plan.parts import nest, part_order
+from motiflux.plan.order import Order, core_first, core_of, given_order, ordered, promising_orders
+from motiflux.plan.parts import lists_of, nest, part_order
 from motiflux.plan.passes import shared_levels
 from motiflux.plan.predict import expected_seconds, expected_work
 from motiflux.plan.reuse import share_intersections
@@ -44,6 +46,11 @@ _WORTH_PARTS = 0.1
 _PART_ORDERS = 3
 _PROBE_SHARE = 0.1
 _LONGEST_PROBE = 0.06
+
+# Above so many seconds, what is remembered decides, of which a probe sees little: a plan that matches the
+# core first and then has lists is taken unless it seems so many times as slow.
+_PROBES_SAY_LITTLE = 10.0
+_MAY_SEEM_SLOWER = 8.0
 
 # Seconds that a search must be expected to take before a formula is looked for, which takes milliseconds,
 # and the share of these seconds in which it must be found.
@@ -254,14 +261,17 @@ def _in_parts(
     seconds = None if work is None else work.seconds()
     if not forced and (seconds is None or seconds < _WORTH_PARTS):
         return plan
-    candidates: dict[tuple[int, ...], Plan] = {}
-    for order in orders[:_PART_ORDERS]:
-        for vertices in drafter.part_orders(order.vertices):
-            if vertices not in candidates:
-                group = automorphisms(pattern, directed=graph.directed, base=vertices)
-                found = drafter.nested(ordered(drafter.bound, model, vertices), group)
-                if found is not None:
-                    candidates[vertices] = found
+    candidates: dict[tuple[tuple[int, ...], Tail | None], Plan] = {}
+    ways = (True, False) if drafter.options.switches["lists"] == "on" else (False,)
+    bases = list(orders[:_PART_ORDERS])
+    if (base := core_first(drafter.bound, orders)) is not None and base not in bases:
+        bases.append(base)
+    for order, lists in product(bases, ways):
+        for vertices in drafter.part_orders(order.vertices, lists=lists):
+            group = automorphisms(pattern, directed=graph.directed, base=vertices)
+            found = drafter.nested(ordered(drafter.bound, model, vertices), group, lists=lists)
+            if found is not None:
+                candidates.setdefault((vertices, found.tail), found)
         if forced and candidates:
             first = next(iter(candidates.values()))
             return first if work is None else _estimated(graph, pattern, first, drafter, model)
@@ -281,9 +291,32 @@ def _in_parts(
         if deadline is not None and time.perf_counter() + most > deadline:
             return plan
         probed.append(probe(graph, one, most, drafter.options.threads))
-    best = min(range(len(probed)), key=probed.__getitem__)
-    chosen = replace(plans[best], probed=probed[best])
+    chosen = _best(
+        drafter.bound, [replace(one, probed=took) for one, took in zip(plans, probed, strict=True)]
+    )
     return chosen if chosen.scanned else _estimated(graph, pattern, chosen, drafter, model)
+
+
+def _best(bound: BoundPattern, plans: Sequence[Plan]) -> Plan:
+    """Return the plan to take of those that were probed."""
+
+    def seconds(plan: Plan) -> float:
+        return inf if plan.probed is None else plan.probed
+
+    best = min(plans, key=seconds)
+    core = core_of(bound)
+    remembering = [
+        plan
+        for plan in plans
+        if plan.tail is not None
+        and any(lists_of(plan.tail.components))
+        and 0 < len(core) < bound.size
+        and core.issuperset(plan.order[: len(core)])
+    ]
+    if seconds(best) < _PROBES_SAY_LITTLE or not remembering:
+        return best
+    other = min(remembering, key=seconds)
+    return other if seconds(other) < _MAY_SEEM_SLOWER * seconds(best) else best
 
 
 def _estimated(graph: Graph, pattern: Pattern, plan: Plan, drafter: _Drafter, model: CostModel) -> Plan:
@@ -351,21 +384,21 @@ class _Drafter:
         breaking = restrictions(group) if once_each or self._multiply else ()
         return self._draft(order, breaking, group.order, tail=False)
 
-    def nested(self, order: Order, group: Automorphisms) -> Plan | None:
-        """Return the plan in that order that counts in parts; None if it allows none."""
+    def nested(self, order: Order, group: Automorphisms, *, lists: bool) -> Plan | None:
+        """Return the plan in that order that counts in parts, or with lists; None if it allows none."""
         once_each = self.options.symmetry is Symmetry.SUBGRAPHS
         breaking = restrictions(group) if once_each or self._multiply else ()
-        plan = self._draft(order, breaking, group.order, nested=True)
+        plan = self._draft(order, breaking, group.order, nested=True, lists=lists)
         return plan if plan.tail is not None else None
 
-    def part_orders(self, vertices: tuple[int, ...]) -> list[tuple[int, ...]]:
+    def part_orders(self, vertices: tuple[int, ...], *, lists: bool) -> list[tuple[int, ...]]:
         """Return orders near that of `vertices` in which there may be more parts."""
         order = Order(vertices, (0.0,) * len(vertices))
         shape, args, classes = self._steps(order, ())
         coinciding = self._coinciding_levels(order)
         found = [vertices]
         for largest_first in (False, True):
-            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first)
+            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first, lists=lists)
             if levels is not None:
                 found.append(tuple(vertices[level] for level in levels))
         return list(dict.fromkeys(reversed(found)))
@@ -393,13 +426,14 @@ class _Drafter:
         degrees: bool = True,
         tail: bool = True,
         nested: bool = False,
+        lists: bool = False,
     ) -> Plan:
         options = self.options
         shape, args, classes = self._steps(order, breaking, degrees=degrees)
         groups = find_groups(shape, args, classes)
         closed = None
         if nested:
-            found = nest(shape, args, self._coinciding_levels(order), classes)
+            found = nest(shape, args, self._coinciding_levels(order), classes, lists=lists)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
             shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes)

@@ -27,7 +27,7 @@ READ_SECONDS = 0.55e-9
 
 _VERTEX_BYTES, _OFFSET_BYTES = 4, 8
 
-MEMO_BYTES = 112 << 20
+MEMO_BYTES = 192 << 20
 """What a thread may take to remember the numbers of parts, about (csrc/search/parts.cpp)."""
 
 

@@ -9,10 +9,11 @@ from typing import TypeAlias
 from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
-from motiflux.plan.ir import Plan, StepShape, TailBlock
+from motiflux.plan.ir import Plan, StepShape, TailBlock, TailList
 from motiflux.plan.space import candidate_space
 
-_Component: TypeAlias = tuple[list[int], list[int], list[int], list[int]]
+_List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
+_Component: TypeAlias = tuple[list[int], list[int], list[int], list[int], list[_List]]
 _Block: TypeAlias = tuple[list[_Component], list[int], list[tuple[list[int], list[int]]], bool]
 
 _NO_REUSE = -1
@@ -102,8 +103,14 @@ def _add_block(block: TailBlock, blocks: list[_Block]) -> int:
     blocks.append((components, list(block.exact), excluded, block.kept))
     for one in block.components:
         hanging = [_NO_BLOCK if below is None else _add_block(below, blocks) for below in one.hanging]
-        components.append((list(one.levels), list(one.sets), list(one.chains), hanging))
+        lists = [_list(listed, blocks) for listed in one.lists]
+        components.append((list(one.levels), list(one.sets), list(one.chains), hanging, lists))
     return at
+
+
+def _list(one: TailList, blocks: list[_Block]) -> _List:
+    hanging = _NO_BLOCK if one.hanging is None else _add_block(one.hanging, blocks)
+    return list(one.levels), list(one.listed), one.doors, list(one.exact), one.kept, hanging
 
 
 def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:

@@ -11,10 +11,10 @@ from typing import Literal
 
 from motiflux.types import Label
 
-Ways = Literal["product", "falling factorial", "inclusion-exclusion", "sum"]
+Ways = Literal["product", "falling factorial", "inclusion-exclusion", "sum", "lists"]
 """How a component of the tail is counted: by the size of its set, by the number of ways to take one vertex
-after another from one set, by inclusion and exclusion over several sets, or as a sum over the candidates of
-what hangs from each."""
+after another from one set, by inclusion and exclusion over several sets, as a sum over the candidates of
+what hangs from each, or as a sum over one or two lists of choices, each with the ways to choose the rest."""
 
 Basis = Literal["samples", "frequencies"]
 """What estimates come from: random partial embeddings, or numbers of vertices and arcs by label alone."""
@@ -151,6 +151,8 @@ class TailReport:
         It is counted for each of their images.
     remembered
         Whether its numbers, with those of what else hangs there, are remembered.
+    lists
+        Of pairs of lists: the query vertices in which each piece meets others.
     """
 
     levels: tuple[int, ...]
@@ -160,6 +162,7 @@ class TailReport:
     divisor: int
     under: tuple[str, ...] = ()
     remembered: bool = False
+    lists: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,9 @@ def tail_ways(component: TailReport) -> str:
         return "the size of the set"
     if component.ways == "sum":
         return "the sum over its candidates of what hangs from each"
+    if component.ways == "lists":
+        lists = " and ".join(f"({', '.join(doors)})" for doors in component.lists)
+        return f"a list of choices for each of {lists}, times the ways to choose the rest"
     levels, sets = len(component.levels), len(set(component.sets))
     text = f"falling factorial, {levels} from one set"
     if component.ways == "inclusion-exclusion":

@@ -1,0 +1,52 @@
+// What the files that count parts have in common.
+#pragma once
+
+#include <array>
+
+#include "motiflux/bits.hpp"
+#include "search/parts.hpp"
+#include "search/walker.hpp"
+
+namespace motiflux::search {
+
+inline void add(Total& sum, const Total& more) {
+  if (__builtin_add_overflow(sum, more, &sum)) throw Beyond();
+}
+inline void add(Wide& sum, const Wide& more) {
+  sum += more;
+}
+
+// Matches `level` with each of its candidates in turn.
+template <class Visit>
+void PartCounter::for_each_candidate(int level, std::uint32_t apart, Visit&& visit) {
+  const Problem& problem = walker_.problem_;
+  const view::StepShape& step = problem.plan.shape.steps[level];
+  const view::StepArgs& bounds = problem.plan.args.steps[level];
+  std::array<Vertex, view::kMaxLevels> excluded;
+  std::size_t exclusions = 0;
+  for_each_bit(apart, [&](std::uint32_t other) {
+    const Place at = walker_.compare_.place(level, other, walker_.value_.data());
+    if (at.there) excluded[exclusions++] = static_cast<Vertex>(at.first_not_less);
+  });
+  const sets::Span candidates = walker_.clipped(level);
+  if (!walker_.spend(candidates.size() + 1)) throw Stopped();
+  for (const Vertex& value : candidates) {
+    bool taken = false;
+    for (std::size_t at = 0; at < exclusions; ++at) taken |= excluded[at] == value;
+    if (taken) continue;
+    if (step.bounds_out || step.bounds_in) {
+      const Vertex vertex = walker_.compare_.vertex(static_cast<std::size_t>(level), value);
+      if (step.bounds_out && problem.out.degree(vertex) < bounds.min_out_degree) continue;
+      if (step.bounds_in && problem.in.degree(vertex) < bounds.min_in_degree) continue;
+    }
+    walker_.assign(level, value);
+    try {
+      visit(value);
+    } catch (const Stopped&) {
+      walker_.add_progress(static_cast<std::size_t>(&value - candidates.first), candidates.size());
+      throw;
+    }
+  }
+}
+
+}  // namespace motiflux::search
