@@ -8,6 +8,7 @@
 #include <bit>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -38,9 +39,13 @@ using PyList = std::tuple<Levels, Levels, std::size_t, Levels, bool, int>;
 using PyComponent = std::tuple<Levels, Levels, Levels, Levels, std::vector<PyList>>;
 using PyExcluded = std::tuple<Levels, Levels>;  // members, levels
 using PyBlock = std::tuple<std::vector<PyComponent>, Levels, std::vector<PyExcluded>, bool>;
-using PyTail = std::tuple<int, std::vector<PyBlock>>;  // first level, blocks
-using PyPolicy = std::tuple<int, int>;                 // sets::Method, sets::Simd
-using PySourceEdge = std::tuple<std::size_t, bool>;    // query edge, and whether it is left at its source
+using PyTail = std::tuple<int, std::vector<PyBlock>>;     // first level, blocks
+using PyRoom = std::tuple<std::uint32_t, std::uint32_t>;  // search::Room
+using PyLink =
+    std::tuple<std::size_t, std::size_t, std::size_t, bool>;  // from, to, query edge, as PySourceEdge
+using PyCompared = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // apart, smaller, greater
+using PyPolicy = std::tuple<int, int>;                                       // sets::Method, sets::Simd
+using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
@@ -76,10 +81,10 @@ class OwnedProblem {
                PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
       : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), policy) {
     space_ = std::move(space);
-    auto& candidates = nb::cast<candidates::Space&>(space_);
+    candidates_ = &nb::cast<candidates::Space&>(space_);
     {
       const FreeGil free_gil;
-      use_space(candidates, order, source_edges);
+      use_space(*candidates_, order, source_edges);
     }
     check_plan();
     set_tail(tail);
@@ -88,6 +93,38 @@ class OwnedProblem {
   OwnedProblem& operator=(const OwnedProblem&) = delete;
 
   const search::Problem& get() const { return problem_; }
+
+  // Lets levels be matched in another order: over a candidate space, not for induced matching. `links` are
+  // query edges between two levels, the masks those of search::FreeOrder.
+  void set_free(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared, bool always) {
+    require(candidates_ != nullptr, "only a candidate space is searched in another order");
+    require(compared.size() == steps_.size(), "three masks per level expected");
+    const std::uint32_t levels = ~std::uint32_t{0} >> (view::kMaxLevels - steps_.size());
+    for (const auto& [apart, smaller, greater] : compared)
+      require(((apart | smaller | greater) & ~levels) == 0, "a level is compared with none");
+    for (const auto& [from, to, edge, from_source] : links)
+      require(from < steps_.size() && to < steps_.size() && edge < candidates_->edges(),
+              "a link leads nowhere");
+    for (const view::StepShape& step : steps_)
+      require((step.not_out | step.not_in) == 0, "induced matching has its order");
+    problem_.always_free = always;
+    problem_.free_order = [this, links, compared]() -> const search::FreeOrder& {
+      std::call_once(free_made_, [&] { make_free(links, compared); });
+      return free_order_;
+    };
+  }
+
+  // What makes a search fail sooner: see search::Problem.
+  void prune(int backjump, const std::vector<PyRoom>& room) {
+    require(room.empty() || room.size() == steps_.size(), "one pair of numbers per level expected");
+    require(backjump >= 0 && backjump <= 2, "unknown way to jump back");
+    problem_.backjump = static_cast<search::Backjump>(backjump);
+    problem_.room.clear();
+    for (const auto& [others, greater] : room) {
+      require(greater <= others, "more levels take a greater vertex than take another");
+      problem_.room.push_back({others, greater});
+    }
+  }
 
  private:
   OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
@@ -138,6 +175,20 @@ class OwnedProblem {
         problem_.places[level * levels + earlier] = space.places_between(order[earlier], order[level]);
       }
     }
+  }
+
+  // Called by a thread of a search, while the space is there and Python may be doing something else.
+  void make_free(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared) {
+    for (const auto& [from, to, edge, from_source] : links) {
+      candidates_->orient(edge, from_source);
+      candidates_->orient(edge, !from_source);
+      const int start = static_cast<int>(from), end = static_cast<int>(to);
+      free_order_.links[from].push_back({start, end, candidates_->rows(edge, from_source)});
+      free_order_.links[to].push_back({end, start, candidates_->rows(edge, !from_source)});
+    }
+    for (std::size_t level = 0; level < compared.size(); ++level)
+      std::tie(free_order_.apart[level], free_order_.smaller[level], free_order_.greater[level]) =
+          compared[level];
   }
 
   void add_step(const PyStep& step) {
@@ -320,6 +371,9 @@ class OwnedProblem {
   }
 
   nb::object space_;
+  candidates::Space* candidates_ = nullptr;  // that is in space_
+  std::once_flag free_made_;
+  search::FreeOrder free_order_;
   std::vector<PyAdjacency> arrays_;
   PyAdjacency out_, in_;
   std::vector<view::StepShape> steps_;
@@ -520,7 +574,9 @@ void bind_search(nb::module_& module) {
                     const std::vector<std::size_t>&, const std::vector<PySourceEdge>&, PyAdjacency,
                     PyAdjacency, const PyPolicy&, const PyTail&>(),
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
-           "sets"_a, "tail"_a);
+           "sets"_a, "tail"_a)
+      .def("set_free", &OwnedProblem::set_free, "links"_a, "compared"_a, "always"_a)
+      .def("prune", &OwnedProblem::prune, "backjump"_a, "room"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none());
   module.def("count_arcs", &count_arcs, "problem"_a, "threads"_a, "timeout"_a.none());

@@ -65,6 +65,9 @@ class Prefix {
     problem_.plan.shape.steps = steps_.data();
     problem_.plan.args.steps = args_.data();
     problem_.tail = {levels, {TailBlock{}}, {}};
+    problem_.backjump = Backjump::kOff;
+    problem_.free_order = nullptr;
+    problem_.room.clear();  // other searches need less
   }
   Prefix(const Prefix&) = delete;
   Prefix& operator=(const Prefix&) = delete;

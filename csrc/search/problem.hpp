@@ -4,7 +4,9 @@
 // positions in the candidate set of its query vertex, and so are the entries of rows that lead to it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "motiflux/view/adjacency.hpp"
@@ -13,6 +15,29 @@
 #include "sets/intersect.hpp"
 
 namespace motiflux::search {
+
+// What later levels need of the set of one level: their vertices are among its candidates, each another one.
+struct Room {
+  std::uint32_t others = 0;   // so many later levels
+  std::uint32_t greater = 0;  // so many of which certainly take a greater vertex
+};
+
+// What a search needs whose levels are matched in no fixed order.
+struct FreeOrder {
+  struct Link {
+    int from;
+    int to;
+    view::Adjacency rows;  // from the values of one level to those of the other
+  };
+  std::array<std::vector<Link>, view::kMaxLevels> links;  // by the level that they lead from
+  // For each level, masks of others: whose vertex must be another one, a smaller or a greater one.
+  std::array<std::uint32_t, view::kMaxLevels> apart{};
+  std::array<std::uint32_t, view::kMaxLevels> smaller{};
+  std::array<std::uint32_t, view::kMaxLevels> greater{};
+};
+
+// Whether a search leaves levels that have no part in a failure (Walker::jump_on): where it finds little.
+enum class Backjump : int { kOff = 0, kOn = 1, kAuto = 2 };
 
 struct Problem {
   view::Plan plan{};
@@ -27,6 +52,11 @@ struct Problem {
   std::vector<std::uint32_t> sizes;  // of the sets
   std::vector<const std::uint32_t*> places;
   Tail tail;  // counting only
+  // Over a candidate space, if levels may be matched in another order: makes the rows that this takes.
+  std::function<const FreeOrder&()> free_order;
+  bool always_free = false;  // from the start, not only where the search finds little
+  Backjump backjump = Backjump::kOff;
+  std::vector<Room> room;  // for each level, or empty
   sets::Policy sets;
 
   // Rows of the first source of level 1: its arcs are the units of work.

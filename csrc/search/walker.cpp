@@ -34,7 +34,11 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
       last_level_(static_cast<int>(problem.plan.shape.levels) - 1),
       tail_(counting ? problem.tail.start : last_level_ + 1),
       clique_level_(counting ? CliqueTail::first_level(problem).value_or(-1) : -1),
-      budget_(kBudget) {}
+      jumping_(problem.backjump == Backjump::kOn ? Jumping::kOn : Jumping::kOff),
+      budget_(kBudget) {
+  if (jumps()) note_sources();
+  if (problem.free_order && problem.always_free) adapt();
+}
 
 bool Walker::search_arcs(ArcRange range, const std::function<void(std::uint64_t)>& before) {
   const view::Adjacency& root = problem_.root();
@@ -110,7 +114,10 @@ Walker::Span Walker::from_root() {
 bool Walker::extend(int level) {
   if (level == tail_) return count_tail();
   if (level == last_level_ && is_fresh(level)) {
-    if (const std::uint64_t found = count_fresh(level)) visitor_.count(found);
+    if (const std::uint64_t ways = count_fresh(level))
+      found(ways);
+    else if (jumps())
+      failing_ = why_uncounted(level);
     return spend(1);
   }
   return visit(level, clipped(level));
@@ -140,18 +147,26 @@ bool Walker::is_fresh(int level) const {
 
 bool Walker::visit(int level, Span candidates) {
   if (level == last_level_) return visit_last(level, candidates);
+  if (adaptive_) {
+    open_all(level, candidates);
+    return adapt_on(level);
+  }
   if (level == clique_level_ && candidates.size() > 2 && candidates.size() <= CliqueTail::kMostVertices)
     return count_clique(level, candidates);
-  if (pool_) {
-    Level& state = levels_[static_cast<std::size_t>(level)];
-    state.start = candidates.first;
-    state.open = candidates;
-    return go_on(level);
+  candidates = with_room(level, candidates);
+  if (pool_ || jumps()) {
+    open_all(level, candidates);
+    return jumps() ? jump_on(level) : go_on(level);
   }
   for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
-    if (try_candidate(level, *candidate)) continue;
-    add_progress(static_cast<std::size_t>(candidate - candidates.first), candidates.size());
-    return false;
+    if (!try_candidate(level, *candidate)) {
+      add_progress(static_cast<std::size_t>(candidate - candidates.first), candidates.size());
+      return false;
+    }
+    if (jumping_ == Jumping::kOff) continue;
+    open_all(level, candidates);
+    levels_[static_cast<std::size_t>(level)].open.first = candidate + 1;
+    return start_to_jump(level);
   }
   return spend(candidates.size() + 1);
 }
@@ -165,10 +180,13 @@ bool Walker::count_clique(int level, Span candidates) {
     assign(level, *candidate);
     clique_.set_row(static_cast<std::size_t>(candidate - candidates.first), clipped(level + 1));
   }
-  const sets::Chains found = clique_.count(problem_.sets);
-  sizes_[middle] += found.pairs;
-  if (found.triples > 0) visitor_.count(found.triples);
-  return spend(candidates.size() + found.pairs + 1);
+  const sets::Chains chains = clique_.count(problem_.sets);
+  sizes_[middle] += chains.pairs;
+  if (chains.triples > 0)
+    found(chains.triples);
+  else if (jumps())
+    failing_ = why_no_clique(level);
+  return spend(candidates.size() + chains.pairs + 1);
 }
 
 // Tries the open candidates of `level`, of which some may be given away meanwhile.
@@ -176,9 +194,11 @@ bool Walker::go_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
   while (state.open.first != state.open.last) {
-    if (try_candidate(level, *state.open.first++)) continue;
-    add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
-    return false;
+    if (!try_candidate(level, *state.open.first++)) {
+      add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
+      return false;
+    }
+    if (jumping_ != Jumping::kOff) return start_to_jump(level);
   }
   return spend(size + 1);
 }
@@ -189,9 +209,15 @@ void Walker::add_progress(std::size_t tried, std::size_t candidates) {
 }
 
 bool Walker::visit_last(int level, Span candidates) {
-  if (counting_) return count_last(level, candidates);
+  failing_ = 0;
+  const bool more = counting_ ? count_last(level, candidates) : list_last(level, candidates);
+  if (jumps() && failing_ == 0) failing_ = why_none_last(level, candidates);
+  return more;
+}
+
+bool Walker::list_last(int level, Span candidates) {
   if (keeps_all(level)) {
-    if (candidates.size() > 0) visitor_.rows(value_.data(), candidates);
+    if (candidates.size() > 0) hand_out(candidates);
     return spend(candidates.size() + 1);
   }
   const view::StepShape& step = problem_.plan.shape.steps[level];
@@ -203,7 +229,7 @@ bool Walker::visit_last(int level, Span candidates) {
     kept_.clear();
     for (Vertex candidate : strip)
       if (accepts(level, candidate)) kept_.push_back(candidate);
-    if (!kept_.empty()) visitor_.rows(value_.data(), {kept_.data(), kept_.data() + kept_.size()});
+    if (!kept_.empty()) hand_out({kept_.data(), kept_.data() + kept_.size()});
   });
 }
 
@@ -218,23 +244,23 @@ void Walker::hand_out_but(std::uint32_t levels, int level, Span candidates) {
   });
   std::sort(taken.begin(), taken.begin() + count);
   for (std::size_t t = 0; t < count; ++t) {
-    if (candidates.first < taken[t]) visitor_.rows(value_.data(), {candidates.first, taken[t]});
+    if (candidates.first < taken[t]) hand_out({candidates.first, taken[t]});
     candidates.first = std::max(candidates.first, taken[t] + 1);  // levels may share a vertex
   }
-  if (candidates.size() > 0) visitor_.rows(value_.data(), candidates);
+  if (candidates.size() > 0) hand_out(candidates);
 }
 
 bool Walker::count_last(int level, Span candidates) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   if ((step.not_out | step.not_in) == 0) {
-    const std::uint64_t found = candidates.size() - taken(level, step.distinct, candidates, candidates);
-    if (found > 0) visitor_.count(found);
+    const std::uint64_t ways = candidates.size() - taken(level, step.distinct, candidates, candidates);
+    if (ways > 0) found(ways);
     return spend(1);
   }
   return in_strips(candidates, [&](Span strip) {
-    const auto found = std::count_if(strip.begin(), strip.end(),
-                                     [&](Vertex candidate) { return accepts(level, candidate); });
-    if (found > 0) visitor_.count(static_cast<std::uint64_t>(found));
+    const auto ways = std::count_if(strip.begin(), strip.end(),
+                                    [&](Vertex candidate) { return accepts(level, candidate); });
+    if (ways > 0) found(static_cast<std::uint64_t>(ways));
   });
 }
 
@@ -291,77 +317,6 @@ std::uint64_t Walker::count_level(int level) {
 std::uint32_t Walker::matched_of(int level) const {
   return level < tail_ ? problem_.plan.shape.steps[level].distinct
                        : problem_.tail.matched[static_cast<std::size_t>(level)];
-}
-
-bool Walker::count_tail() {
-  if (problem_.tail.nested() || problem_.tail.blocks[0].kept) return count_parts();
-  Total embeddings = 1;
-  bool beyond = false;
-  for (const TailComponent& component : problem_.tail.blocks[0].components) {
-    const std::optional<Total> ways = count_component(component);
-    if (ways == Total{0}) return spend(1);
-    beyond = beyond || !ways || __builtin_mul_overflow(embeddings, *ways, &embeddings);
-  }
-  if (beyond) return count_parts();
-  visitor_.count(embeddings);
-  return spend(problem_.tail.blocks[0].components.size());
-}
-
-bool Walker::count_parts() {
-  if (!parts_) parts_ = std::make_unique<PartCounter>(*this);
-  try {
-    try {
-      if (const Total ways = parts_->whole<Total>()) visitor_.count(ways);
-    } catch (const Beyond&) {
-      visitor_.count_wide(parts_->whole<Wide>());
-    }
-  } catch (const Stopped&) {
-    return false;  // progress_ says how much of the tail was done
-  }
-  return spend(1);
-}
-
-std::optional<Total> Walker::count_component(const TailComponent& component) {
-  if (component.levels.size() == 1) return count_level(component.levels[0]);
-  if (component.sets() == 1)
-    return falling_factorial(count_level(component.levels[0]), component.levels.size(), component.chains);
-  fill_common(component);
-  std::optional<Total> ways = distinct_choices(component, common_);
-  if (ways) divide_by_orders(*ways, component.chains);
-  return ways;
-}
-
-// Fills common_ for each subset of the sets of `component`, less the vertices that its levels must differ
-// from.
-void Walker::fill_common(const TailComponent& component) {
-  const auto sets = static_cast<std::uint32_t>(component.sets());
-  std::array<std::uint32_t, 1 << kMostTailSets> apart{};
-  for (std::uint32_t set = 0; set < sets; ++set) {
-    const auto first = std::find(component.set_of.begin(), component.set_of.end(), static_cast<int>(set));
-    const int level = component.levels[static_cast<std::size_t>(first - component.set_of.begin())];
-    std::vector<Vertex>& vertices = shared_[std::size_t{1} << set];
-    vertices.clear();
-    for (Vertex value : clipped(level))
-      vertices.push_back(compare_.vertex(static_cast<std::size_t>(level), value));
-    apart[std::size_t{1} << set] = matched_of(level);
-  }
-  for (std::uint32_t mask = 1; mask < std::uint32_t{1} << sets; ++mask) {
-    std::vector<Vertex>& vertices = shared_[mask];
-    const std::uint32_t lowest = mask & -mask;
-    if (mask != lowest) {
-      apart[mask] = apart[lowest] | apart[mask ^ lowest];
-      const std::vector<Vertex>&a = shared_[lowest], &b = shared_[mask ^ lowest];
-      vertices.resize(std::min(a.size(), b.size()));
-      const Span left{a.data(), a.data() + a.size()}, right{b.data(), b.data() + b.size()};
-      charge(left, right);
-      vertices.resize(sets::intersect(left, right, vertices.data(), problem_.sets));
-    }
-    common_[mask] = vertices.size();
-    for_each_level(apart[mask], [&](std::size_t l) {
-      common_[mask] -= std::binary_search(vertices.begin(), vertices.end(), compare_.vertex(l, value_[l])) &&
-                       is_first(apart[mask], l);
-    });
-  }
 }
 
 Walker::Span Walker::base(int level) {
@@ -466,6 +421,9 @@ bool Walker::spend(std::size_t work) {
   if (budget_ > 0) return true;
   spent_ += static_cast<std::uint64_t>(kBudget - budget_);
   budget_ = kBudget;
+  if (problem_.backjump == Backjump::kAuto && finds_ < kFewFinds && jumping_ == Jumping::kOff)
+    jumping_ = Jumping::kWanted;
+  finds_ = 0;
   if (pool_ && pool_->hungry()) outermost_->give_away();
   return visitor_.keep_going();
 }

@@ -5,6 +5,7 @@
 // that does not depend on the innermost levels is computed once for all of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "common/wide.hpp"
+#include "search/adaptive.hpp"
 #include "search/clique_tail.hpp"
 #include "search/compare.hpp"
 #include "search/control.hpp"
@@ -36,7 +38,7 @@ class Visitor {
   virtual bool keep_going() = 0;
 };
 
-class Walker {
+class Walker : private Adaptive::Owner {
  public:
   // With `counting`, the last level is counted, never written, and visitor.rows is not called.
   Walker(const Problem& problem, Visitor& visitor, bool counting);
@@ -86,12 +88,20 @@ class Walker {
   // Steps between looks at the clock and the stop flag: about 10 microseconds of work.
   static constexpr std::int64_t kBudget = 8192;
 
+  // A search that finds something less often than that between two looks fails more than it finds.
+  static constexpr std::uint64_t kFewFinds = 64;
+
+  static constexpr std::uint32_t kAllLevels = ~std::uint32_t{0};
+
   using Vertex = std::uint32_t;
   using Span = sets::Span;
+  enum class Jumping { kOff, kWanted, kOn };  // wanted: from where the search is now
+  using Levels = std::uint32_t;               // a bit mask
   struct Level {
     Span base;
     Span open;                      // candidates that are still to be tried
     const Vertex* start = nullptr;  // the first candidate
+    bool given = false;             // whether others were given some of them
     std::uint64_t valid_for = 0;    // stamp of the anchor level when `base` was computed
     std::vector<Vertex> buffer;
     sets::Marks marks;
@@ -102,8 +112,52 @@ class Walker {
   Span from_root();
   bool extend(int level);
   bool visit(int level, Span candidates);
+  void open_all(int level, Span candidates) {
+    Level& state = levels_[static_cast<std::size_t>(level)];
+    state.start = candidates.first;
+    state.open = candidates;
+    state.given = false;
+  }
   void add_progress(std::size_t tried, std::size_t candidates);
   bool go_on(int level);
+  bool jumps() const { return jumping_ == Jumping::kOn; }
+  bool jump_on(int level);
+  bool start_to_jump(int level);
+  bool adapt_on(int level);
+  void adapt();
+
+  // Of the search in no fixed order.
+  bool counts() const override { return counting_; }
+  void counted(Total embeddings) override { found(embeddings); }
+  void complete(const Vertex* values) override {
+    ++finds_;
+    visitor_.rows(values, {values + last_level_, values + last_level_ + 1});
+  }
+  bool worked(std::size_t work) override { return spend(work); }
+
+  Span with_room(int level, Span candidates) const;
+
+  // Why there is no embedding below the partial one searched last: every change to it that leaves the
+  // vertices of these levels as they are leaves none either. All levels, if there is an embedding.
+  void note_sources();
+  Levels reads(int level) const {
+    return set_of_[static_cast<std::size_t>(level)] | bounds_of_[static_cast<std::size_t>(level)];
+  }
+  Levels why_no_others(int level, Span candidates) const;
+  Levels why_refused(int level, Vertex candidate) const;
+  Levels why_none_last(int level, Span candidates) const;
+  Levels why_uncounted(int level) const;
+  Levels why_no_clique(int level) const;
+  void found(Total embeddings) {
+    failing_ = kAllLevels;
+    finds_ += static_cast<std::uint64_t>(std::min<Total>(embeddings, kFewFinds));
+    visitor_.count(embeddings);
+  }
+  void hand_out(Span last) {
+    failing_ = kAllLevels;
+    finds_ += last.size();
+    visitor_.rows(value_.data(), last);
+  }
   bool try_candidate(int level, Vertex candidate) {
     if (!accepts(level, candidate)) return true;
     assign(level, candidate);
@@ -113,6 +167,7 @@ class Walker {
   Span replay(const Part& part);
   void give_away();
   bool visit_last(int level, Span candidates);
+  bool list_last(int level, Span candidates);
   void hand_out_but(std::uint32_t levels, int level, Span candidates);
   bool count_last(int level, Span candidates);
   bool keeps_all(int level) const;
@@ -161,6 +216,12 @@ class Walker {
   int kept_level_ = -1;
   const int tail_;    // first level counted in closed form
   int clique_level_;  // first of three levels that are counted in bits, or -1
+  Jumping jumping_;
+  std::uint64_t finds_ = 0;  // embeddings since the last look at the clock, not all if they are many
+  Levels failing_ = 0;
+  std::array<Levels, view::kMaxLevels> set_of_{};     // levels that the base of each depends on
+  std::array<Levels, view::kMaxLevels> bounds_of_{};  // ... that it is compared with by order
+  Levels tail_reads_ = 0;                             // ... that the tail depends on
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
   std::array<std::uint64_t, view::kMaxLevels> sizes_{};
@@ -172,6 +233,7 @@ class Walker {
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
   std::unique_ptr<PartCounter> parts_;  // of a tail that is nested, or beyond 128 bits
+  std::unique_ptr<Adaptive> adaptive_;  // once levels are matched in no fixed order
   CliqueTail clique_;
   ArcRange arcs_{};   // left of the part, beyond those of the root that is being searched
   ArcRange slice_{};  // of that root

@@ -13,12 +13,13 @@ bool Walker::search(const Part& part) {
   }
   arcs_ = {};
   const Span candidates = replay(part);
-  if (part.level == last_level_)
+  if (part.level == last_level_ && !adaptive_)
     return visit_last(part.level, {candidates.first + part.from, candidates.first + part.to});
-  Level& state = levels_[static_cast<std::size_t>(part.level)];
-  state.start = candidates.first;
-  state.open = {candidates.first + part.from, candidates.first + part.to};
-  return go_on(part.level);
+  open_all(part.level, candidates);
+  levels_[static_cast<std::size_t>(part.level)].open = {candidates.first + part.from,
+                                                        candidates.first + part.to};
+  if (adaptive_) return adapt_on(part.level);
+  return jumps() ? jump_on(part.level) : go_on(part.level);
 }
 
 // Comes to where the candidates of the part are, which are the result. What was met on the way counts for the
@@ -53,6 +54,7 @@ void Walker::give_away() {
                  .slice = slice_,
                  .prefix = value_});
     state.open.last = middle;
+    state.given = true;
     return;
   }
 }

@@ -183,6 +183,13 @@ class Problem:
         sets: tuple[int, int],
         tail: tuple[int, Sequence[_Block]],
     ) -> None: ...
+    def set_free(
+        self,
+        links: Sequence[tuple[int, int, int, bool]],
+        compared: Sequence[tuple[int, int, int]],
+        always: bool,
+    ) -> None: ...
+    def prune(self, backjump: int, room: Sequence[tuple[int, int]]) -> None: ...
 
 def count(
     problem: Problem, threads: int, limit: int | None, timeout: float | None, progress: _Progress | None

@@ -21,10 +21,11 @@ class TuningOption:
 _OPTIONS = (
     TuningOption(
         "order",
-        ("sampled", "cost", "given"),
+        ("sampled", "cost", "given", "adaptive"),
         "sampled",
-        "matching order: the cheapest by sampling, by frequencies alone, or as the pattern lists its "
-        "vertices where that stays connected",
+        "matching order: the cheapest by sampling, by frequencies alone, as the pattern lists its vertices "
+        "where that stays connected, or (CPU, candidate space, not induced) at each step the query vertex "
+        "with the fewest candidates left",
     ),
     TuningOption(
         "multiply",
@@ -74,6 +75,19 @@ _OPTIONS = (
         ("on", "off"),
         "on",
         "count parts that meet others in several vertices as lists of the choices for those, or match them",
+    ),
+    TuningOption(
+        "backjump",
+        ("auto", "on", "off"),
+        "auto",
+        "CPU: leave levels that have no part in a failure: where a search finds little, which then takes the "
+        "order `adaptive` too if it may; always, in the order as it was; or never",
+    ),
+    TuningOption(
+        "room",
+        ("on", "off"),
+        "on",
+        "leave a level as soon as its candidates are fewer than later levels must take from them",
     ),
     TuningOption(
         "tables",

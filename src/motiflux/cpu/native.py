@@ -51,12 +51,23 @@ def prepare(
     threads: int,
     simd: str = "auto",
     rows: dict[AdjacencyKey, Adjacency] | None = None,
+    backjump: str = "off",
 ) -> Search:
     """Bring together `plan` and the rows or the candidate space that it searches.
 
-    Searches of one pass are given the same `rows`, which is filled.
+    Searches of one pass are given the same `rows`, which is filled. For `backjump`, see
+    `motiflux.plan.problem.native_problem`.
     """
-    problem = native_problem(graph, plan, intersect=intersect, simd=simd, threads=threads, rows=rows)
+    problem = native_problem(
+        graph,
+        plan,
+        intersect=intersect,
+        simd=simd,
+        threads=threads,
+        rows=rows,
+        backjump=backjump,
+        adaptive=True,
+    )
     return Search(problem, plan)
 
 

@@ -43,7 +43,11 @@ class CpuEngine:
             timeout=_remaining(request.timeout, started),
             progress=_callback(request.progress, plan.multiplier, started),
         )
-        enumerated = tuple(sizes if plan.tail is None else sizes[: plan.tail.start])
+        enumerated = (
+            ()
+            if plan.free is not None and plan.free.always
+            else tuple(sizes if plan.tail is None else sizes[: plan.tail.start])
+        )
         return _outcome(plan, request, total, stop, enumerated)
 
     def count_together(
@@ -123,7 +127,13 @@ def _prepare(
 ) -> native.Search:
     tuning = request.tuning
     return native.prepare(
-        graph, plan, intersect=tuning["intersect"], simd=tuning["simd"], threads=request.threads, rows=rows
+        graph,
+        plan,
+        intersect=tuning["intersect"],
+        simd=tuning["simd"],
+        threads=request.threads,
+        rows=rows,
+        backjump=tuning["backjump"],
     )
 
 

@@ -249,6 +249,26 @@ class SpaceKey:
 
 
 @dataclass(frozen=True, slots=True)
+class FreeOrder:
+    """What a search over a candidate space needs whose order changes from one partial embedding to the next.
+
+    Parameters
+    ----------
+    links
+        For each query edge: two levels, its position in the bound pattern, and whether it is followed from
+        its source by going from the first level to the second.
+    compared
+        For each level, three masks of others: whose vertex must be another one, a smaller, a greater one.
+    always
+        Whether no other order is tried before.
+    """
+
+    links: tuple[tuple[int, int, int, bool], ...]
+    compared: tuple[tuple[int, int, int], ...]
+    always: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A whole search.
 
@@ -283,6 +303,11 @@ class Plan:
     formula
         How to count from tables of local counts, where that is expected to take less time than this search
         (counting only); None where it is not.
+    room
+        For each level, how many later ones take their vertices from the candidates of that one, each another,
+        and how many of these certainly a greater one. Empty if none does.
+    free
+        How to match levels in another order; None where the search may not.
     """
 
     order: tuple[int, ...]
@@ -301,3 +326,5 @@ class Plan:
     impossible: str | None = None
     probed: float | None = None
     formula: Formula | None = None
+    room: tuple[tuple[int, int], ...] = ()
+    free: FreeOrder | None = None

@@ -15,8 +15,9 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies, probe, sample
+from motiflux.plan.free import free_order
 from motiflux.plan.groups import find_groups
-from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey, Tail
+from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula
 from motiflux.plan.order import Order, core_first, core_of, given_order, ordered, promising_orders
@@ -24,6 +25,7 @@ from motiflux.plan.parts import lists_of, nest, part_order
 from motiflux.plan.passes import shared_levels
 from motiflux.plan.predict import expected_seconds, expected_work
 from motiflux.plan.reuse import share_intersections
+from motiflux.plan.room import room_needed
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
 from motiflux.plan.symmetry import Restriction, restrictions
@@ -202,7 +204,11 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
         return drafter.plan(order, group)
 
     plan = draft(orders[0])
-    if switches["order"] == "sampled" and drafter.cheap_to_sample and drafter.impossible is None:
+    if (
+        switches["order"] in ("sampled", "adaptive")
+        and drafter.cheap_to_sample
+        and drafter.impossible is None
+    ):
         estimate = sample(graph, plan, _MANY_MEMBERS, options.threads)
         if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):
             orders, cheap = _compared(graph, drafter, orders, options)
@@ -218,6 +224,9 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
         plan = replace(plan, formula=_formula(graph, bound, plan, options))
         if drafter.parts and plan.formula is None:
             plan = _in_parts(graph, pattern, plan, orders, drafter, model)
+        plan = replace(plan, free=drafter.free(plan))
+        if switches["room"] == "on":
+            plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
     return plan
 
 
@@ -413,9 +422,24 @@ class _Drafter:
             self.options.semantics,
             degrees=degrees and self.options.switches["degrees"] == "on",
         )
-        space = self.space
-        classes = None if space is None else tuple(space.classes[vertex] for vertex in order.vertices)
-        return shape, args, classes
+        return shape, args, self.classes(order.vertices)
+
+    def classes(self, vertices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return a number for each vertex, equal where the candidates are the same; None without a space."""
+        return None if self.space is None else tuple(self.space.classes[vertex] for vertex in vertices)
+
+    def free(self, plan: Plan) -> FreeOrder | None:
+        """Return how to match the levels of `plan` in another order, where the search may."""
+        switch = self.options.switches["order"]
+        some = not (self.options.counting and self.options.parts) and switch == "sampled"
+        if (
+            self.space is None
+            or self.options.semantics is Semantics.INDUCED
+            or not (some or switch == "adaptive")
+        ):
+            return None
+        shape, args, _ = self._steps(Order(plan.order, plan.estimates), plan.restrictions)
+        return free_order(shape, args, always=switch == "adaptive")
 
     def _draft(
         self,

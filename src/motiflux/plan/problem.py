@@ -20,6 +20,7 @@ _NO_REUSE = -1
 _NO_BLOCK = -1
 _METHODS = {"auto": 0, "merge": 1, "gallop": 2}
 _SIMD = {"scalar": 0, "avx2": 1, "avx512": 2}
+_BACKJUMP = {"off": 0, "on": 1, "auto": 2}
 _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 
 
@@ -31,8 +32,16 @@ def native_problem(
     threads: int,
     simd: str = "auto",
     rows: dict[AdjacencyKey, Adjacency] | None = None,
+    backjump: str = "off",
+    adaptive: bool = False,
 ) -> _native.Problem:
     """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses.
+
+    Parameters
+    ----------
+    backjump
+        Whether a search leaves levels that have no part in a failure: ``on``, ``off``, or ``auto``, where it
+        finds little.
 
     Problems that are given the same `rows`, which is filled, read the very same arrays.
     """
@@ -42,7 +51,7 @@ def native_problem(
         space = candidate_space(graph, plan.space, threads)
         if space is None:
             raise InternalError("the candidate space of a plan does not fit into memory any more")
-        return _native.Problem(
+        problem = _native.Problem(
             steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
             bounds=[(0, 0)] * len(plan.order),
             space=space.native,
@@ -53,11 +62,15 @@ def native_problem(
             sets=_policy(intersect, simd),
             tail=_tail(plan),
         )
+        problem.prune(_BACKJUMP[backjump], plan.room)
+        if plan.free is not None and adaptive:
+            problem.set_free(plan.free.links, plan.free.compared, plan.free.always)
+        return problem
     slots: dict[AdjacencyKey, int] = {}
     narrowed = {} if rows is None else rows
     for key in {key for args in plan.args.steps for key in args.adjacencies}.difference(narrowed):
         narrowed[key] = graph.adjacency(key, threads)
-    return _native.Problem(
+    problem = _native.Problem(
         steps=[_step(shape) for shape in plan.shape.steps],
         bounds=[(args.min_out_degree, args.min_in_degree) for args in plan.args.steps],
         source_slots=[
@@ -69,6 +82,8 @@ def native_problem(
         sets=_policy(intersect, simd),
         tail=_tail(plan),
     )
+    problem.prune(_BACKJUMP[backjump], plan.room)
+    return problem
 
 
 @cache

@@ -42,7 +42,7 @@ def share_intersections(
             and (classes is None or classes[earlier] == classes[level])
             and held[earlier] <= held[level]
         ]
-        smaller, greater = _closed(shape, level) if contained else (set(), set())
+        smaller, greater = certain_orders(shape, level) if contained else (set(), set())
         prefixes = [e for e in contained if clips[e].after <= smaller and clips[e].before <= greater]
         if prefixes:
             longest = max(prefixes, key=lambda earlier: len(wanted[earlier]))
@@ -75,7 +75,7 @@ def _own_clip(step: StepShape) -> _Clip:
     return _Clip(set(step.after) & known, set(step.before) & known)
 
 
-def _closed(shape: PlanShape, level: int) -> tuple[set[int], set[int]]:
+def certain_orders(shape: PlanShape, level: int) -> tuple[set[int], set[int]]:
     """Return the levels whose vertex is certainly smaller, and greater, than the candidate of `level`."""
     smaller = {position: set(step.after) for position, step in enumerate(shape.steps)}
     for position, step in enumerate(shape.steps):

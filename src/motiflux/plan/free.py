@@ -1,0 +1,25 @@
+"""What a search needs that may match its levels in any connected order."""
+
+from __future__ import annotations
+
+from motiflux.plan.ir import FreeOrder, PlanArgs, PlanShape
+
+
+def free_order(shape: PlanShape, args: PlanArgs, *, always: bool) -> FreeOrder:
+    """Return the query edges and comparisons of a search whose levels have all their sources themselves."""
+    links = tuple(
+        (source.level, level, *edge)
+        for level, (step, arg) in enumerate(zip(shape.steps, args.steps, strict=True))
+        for source, edge in zip(step.sources, arg.edges, strict=True)
+    )
+    apart, smaller, greater = ([0] * len(shape.steps) for _ in range(3))
+    for level, step in enumerate(shape.steps):
+        for masks, turned, others in (
+            (apart, apart, step.distinct),
+            (smaller, greater, step.after),
+            (greater, smaller, step.before),
+        ):
+            for other in others:
+                masks[level] |= 1 << other
+                turned[other] |= 1 << level
+    return FreeOrder(links, tuple(zip(apart, smaller, greater, strict=True)), always)
