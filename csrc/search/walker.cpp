@@ -421,9 +421,7 @@ bool Walker::spend(std::size_t work) {
   if (budget_ > 0) return true;
   spent_ += static_cast<std::uint64_t>(kBudget - budget_);
   budget_ = kBudget;
-  if (problem_.backjump == Backjump::kAuto && finds_ < kFewFinds && jumping_ == Jumping::kOff)
-    jumping_ = Jumping::kWanted;
-  finds_ = 0;
+  if (problem_.backjump == Backjump::kAuto) choose_to_jump();
   if (pool_ && pool_->hungry()) outermost_->give_away();
   return visitor_.keep_going();
 }

@@ -91,6 +91,9 @@ class Walker : private Adaptive::Owner {
   // A search that finds something less often than that between two looks fails more than it finds.
   static constexpr std::uint64_t kFewFinds = 64;
 
+  // One that finds that much has no need of jumps.
+  static constexpr std::uint64_t kManyFinds = 1024;
+
   static constexpr std::uint32_t kAllLevels = ~std::uint32_t{0};
 
   using Vertex = std::uint32_t;
@@ -123,6 +126,7 @@ class Walker : private Adaptive::Owner {
   bool jumps() const { return jumping_ == Jumping::kOn; }
   bool jump_on(int level);
   bool start_to_jump(int level);
+  void choose_to_jump();
   bool adapt_on(int level);
   void adapt();
 
@@ -150,7 +154,7 @@ class Walker : private Adaptive::Owner {
   Levels why_no_clique(int level) const;
   void found(Total embeddings) {
     failing_ = kAllLevels;
-    finds_ += static_cast<std::uint64_t>(std::min<Total>(embeddings, kFewFinds));
+    finds_ += static_cast<std::uint64_t>(std::min<Total>(embeddings, kManyFinds));
     visitor_.count(embeddings);
   }
   void hand_out(Span last) {

@@ -59,6 +59,10 @@ bool Walker::jump_on(int level) {
       add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
       return false;
     }
+    if (!jumps()) {  // given up on the way: why candidates failed is not known
+      failing = failing_ = kAllLevels;
+      if (jumping_ == Jumping::kWanted) jumping_ = Jumping::kOn;
+    }
     if ((failing_ & bit(level)) == 0) {
       const std::size_t left = state.open.size();
       state.open.first = state.open.last;
@@ -68,6 +72,12 @@ bool Walker::jump_on(int level) {
   }
   failing_ = state.given ? kAllLevels : failing & ~bit(level);
   return spend(size + 1);
+}
+
+void Walker::choose_to_jump() {
+  if (jumping_ == Jumping::kOff && finds_ < kFewFinds) jumping_ = Jumping::kWanted;
+  if (jumping_ == Jumping::kOn && !adaptive_ && finds_ > kManyFinds) jumping_ = Jumping::kOff;
+  finds_ = 0;
 }
 
 // Goes on from the open candidates of `level` with jumps, or in no fixed order if that may be: of those

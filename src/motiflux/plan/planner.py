@@ -438,7 +438,14 @@ class _Drafter:
             or not (some or switch == "adaptive")
         ):
             return None
-        shape, args, _ = self._steps(Order(plan.order, plan.estimates), plan.restrictions)
+        shape, args = plan.shape, plan.args
+        told = sum(len(step.after) + len(step.before) for step in shape.steps)
+        if (
+            plan.tail is not None
+            or told < len(plan.restrictions)
+            or any(step.reuse is not None for step in shape.steps)
+        ):
+            shape, args, _ = self._steps(Order(plan.order, plan.estimates), plan.restrictions)
         return free_order(shape, args, always=switch == "adaptive")
 
     def _draft(

@@ -26,31 +26,31 @@ def room_needed(
         Over a candidate space: a number per level, equal where the candidates are the same.
     """
     levels = len(shape.steps)
-    if classes is not None and len(set(classes[_FIRST_LEVEL:])) >= levels - _FIRST_LEVEL:
-        return ()
     sources = _all_sources(shape, args)
-    orders = [certain_orders(shape, level) for level in range(levels)]
-    apart = [
-        {source.level for source, _ in sources[level]}
-        | set(shape.steps[level].distinct)
-        | orders[level][0]
-        | orders[level][1]
-        for level in range(levels)
-    ]
     found = [(0, 0)] * levels
+    orders: dict[int, tuple[set[int], set[int]]] = {}
+
+    def ordered(level: int) -> tuple[set[int], set[int]]:
+        if level not in orders:
+            orders[level] = certain_orders(shape, level)
+        return orders[level]
+
+    def apart(level: int) -> set[int]:
+        adjacent = {source.level for source, _ in sources[level]}
+        return adjacent.union(shape.steps[level].distinct, *ordered(level))
+
     for level in range(_FIRST_LEVEL, levels - 1):
         others = [level]
         for later in range(level + 1, levels):
-            smaller, greater = orders[later]
-            inside = (
-                sources[level] <= sources[later]
-                and (classes is None or classes[level] == classes[later])
-                and smaller >= orders[level][0]
-                and greater >= {other for other in orders[level][1] if other < level}
-            )
-            if inside and apart[later].issuperset(others):
+            if not (
+                sources[level] <= sources[later] and (classes is None or classes[level] == classes[later])
+            ):
+                continue
+            smaller, greater = ordered(later)
+            earlier = {other for other in ordered(level)[1] if other < level}
+            if smaller >= ordered(level)[0] and greater >= earlier and apart(later).issuperset(others):
                 others.append(later)
-        found[level] = (len(others) - 1, sum(level in orders[later][0] for later in others[1:]))
+        found[level] = (len(others) - 1, sum(level in ordered(later)[0] for later in others[1:]))
     return tuple(found) if any(others for others, _ in found) else ()
 
 
