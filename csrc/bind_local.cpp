@@ -1,8 +1,10 @@
-// Bindings of local counts (csrc/local). Each takes a timeout in seconds, and returns None when it passed.
+// Bindings of local counts (csrc/local). Each takes a timeout in seconds, and returns None when it passed. A
+// table is an array of words and how many of them a number has.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -12,7 +14,9 @@
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
+#include "local/walks.hpp"
 #include "local/wedges.hpp"
+#include "local/words.hpp"
 #include "python_int.hpp"
 
 namespace motiflux {
@@ -84,12 +88,118 @@ nb::object wedge_total(const std::vector<PyMiddles>& kinds, int below, int threa
   return done ? to_python(total) : nb::none();
 }
 
+using PyTable = std::tuple<InputArray<std::uint64_t>, std::size_t>;
+
+local::Table checked(const PyTable& table) {
+  const auto& [words, width] = table;
+  require(width >= 1 && width < Wide::kWords && words.size() % width == 0, "malformed table");
+  return {as_span(words), width};
+}
+
+// Makes a table by make(workers).
+template <class Make>
+nb::object table_until(int threads, std::optional<double> timeout, Make&& make) {
+  local::OwnedTable table{{}, 1};
+  if (!run_until(threads, timeout, [&](const Workers& workers) { table = make(workers); })) return nb::none();
+  return nb::make_tuple(to_numpy(std::move(table.words)), table.width);
+}
+
 nb::object wedges_of_ends(const std::vector<PyMiddles>& kinds, int threads, std::optional<double> timeout) {
   const std::vector<local::Middles> middles = middles_of(kinds);
-  std::vector<std::uint64_t> counts;
-  const bool done = run_until(
-      threads, timeout, [&](const Workers& workers) { counts = local::wedges_of_ends(middles, workers); });
-  return done ? to_numpy(std::move(counts)) : nb::none();
+  return table_until(threads, timeout, [&](const Workers& workers) {
+    return local::table_of(local::wedges_of_ends(middles, workers), workers);
+  });
+}
+
+nb::object table_product(const PyTable& first, const PyTable& second, int threads,
+                         std::optional<double> timeout) {
+  const local::Table a = checked(first), b = checked(second);
+  require(a.size() == b.size(), "tables differ in their size");
+  return table_until(threads, timeout, [&](const Workers& workers) { return local::product(a, b, workers); });
+}
+
+nb::object table_minus(const PyTable& first, std::uint64_t times, const PyTable& second, int threads,
+                       std::optional<double> timeout) {
+  const local::Table a = checked(first), b = checked(second);
+  require(a.size() == b.size(), "tables differ in their size");
+  return table_until(threads, timeout,
+                     [&](const Workers& workers) { return local::minus(a, times, b, workers); });
+}
+
+nb::object table_row_sums(const PyAdjacency& rows, const PyTable& table, int threads,
+                          std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const std::span offsets(checked(rows, vertices).offsets, std::size_t{vertices} + 1);
+  const local::Table numbers = checked(table);
+  require(numbers.size() == offsets.back(), "a number for each arc expected");
+  return table_until(threads, timeout,
+                     [&](const Workers& workers) { return local::row_sums(offsets, numbers, workers); });
+}
+
+// For each arc the number of one of its ends: of its target if `end` is 1, else of its source.
+nb::object table_of_ends(const PyAdjacency& rows, const PyTable& table, int end, int threads,
+                         std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const view::Adjacency adjacency = checked(rows, vertices);
+  const local::Table numbers = checked(table);
+  require(numbers.size() == vertices, "a number for each vertex expected");
+  return table_until(threads, timeout, [&](const Workers& workers) {
+    return end == 1 ? local::of_targets(adjacency, vertices, numbers, workers)
+                    : local::of_sources(adjacency, vertices, numbers, workers);
+  });
+}
+
+nb::object table_sum(const PyTable& table, int threads, std::optional<double> timeout) {
+  const local::Table numbers = checked(table);
+  Wide total;
+  const bool done =
+      run_until(threads, timeout, [&](const Workers& workers) { total = local::sum(numbers, workers); });
+  return done ? to_python(total) : nb::none();
+}
+
+// What it does, its registers, rows, weights, power, and whether it stays below a.
+using PyStep = std::tuple<int, std::size_t, std::size_t, std::optional<PyAdjacency>,
+                          std::optional<InputArray<std::uint64_t>>, int, bool>;
+using PyWalk = std::tuple<std::vector<PyStep>, bool, int, std::optional<PyAdjacency>>;
+
+local::Step step_of(const PyStep& step, std::uint32_t vertices, std::size_t registers) {
+  const auto& [move, into, from, rows, weights, power, below] = step;
+  require(move >= 0 && move <= 6 && into < registers && from < registers && power >= 1, "malformed step");
+  local::Step result{static_cast<local::Move>(move), into, from, {}, as_span(weights), power, below};
+  const bool needs_rows = move <= static_cast<int>(local::Move::kEnds);
+  require(needs_rows == rows.has_value(), "malformed step");
+  if (rows) result.rows = checked(*rows, vertices);
+  const std::size_t size = rows ? result.rows.offsets[vertices] : vertices;
+  require(!weights || result.weights.size() == size, "a weight for each arc or vertex expected");
+  require(result.move != local::Move::kScale || weights, "malformed step");
+  return result;
+}
+
+local::Walk walk_of(const PyWalk& walk, std::uint32_t vertices) {
+  const auto& [steps, apart, finish, rows] = walk;
+  require(!steps.empty() && std::get<0>(steps[0]) == 0, "a walk starts at the neighbours of a vertex");
+  require(finish >= 0 && finish <= 2 && rows.has_value() == (finish != 0), "malformed walk");
+  std::size_t registers = 0;
+  for (const PyStep& step : steps) registers = std::max(registers, std::get<1>(step) + 1);
+  local::Walk result{{}, registers, apart, static_cast<local::Finish>(finish), {}, vertices};
+  for (const PyStep& step : steps) result.steps.push_back(step_of(step, vertices, registers));
+  if (rows) result.rows = checked(*rows, vertices);
+  return result;
+}
+
+nb::object walk_counts(const PyWalk& walk, std::uint32_t vertices, int threads,
+                       std::optional<double> timeout) {
+  const local::Walk found = walk_of(walk, vertices);
+  return table_until(threads, timeout,
+                     [&](const Workers& workers) { return local::walk_counts(found, workers); });
+}
+
+// What the walks from each root take, from the first ones only once these took `most`.
+nb::object walk_work(const PyWalk& walk, std::uint32_t vertices, const InputArray<std::uint32_t>& roots,
+                     double most) {
+  const local::Walk found = walk_of(walk, vertices);
+  for (const std::uint32_t root : as_span(roots)) require(root < vertices, "no such vertex");
+  return to_numpy(local::walk_work(found, as_span(roots), most));
 }
 
 using OfArcs = std::vector<std::uint64_t> (*)(const view::Adjacency&, std::uint32_t, const Workers&);
@@ -98,10 +208,9 @@ template <OfArcs count>
 nb::object of_arcs(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
   const std::uint32_t vertices = vertices_of(rows);
   const view::Adjacency adjacency = checked(rows, vertices);
-  std::vector<std::uint64_t> counts;
-  const bool done = run_until(threads, timeout,
-                              [&](const Workers& workers) { counts = count(adjacency, vertices, workers); });
-  return done ? to_numpy(std::move(counts)) : nb::none();
+  return table_until(threads, timeout, [&](const Workers& workers) {
+    return local::OwnedTable{count(adjacency, vertices, workers), 1};
+  });
 }
 
 }  // namespace
@@ -113,6 +222,13 @@ void bind_local(nb::module_& module) {
              "timeout"_a.none());
   module.def("four_cycles_of_arcs", &of_arcs<local::four_cycles_of_arcs>, "rows"_a, "threads"_a,
              "timeout"_a.none());
+  module.def("table_product", &table_product, "first"_a, "second"_a, "threads"_a, "timeout"_a.none());
+  module.def("table_minus", &table_minus, "first"_a, "times"_a, "second"_a, "threads"_a, "timeout"_a.none());
+  module.def("table_row_sums", &table_row_sums, "rows"_a, "table"_a, "threads"_a, "timeout"_a.none());
+  module.def("table_of_ends", &table_of_ends, "rows"_a, "table"_a, "end"_a, "threads"_a, "timeout"_a.none());
+  module.def("table_sum", &table_sum, "table"_a, "threads"_a, "timeout"_a.none());
+  module.def("walk_counts", &walk_counts, "walk"_a, "vertices"_a, "threads"_a, "timeout"_a.none());
+  module.def("walk_work", &walk_work, "walk"_a, "vertices"_a, "roots"_a, "most"_a);
 }
 
 }  // namespace motiflux

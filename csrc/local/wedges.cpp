@@ -159,12 +159,10 @@ Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& wo
   return total;
 }
 
-std::vector<std::uint64_t> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers) {
-  std::vector<std::uint64_t> result(kinds[0].rows.vertices, 0);
+std::vector<Total> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers) {
+  std::vector<Total> result(kinds[0].rows.vertices, 0);
   for_each_end(kinds[0].rows, kinds.size(), workers, [&](std::uint32_t x, std::vector<Counts>& tables) {
-    const Total sum = of_end(kinds, x, Below::kAll, tables);
-    if (sum > UINT64_MAX) throw std::overflow_error("a local count exceeds 2^64 - 1");
-    result[x] = static_cast<std::uint64_t>(sum);
+    result[x] = of_end(kinds, x, Below::kAll, tables);
   });
   return result;
 }

@@ -31,8 +31,8 @@ enum class Below : int { kAll = 0, kEnd = 1, kBoth = 2 };  // all; z < x; middle
 // two kinds may be the same. Throws std::overflow_error, or Cancelled.
 Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& workers);
 
-// The same for each x. Throws std::overflow_error beyond 64 bits.
-std::vector<std::uint64_t> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers);
+// The same for each x.
+std::vector<Total> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers);
 
 // The number of 4-cycles through each arc, each of the two that are left as an ordered pair once; `rows` are
 // symmetric.

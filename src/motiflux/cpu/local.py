@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,17 @@ from motiflux.plan.local.formula import (
     Searched,
     Table,
     Triangles,
+    Walks,
     Wedges,
     parts_of,
 )
+from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Kinds, Rooted
 from motiflux.plan.steps import adjacency_of
 
-Counts = NDArray[Any]
-"""int64, or Python integers where these do not hold what may come."""
+Counts: TypeAlias = tuple[NDArray[np.uint64], int]
+"""A number for each root: its words, low ones first, and how many each number has."""
 
-_MOST = 2**63 - 1
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
 
 
@@ -104,7 +105,9 @@ class _Evaluation:
                 found = self._wedges(table)
             case Triangles():
                 rows = self._rows(table.pattern, 0, 1)
-                found = _checked(_native.triangles_of_arcs(rows, self._threads, self._remaining()))
+                found = _made(_native.triangles_of_arcs(rows, self._threads, self._remaining()))
+            case Walks():
+                found = self._walks(table)
             case OfEnd():
                 found = self._of_end(table)
             case Joined():
@@ -122,12 +125,12 @@ class _Evaluation:
 
     def _ones(self, pattern: Rooted) -> Counts:
         assert pattern.roots == 2
-        return np.ones(len(self._rows(pattern, 0, 1)[1]), dtype=np.int64)
+        return np.ones(len(self._rows(pattern, 0, 1)[1]), dtype=np.uint64), 1
 
     def _of_end(self, table: OfEnd) -> Counts:
         counts = self._counts(table.table)
-        offsets, neighbors = self._rows(table.pattern, 0, 1)
-        return counts[neighbors] if table.end == 1 else np.repeat(counts, np.diff(offsets).astype(np.intp))
+        rows = self._rows(table.pattern, 0, 1)
+        return _made(_native.table_of_ends(rows, counts, table.end, self._threads, self._remaining()))
 
     def _searched(self, table: Searched) -> Counts | int:
         search = native.prepare(self._graph, table.plan, intersect="auto", threads=self._threads)
@@ -139,7 +142,10 @@ class _Evaluation:
             if stop is not native.Stop.NONE:
                 raise Late
             return total * table.plan.multiplier
-        return _checked(native.count_arcs(search, threads=self._threads, timeout=timeout))
+        counts = native.count_arcs(search, threads=self._threads, timeout=timeout)
+        if counts is None:
+            raise Late
+        return counts, 1
 
     def _wedges(self, table: Wedges) -> Counts | int:
         pattern, threads = table.pattern, self._threads
@@ -148,9 +154,9 @@ class _Evaluation:
             for kind in table.kinds
         ]
         if pattern.roots == 2:
-            return _checked(_native.four_cycles_of_arcs(kinds[0][0], threads, self._remaining()))
+            return _made(_native.four_cycles_of_arcs(kinds[0][0], threads, self._remaining()))
         if pattern.roots == 1:
-            return _checked(_native.wedges_of_ends(kinds, threads, self._remaining()))
+            return _made(_native.wedges_of_ends(kinds, threads, self._remaining()))
         below, times = _ALL, 1
         if table.symmetric:
             below, times = _ENDS_BELOW, 2
@@ -161,36 +167,50 @@ class _Evaluation:
             raise Late
         return total * times
 
+    def _walks(self, table: Walks) -> Counts | int:
+        walk = native_walk(self._graph, self._kinds, table, self._threads, self._weights)
+        vertices = self._graph.num_vertices
+        counts = _made(_native.walk_counts(walk, vertices, self._threads, self._remaining()))
+        return self._sum(counts) if table.pattern.roots == 0 else counts
+
+    def _weights(self, table: Table) -> NDArray[np.uint64]:
+        words, width = self._counts(table)
+        if width > 1:
+            raise OverflowError("walks are weighed by 64-bit numbers")
+        return words
+
     def _joined(self, table: Joined) -> Counts | int:
-        wanted = table.pattern.roots
-        if wanted == 0:
-            return self._sum_of(table.factors) - sum(
+        if table.pattern.roots == 0:
+            return table.times * self._sum_of(table.factors) - sum(
                 times * self.total(lesser) for times, lesser in table.minus
             )
         product = self._product(table.factors)
         have = table.factors[0].pattern
-        if have.roots > wanted:
-            product = self._row_sums(have, product)
+        if have.roots > table.pattern.roots:
+            rows = self._rows(have, 0, 1)
+            product = _made(_native.table_row_sums(rows, product, self._threads, self._remaining()))
         for times, lesser in table.minus:
-            product = _subtract(product, times, self._counts(lesser))
+            less = self._counts(lesser)
+            product = _made(_native.table_minus(product, times, less, self._threads, self._remaining()))
         return product
 
     def _product(self, factors: tuple[Table, ...]) -> Counts:
         product = self._counts(factors[0])
         for factor in factors[1:]:
-            product = _multiply(product, self._counts(factor))
+            other = self._counts(factor)
+            product = _made(_native.table_product(product, other, self._threads, self._remaining()))
         return product
 
     def _sum_of(self, factors: tuple[Table, ...]) -> int:
-        return self.total(factors[0]) if factors[0].pattern.roots == 0 else _sum(self._product(factors))
+        if factors[0].pattern.roots == 0:
+            return self.total(factors[0])
+        return self._sum(self._product(factors))
 
-    def _row_sums(self, pattern: Rooted, counts: Counts) -> Counts:
-        """Return the sum over the second of two roots."""
-        offsets, _ = self._rows(pattern, 0, 1)
-        if counts.dtype != object and _largest(counts) * max(len(counts), 1) > _MOST:
-            counts = counts.astype(object)
-        sums = np.concatenate([np.zeros(1, dtype=counts.dtype), np.cumsum(counts, dtype=counts.dtype)])
-        return _narrow(sums[offsets[1:].astype(np.intp)] - sums[offsets[:-1].astype(np.intp)])
+    def _sum(self, counts: Counts) -> int:
+        total = _native.table_sum(counts, self._threads, self._remaining())
+        if total is None:
+            raise Late
+        return total
 
     def _remaining(self) -> float | None:
         if self._deadline is None:
@@ -201,42 +221,8 @@ class _Evaluation:
         return left
 
 
-def _checked(counts: NDArray[np.uint64] | None) -> Counts:
-    """Return counts as signed numbers; None stands for a deadline that passed."""
-    if counts is None:
+def _made(table: Counts | None) -> Counts:
+    """Return a table; None stands for a deadline that passed."""
+    if table is None:
         raise Late
-    if counts.size and int(counts.max()) > _MOST:
-        return counts.astype(object)
-    signed: Counts = counts.view(np.int64)
-    return signed
-
-
-def _largest(counts: Counts) -> int:
-    return max(int(counts.max()), -int(counts.min())) if counts.size else 0
-
-
-def _narrow(counts: Counts) -> Counts:
-    return counts.astype(np.int64) if counts.dtype == object and _largest(counts) <= _MOST else counts
-
-
-def _multiply(a: Counts, b: Counts) -> Counts:
-    if _largest(a) * _largest(b) > _MOST:
-        a, b = a.astype(object), b.astype(object)
-    product: Counts = a * b
-    return product
-
-
-def _subtract(a: Counts, times: int, b: Counts) -> Counts:
-    if _largest(a) + times * _largest(b) > _MOST:
-        return _narrow(a.astype(object) - times * b.astype(object))
-    difference: Counts = a - (b if times == 1 else times * b)
-    return difference
-
-
-def _sum(counts: Counts) -> int:
-    if counts.dtype == object:
-        return int(counts.sum()) if counts.size else 0
-    if _largest(counts) * max(len(counts), 1) <= _MOST:
-        return int(counts.sum())
-    high, low = counts >> 32, counts & 0xFFFF_FFFF
-    return (int(high.sum()) << 32) + int(low.sum())
+    return table

@@ -232,7 +232,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
 
 def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -> Formula | None:
     """Return how to count from tables, where that is expected to take less time than the search."""
-    if not options.counting or not options.tables or options.semantics is not Semantics.ISOMORPHISM:
+    if not options.counting or not options.tables or options.semantics is Semantics.INDUCED:
         return None
     switch = options.switches["tables"]
     search = expected_seconds(plan, options.threads, None)
@@ -241,7 +241,8 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
     share = _SHARE_OF_SEARCH * search if switch == "auto" and search is not None else _LONGEST_LOOK
     if options.deadline is not None:
         share = min(share, _SHARE_OF_TIMEOUT * (options.deadline - time.perf_counter()))
-    formula = cheapest_formula(graph, bound, options.threads, seconds=min(share, _LONGEST_LOOK))
+    seconds = min(share, _LONGEST_LOOK)
+    formula = cheapest_formula(graph, bound, options.threads, options.semantics, seconds=seconds)
     if formula is None or switch == "on" or (search is not None and formula.seconds < search):
         return formula
     return None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.pattern.automorphism import automorphisms
@@ -15,25 +16,39 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel, frequencies, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation
-from motiflux.plan.local.formula import Formula, Searched, Wedges
+from motiflux.plan.local.formula import Formula, Searched, Walks, Wedges
+from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
 from motiflux.plan.order import promising_orders, rooted_orders
 from motiflux.plan.predict import expected_work
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.steps import adjacency_of, build_steps
-from motiflux.plan.symmetry import restrictions
+from motiflux.plan.symmetry import Restriction, closure, restrictions
 from motiflux.plan.tail import close_tail
 from motiflux.types import Semantics, Symmetry
 
 _MEMBERS = 32
 _PASS_SECONDS = 2.5e-9
 """For a number of a table in one pass over it; of numpy on one thread."""
-_WEDGE_SECONDS = 1.3e-9
+_WEDGE_SECONDS = 1.8e-9
 """For a wedge of a histogram."""
+_CHOICE_SECONDS = 1.5e-9
+"""For a wedge more, where other middles than pairs of one kind are chosen."""
+_TRIANGLE_SECONDS = 2.4e-9
+"""For a lesser neighbour of a lesser neighbour."""
+_WALK_SECONDS = 0.9e-9
+"""For an entry of a row that walks read."""
+_WALKED, _MOST_WORK = 64, 2e6
+"""Walks are tried from so many vertices, until they have read so much."""
 
 
 def cheapest_formula(
-    graph: Graph, bound: BoundPattern, threads: int, *, seconds: float = float("inf")
+    graph: Graph,
+    bound: BoundPattern,
+    threads: int,
+    semantics: Semantics = Semantics.ISOMORPHISM,
+    *,
+    seconds: float = float("inf"),
 ) -> Formula | None:
     """Return how to count `bound` from tables.
 
@@ -47,9 +62,9 @@ def cheapest_formula(
     Formula or None
         None where no formula is known but a search for the whole.
     """
-    if not 2 < bound.size <= MOST_VERTICES or bound.may_coincide:
+    if not 2 < bound.size <= MOST_VERTICES or bound.may_coincide or semantics is Semantics.INDUCED:
         return None
-    family = Family(bound)
+    family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
     prices = _Prices(graph, family, threads)
     costs = Costs(
         vertices=graph.num_vertices * _PASS_SECONDS,
@@ -57,6 +72,7 @@ def cheapest_formula(
         search=prices.search,
         triangles=prices.triangles(),
         wedges=prices.wedges,
+        walks=prices.walks,
     )
     try:
         table, cost = Derivation(family, costs, time.perf_counter() + seconds).table(family.whole)
@@ -85,7 +101,7 @@ class _Prices:
         else:
             orders = promising_orders(bound, model, tails=True)
         for order in orders:
-            plan = _plan(pattern, bound, order.vertices, order.estimates)
+            plan = _plan(pattern, bound, order.vertices, order.estimates, injective=self._family.injective)
             estimate = sample(self._graph, plan, _MEMBERS, self._threads)
             plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
             work = expected_work(plan)
@@ -107,7 +123,34 @@ class _Prices:
             else:
                 number += float(degrees[first[1]].sum())
         halved = wedges.symmetric and not wedges.uniform and wedges.pattern.roots == 0
-        return number * _WEDGE_SECONDS / self._threads / (2 if halved else 1)
+        pairs = len(wedges.kinds) == 1 and wedges.kinds[0].number == 2
+        seconds = _WEDGE_SECONDS + (0.0 if pairs else _CHOICE_SECONDS)
+        return number * seconds / self._threads / (2 if halved else 1)
+
+    def walks(self, walks: Walks) -> float:
+        """Return the seconds of walks: from some roots they are walked, without weights."""
+        if self._graph.num_vertices == 0:
+            return 0.0
+        roots, chances = self._roots()
+        native = native_walk(self._graph, self._family.kinds, walks, self._threads)
+        work = _native.walk_work(native, self._graph.num_vertices, roots, _MOST_WORK)
+        return float((work / chances[: len(work)]).mean()) * _WALK_SECONDS / self._threads
+
+    def _roots(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """Return some vertices and the chance of each: half by their degrees, half alike."""
+
+        def draw() -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+            degrees = np.diff(self._graph.forward.offsets).astype(np.float64)
+            if self._graph.directed:
+                degrees += np.diff(self._graph.reverse.offsets)
+            chances = (degrees / max(degrees.sum(), 1.0) + 1 / len(degrees)) / 2
+            chances /= chances.sum()
+            # Evenly over all, in an order that is spread over all as well.
+            points = (np.arange(_WALKED) * 0.6180339887498949 + 0.5) % 1.0
+            roots = np.minimum(np.searchsorted(chances.cumsum(), points), len(degrees) - 1)
+            return roots.astype(np.uint32), chances[roots]
+
+        return self._graph.memo.keep("roots to walk from", draw)
 
     def triangles(self) -> float:
         """Return the seconds it takes to count the triangles of all arcs.
@@ -116,7 +159,7 @@ class _Prices:
         """
         forward = self._graph.forward
         lesser = forward.neighbors[forward.neighbors < forward.sources()]
-        return float(self._lower_degrees()[lesser].sum()) * 2 * _WEDGE_SECONDS / self._threads
+        return float(self._lower_degrees()[lesser].sum()) * _TRIANGLE_SECONDS / self._threads
 
     def _lower_degrees(self) -> NDArray[np.float64]:
         forward = self._graph.forward
@@ -129,18 +172,30 @@ class _Prices:
         return self._graph.memo.keep("lower degrees", count)
 
 
-def _plan(pattern: Rooted, bound: BoundPattern, order: tuple[int, ...], estimates: tuple[float, ...]) -> Plan:
-    group = None if pattern.roots else automorphisms(_as_pattern(pattern, bound), base=order)
-    breaking = () if group is None else restrictions(group)
-    shape, args = build_steps(bound, order, breaking, Semantics.ISOMORPHISM, degrees=True)
+def _plan(
+    pattern: Rooted,
+    bound: BoundPattern,
+    order: tuple[int, ...],
+    estimates: tuple[float, ...],
+    *,
+    injective: bool,
+) -> Plan:
+    semantics = Semantics.ISOMORPHISM if injective else Semantics.HOMOMORPHISM
+    breaking: tuple[Restriction, ...] = ()
+    images = 1
+    if injective and not pattern.roots:
+        group = automorphisms(_as_pattern(pattern, bound), base=order)
+        breaking, images = restrictions(group), group.order
+    if pattern.below:
+        breaking = _not_implied({*breaking, *((vertex, 0) for vertex in pattern.below)})
+    shape, args = build_steps(bound, order, breaking, semantics, degrees=True)
     shape, tail = close_tail(shape, args, frozenset(), None)
     shape, args = share_intersections(shape, args, None, tail)
-    images = 1 if group is None else group.order
     return Plan(
         order=order,
         shape=shape,
         args=args,
-        semantics=Semantics.ISOMORPHISM,
+        semantics=semantics,
         symmetry=Symmetry.EMBEDDINGS,
         multiplier=images,
         automorphisms=images,
@@ -150,10 +205,23 @@ def _plan(pattern: Rooted, bound: BoundPattern, order: tuple[int, ...], estimate
     )
 
 
+def _not_implied(pairs: set[Restriction]) -> tuple[Restriction, ...]:
+    known = closure(tuple(pairs))
+    middles = {v for _, v in known}
+    return tuple(
+        sorted((u, v) for u, v in pairs if not any((u, w) in known and (w, v) in known for w in middles))
+    )
+
+
 def _as_pattern(pattern: Rooted, bound: BoundPattern) -> Pattern:
-    """Return a pattern with the same automorphisms: kinds become labels."""
+    """Return a pattern with the same automorphisms: kinds, and what is ordered, become labels."""
+    looks = [
+        (kind, bool(pattern.below) and at == 0, at in pattern.below)
+        for at, kind in enumerate(pattern.vertices)
+    ]
+    labels = {look: number for number, look in enumerate(sorted(set(looks)))}
     return Pattern(
-        tuple(QueryVertex(str(at), frozenset([kind])) for at, kind in enumerate(pattern.vertices)),
+        tuple(QueryVertex(str(at), frozenset([labels[look]])) for at, look in enumerate(looks)),
         tuple(
             QueryEdge(u, v, frozenset([kind]), directed=not edge.either)
             for (u, v, kind), edge in zip(pattern.edges, bound.edges, strict=True)

@@ -14,19 +14,33 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.formula import Joined, Middles, OfEnd, Ones, Searched, Table, Triangles, Wedges
-from motiflux.plan.local.rooted import Family, Rooted, Undecided, matchings
+from motiflux.plan.local.formula import (
+    Joined,
+    Middles,
+    OfEnd,
+    Ones,
+    Searched,
+    Table,
+    Triangles,
+    Walks,
+    Wedges,
+    parts_of,
+)
+from motiflux.plan.local.rooted import Family, Rooted, Undecided, matchings, partitions
+from motiflux.plan.local.walks import Spine, WalkPlan, spines
 
 MOST_VERTICES = 8
-_MOST_PATTERNS = 400
+_MOST_PATTERNS = 2000
 """Rooted patterns looked at for one count."""
 _MOST_KINDS = 2
 """Kinds of middles of wedges."""
+_MOST_SPINES = 2
+"""Spines that are looked at for walks of one pattern."""
 
 
 _Found = tuple[Table, dict[Table, float]]
@@ -47,6 +61,8 @@ class Costs:
         The time of counting the triangles of all arcs.
     wedges
         Returns the time of a histogram of wedges.
+    walks
+        Returns the time of walks from all vertices, once the tables are there that they are weighed by.
     """
 
     vertices: float
@@ -54,6 +70,7 @@ class Costs:
     search: Callable[[Rooted], tuple[Plan, float] | None]
     triangles: float
     wedges: Callable[[Wedges], float]
+    walks: Callable[[Walks], float]
 
     def table(self, roots: int) -> float:
         """Return the time of a pass over a table."""
@@ -110,6 +127,8 @@ class Derivation:
             self._triangles,
             self._by_wedges,
             self._joined,
+            self._by_walks,
+            self._by_order,
             self._by_search,
         ]
         best = None
@@ -132,6 +151,7 @@ class Derivation:
         """Take apart at the roots, or at one or two roots more, and sum over these."""
         best = None
         for rooted in self._with_roots(pattern):
+            self._check_time()
             try:
                 found = self._apart(pattern, rooted)
             except Undecided:
@@ -142,6 +162,8 @@ class Derivation:
 
     def _with_roots(self, pattern: Rooted) -> list[Rooted]:
         """Return the pattern with its roots and with more of them, each different choice once."""
+        if pattern.below:
+            return [pattern if pattern.roots else replace(pattern, roots=1)]
         options = [pattern] if pattern.roots else []
         frontier = [pattern]
         for _ in range(pattern.roots, 2):
@@ -163,13 +185,12 @@ class Derivation:
     def _apart(self, pattern: Rooted, rooted: Rooted) -> _Found | None:
         """Return F(pattern) as a sum over the further roots of `rooted`."""
         parts = rooted.components()
+        overlaps: Iterable[Rooted | None]
         if len(parts) > 1:
             ours, theirs = parts[0], sorted(chain.from_iterable(parts[1:]))
             roots = list(range(rooted.roots))
             factors = [self._find(rooted.part([*roots, *part], rooted.roots)) for part in (ours, theirs)]
-            overlaps: Iterable[Rooted | None] = (
-                self._family.merged(rooted, pairs) for pairs in matchings(ours, theirs)
-            )
+            overlaps = (self._family.merged(rooted, pairs) for pairs in matchings(ours, theirs))
         elif len(parts) == 1 and rooted.roots == 2 and (end := _only_end(rooted)) is not None:
             table, made_of = self._find(
                 self._family.renumbered(rooted.part([end, *parts[0]], 1), range(1 + len(parts[0])), 1)
@@ -185,6 +206,8 @@ class Derivation:
             factors, overlaps = [self._find(rooted)], []
         else:
             return None
+        if not self._family.injective:
+            overlaps = []
         # What is taken away needs no more roots than the pattern has.
         lesser = self._lesser(overlaps, pattern.roots)
         whole = Joined(
@@ -193,8 +216,8 @@ class Derivation:
             tuple((times, table) for times, (table, _) in lesser),
         )
         made_of = {}
-        for _, parts_of in (*factors, *(found for _, found in lesser)):
-            made_of |= parts_of
+        for _, made_of_part in (*factors, *(found for _, found in lesser)):
+            made_of |= made_of_part
         passes = len(factors) * self._costs.table(rooted.roots) + len(lesser) * self._costs.table(
             pattern.roots
         )
@@ -209,6 +232,8 @@ class Derivation:
         return table, {table: self._costs.triangles}
 
     def _by_wedges(self, pattern: Rooted) -> _Found | None:
+        if pattern.below or not self._family.injective:
+            return None
         found = wedges_of(pattern, self._family)
         if found is None:
             return None
@@ -222,6 +247,80 @@ class Derivation:
             parts |= made_of
         whole = Joined(pattern, (wedges,), tuple((times, table) for times, (table, _) in lesser))
         return whole, {**parts, whole: len(lesser) * self._costs.table(pattern.roots)}
+
+    def _by_walks(self, pattern: Rooted) -> _Found | None:
+        """Walk from the images of the first vertex, one after another."""
+        if pattern.fixed == 0 or len(pattern.vertices) < 3:
+            return None
+        best = None
+        for spine in islice(spines(pattern), _MOST_SPINES):
+            self._check_time()
+            try:
+                found = self._along(pattern, spine)
+            except Undecided:
+                continue
+            if best is None or _seconds(found) < _seconds(best):
+                best = found
+        return best
+
+    def _along(self, pattern: Rooted, spine: Spine) -> _Found:
+        made_of: dict[Table, float] = {}
+
+        def table(hung: Rooted) -> Table:
+            found, parts = self._find(hung)
+            made_of.update(parts)
+            return found
+
+        walks = WalkPlan(pattern, self._family, spine, table).walks()
+        used = set(parts_of(walks))
+        lesser: list[tuple[int, _Found]] = []
+        if self._family.injective:
+            met = spine.met(pattern, apart=True)
+            lesser = self._lesser(self._overlaps(pattern, met), pattern.roots)
+        for _, (_, parts) in lesser:
+            made_of |= parts
+        assert used <= made_of.keys()
+        made_of[walks] = self._costs.walks(walks)
+        if not lesser:
+            return walks, made_of
+        whole = Joined(pattern, (walks,), tuple((times, found) for times, (found, _) in lesser))
+        return whole, {**made_of, whole: len(lesser) * self._costs.table(pattern.roots)}
+
+    def _overlaps(self, pattern: Rooted, met: frozenset[tuple[int, int]]) -> Iterator[Rooted | None]:
+        for pairs in partitions(len(pattern.vertices), met):
+            self._check_time()
+            one = self._family.merged(pattern, pairs)
+            if one is not None and pattern.roots == 2 and one.vertices[:2] != pattern.vertices[:2]:
+                raise Undecided("a root that asks for more: its table has fewer arcs")
+            yield one
+
+    def _by_order(self, pattern: Rooted) -> _Found | None:
+        """Of vertices that can be exchanged let one be the greatest: hubs are touched from the light side."""
+        if pattern.fixed or not self._family.injective:
+            return None
+        alike: dict[Rooted, list[int]] = {}
+        for vertex in range(len(pattern.vertices)):
+            rooted = self._family.canonical(self._with_root(pattern, vertex))
+            alike.setdefault(rooted, []).append(vertex)
+        best = None
+        for members in alike.values():
+            if len(members) == 1:
+                continue
+            first, *others = members
+            order = [first, *(v for v in range(len(pattern.vertices)) if v != first)]
+            turned = self._family.renumbered(pattern, order, 0)
+            below = frozenset(order.index(v) for v in others)
+            try:
+                table, made_of = self._find(replace(turned, below=below))
+            except Undecided:
+                continue
+            if isinstance(table, Searched):
+                continue  # no better than a search for the pattern itself
+            if best is None or sum(made_of.values()) < _seconds(best):
+                best = Joined(pattern, (table,), (), len(members)), made_of
+        if best is None:
+            return None
+        return best[0], {**best[1], best[0]: 0.0}
 
     def _lesser(self, merged: Iterable[Rooted | None], roots: int) -> list[tuple[int, _Found]]:
         """Return how often each pattern that arose by merging is taken away, with so many roots."""

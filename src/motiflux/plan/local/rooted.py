@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, permutations, product
-from math import factorial, prod
 
 from motiflux.conditions import Condition
 from motiflux.graph import VertexFilter
 from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
-
-# Renumberings compared to find the canonical one; patterns with more keep the numbers that they have.
-_MOST_RENUMBERINGS = 720
+from motiflux.plan.local.canonical import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +71,19 @@ class Rooted:
         Each once, ascending.
     roots
         None, one, or two joined by exactly one edge.
+    below
+        Vertices whose images are less than that of the first vertex; none where there are two roots.
     """
 
     vertices: tuple[int, ...]
     edges: tuple[Edge, ...]
     roots: int
+    below: frozenset[int] = frozenset()
+
+    @property
+    def fixed(self) -> int:
+        """How many vertices, the first ones, are told apart from all others."""
+        return max(self.roots, 1 if self.below else 0)
 
     def neighbors(self, vertex: int) -> set[int]:
         """Return the vertices joined to one."""
@@ -87,7 +91,11 @@ class Rooted:
 
     def components(self) -> list[list[int]]:
         """Return the parts that fall apart without the roots."""
-        left = set(range(self.roots, len(self.vertices)))
+        return self.connected(set(range(self.roots, len(self.vertices))))
+
+    def connected(self, vertices: set[int]) -> list[list[int]]:
+        """Return the parts that some vertices fall into."""
+        left = set(vertices)
         found = []
         while left:
             part, frontier = [], [min(left)]
@@ -105,7 +113,8 @@ class Rooted:
         """Return the pattern of some vertices, in that order, with the edges among them."""
         place = {vertex: at for at, vertex in enumerate(kept)}
         edges = [(place[u], place[v], kind) for u, v, kind in self.edges if u in place and v in place]
-        return Rooted(tuple(self.vertices[v] for v in kept), _ordered(edges), roots)
+        below = frozenset(place[v] for v in self.below if v in place)
+        return Rooted(tuple(self.vertices[v] for v in kept), _ordered(edges), roots, below)
 
 
 def _ordered(edges: Iterable[Edge]) -> tuple[Edge, ...]:
@@ -113,15 +122,23 @@ def _ordered(edges: Iterable[Edge]) -> tuple[Edge, ...]:
 
 
 class Family:
-    """The rooted patterns that come of one pattern: its parts and quotients."""
+    """The rooted patterns that come of one pattern: its parts and quotients.
 
-    def __init__(self, bound: BoundPattern) -> None:
+    Parameters
+    ----------
+    injective
+        Whether different query vertices have different images.
+    """
+
+    def __init__(self, bound: BoundPattern, *, injective: bool = True) -> None:
         kinds = [VertexKind(*pair) for pair in zip(bound.labels, bound.filters, strict=True)]
         of_edges = [EdgeKind(edge.labels, edge.either, edge.where) for edge in bound.edges]
         self._directed = bound.directed
         self._vertex_kinds = list(dict.fromkeys(kinds))
         self._edge_kinds = tuple(dict.fromkeys(of_edges))
         self._either = frozenset(at for at, kind in enumerate(self._edge_kinds) if kind.either)
+        self._canonical: dict[Rooted, Rooted] = {}
+        self.injective = injective
         self.whole = self._normal(
             tuple(self._vertex_kinds.index(kind) for kind in kinds),
             [
@@ -157,9 +174,15 @@ class Family:
             self._vertex_kinds.append(common)
         return self._vertex_kinds.index(common)
 
-    def _normal(self, vertices: tuple[int, ...], edges: Iterable[Edge], roots: int) -> Rooted:
+    def _normal(
+        self,
+        vertices: tuple[int, ...],
+        edges: Iterable[Edge],
+        roots: int,
+        below: frozenset[int] = frozenset(),
+    ) -> Rooted:
         turned = ((v, u, kind) if kind in self._either and u > v else (u, v, kind) for u, v, kind in edges)
-        return Rooted(vertices, _ordered(turned), roots)
+        return Rooted(vertices, _ordered(turned), roots, below)
 
     def renumbered(self, pattern: Rooted, order: Sequence[int], roots: int) -> Rooted:
         """Return the pattern with its vertices in another order."""
@@ -168,12 +191,13 @@ class Family:
             tuple(pattern.vertices[v] for v in order),
             [(place[u], place[v], kind) for u, v, kind in pattern.edges],
             roots,
+            frozenset(place[v] for v in pattern.below),
         )
 
     def merged(self, pattern: Rooted, pairs: Sequence[tuple[int, int]]) -> Rooted | None:
         """Return the pattern with the vertices of each pair made one; None if that can be no vertex.
 
-        The pairs have no vertex in common; the first of each stays.
+        The first of each stays; it may stay in several pairs, and goes in none.
         """
         kinds = list(pattern.vertices)
         into = list(range(len(kinds)))
@@ -190,42 +214,18 @@ class Family:
             if a == b:
                 return None
             edges.append((a, b, kind))
-        return self._normal(tuple(kinds[v] for v in left), edges, pattern.roots)
+        below = frozenset(place[into[v]] for v in pattern.below)
+        if 0 in below:
+            return None
+        return self._normal(tuple(kinds[v] for v in left), edges, pattern.roots, below)
 
     def canonical(self, pattern: Rooted) -> Rooted:
         """Return the pattern with its vertices renumbered, the same for isomorphic ones; roots stay."""
-        classes = _alike(pattern, self._either)
-        if prod(factorial(len(members)) for members in classes) > _MOST_RENUMBERINGS:
-            return pattern
-        first = range(pattern.roots)
-        orders = ([*first, *chain.from_iterable(choice)] for choice in product(*map(permutations, classes)))
-        return min(
-            (self.renumbered(pattern, order, pattern.roots) for order in orders),
-            key=lambda one: (one.vertices, one.edges),
-        )
-
-
-def _alike(pattern: Rooted, either: frozenset[int]) -> list[list[int]]:
-    """Return the vertices that are no roots, in classes that no automorphism mixes."""
-    size = len(pattern.vertices)
-    colors: list[object] = [
-        (v if v < pattern.roots else pattern.roots, pattern.vertices[v]) for v in range(size)
-    ]
-    for _ in range(3):
-        looks = []
-        for vertex in range(size):
-            around = sorted(
-                (kind, vertex == u and kind not in either, colors[u + v - vertex])
-                for u, v, kind in pattern.edges
-                if vertex in (u, v)
-            )
-            looks.append((colors[vertex], around))
-        ranks = {look: rank for rank, look in enumerate(sorted({repr(look) for look in looks}))}
-        colors = [(v if v < pattern.roots else pattern.roots, ranks[repr(looks[v])]) for v in range(size)]
-    classes: dict[object, list[int]] = {}
-    for vertex in range(pattern.roots, size):
-        classes.setdefault(colors[vertex], []).append(vertex)
-    return [classes[color] for color in sorted(classes)]  # type: ignore[type-var]
+        known = self._canonical.get(pattern)
+        if known is None:
+            known = canonical(pattern, self)
+            self._canonical[pattern] = known
+        return known
 
 
 def matchings(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
@@ -241,3 +241,28 @@ def matchings(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[list[tuple
                 yield [(one, ours[at]), *rest]
 
     return (pairs for pairs in extend(0, tuple(theirs)) if pairs)
+
+
+def partitions(size: int, apart: frozenset[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Yield all ways to merge some of so many vertices, none that are `apart`, as pairs: what stays first.
+
+    Pairs that are apart are given with the lesser first.
+    """
+    blocks: list[list[int]] = []
+
+    def extend(vertex: int) -> Iterator[list[tuple[int, int]]]:
+        if vertex == size:
+            pairs = [(block[0], other) for block in blocks for other in block[1:]]
+            if pairs:
+                yield pairs
+            return
+        for block in list(blocks):
+            if all((other, vertex) not in apart for other in block):
+                block.append(vertex)
+                yield from extend(vertex + 1)
+                block.pop()
+        blocks.append([vertex])
+        yield from extend(vertex + 1)
+        blocks.pop()
+
+    yield from extend(0)

@@ -1,0 +1,137 @@
+"""Tables of local counts hold numbers of any size; formulas are found in bounded time."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations, pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import motiflux as mf
+from motiflux import _native
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan.bind import bind
+from motiflux.plan.local.choose import cheapest_formula
+from motiflux.plan.local.formula import Formula, Joined, Ones, Table
+from motiflux.plan.local.rooted import Family, Kinds, Rooted, partitions
+
+_NUMBERS = st.lists(st.sampled_from([0, 1, 3, 2**32, 2**63, 2**64 - 1]) | st.integers(0, 2**200), min_size=1)
+_Native = tuple[NDArray[np.uint64], int]
+
+
+def words_of(numbers: list[int]) -> _Native:
+    width = max(1, *((number.bit_length() + 63) // 64 for number in numbers))
+    words = [number >> 64 * at & 2**64 - 1 for number in numbers for at in range(width)]
+    return np.array(words, np.uint64), width
+
+
+def numbers_of(table: _Native | None) -> list[int]:
+    assert table is not None
+    words, width = table
+    rows = words.reshape(-1, width).tolist()
+    return [sum(word << 64 * at for at, word in enumerate(row)) for row in rows]
+
+
+@given(_NUMBERS, st.data(), st.sampled_from([1, 2]))
+def test_products_and_differences_are_those_of_integers(
+    first: list[int], data: st.DataObject, threads: int
+) -> None:
+    second = data.draw(st.lists(st.integers(0, 2**130), min_size=len(first), max_size=len(first)))
+    times = data.draw(st.integers(1, 2**64 - 1))
+    product = _native.table_product(words_of(first), words_of(second), threads, None)
+    assert numbers_of(product) == [a * b for a, b in zip(first, second, strict=True)]
+    whole = [a + times * b for a, b in zip(first, second, strict=True)]
+    assert numbers_of(_native.table_minus(words_of(whole), times, words_of(second), threads, None)) == first
+    assert _native.table_sum(words_of(first), threads, None) == sum(first)
+
+
+@given(st.lists(_NUMBERS | st.just([]), min_size=1))
+def test_sums_of_rows_are_those_of_integers(rows: list[list[int]]) -> None:
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.uint64)
+    numbers = [number for row in rows for number in row]
+    adjacency = offsets, np.zeros(len(numbers), np.uint32)
+    table = words_of(numbers) if numbers else (np.zeros(0, np.uint64), 1)
+    assert numbers_of(_native.table_row_sums(adjacency, table, 1, None)) == [sum(row) for row in rows]
+
+
+def test_a_table_has_no_more_words_than_it_needs() -> None:
+    big = words_of([2**64, 5])
+    assert big[1] == 2
+    difference = _native.table_minus(big, 1, words_of([2**64 - 1, 5]), 1, None)
+    assert difference is not None
+    assert difference[1] == 1
+
+
+def test_what_would_be_less_than_nothing_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="less than nothing"):
+        _native.table_minus(words_of([3, 9]), 2, words_of([1, 5]), 1, None)
+
+
+@pytest.mark.parametrize(("directed", "arc"), [(False, "--"), (True, "-->")])
+def test_numbers_of_walks_beyond_64_bits_are_exact(directed: bool, arc: str) -> None:
+    """From one vertex through three layers to another: a product of their sizes for each path."""
+    layers = [range(1, 600), range(600, 1200), range(1200, 1800)]
+    edges = [(0, v) for v in layers[0]] + [(v, 1800) for v in layers[2]]
+    edges += [(u, v) for one, other in pairwise(layers) for u in one for v in other]
+    labels = [0, *[1] * 599, *[2] * 600, *[3] * 600, 4]
+    graph = mf.Graph.from_edges(edges, vertex_labels=labels, directed=directed)
+    ways = [f"(a:0){arc}(x{i}:1){arc}(y{i}:2){arc}(z{i}:3){arc}(b:4)" for i in range(2)]
+    paths = 599 * 600 * 600
+    disjoint = (599 * 598) * (600 * 599) ** 2
+    pattern = ", ".join(ways)
+    assert mf.count(graph, pattern, tuning={"tables": "on"}, semantics="homomorphism") == paths**2
+    assert mf.count(graph, pattern, tuning={"tables": "on"}) == disjoint
+
+
+def _family(pattern: str, graph: Graph) -> Family:
+    return Family(bind(Pattern.parse(pattern), graph))
+
+
+@given(st.integers(2, 6), st.data())
+def test_isomorphic_patterns_have_one_canonical_form(size: int, data: st.DataObject) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, vertex_labels=[0, 1, 0])
+    family = _family("(a:0)-->(b:1)--(c:0)", graph)
+    vertices = tuple(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
+    pairs = data.draw(st.sets(st.sampled_from(list(permutations(range(size), 2)))))
+    edges = tuple(sorted((u, v, data.draw(st.integers(0, 0))) for u, v in pairs))
+    below = data.draw(st.frozensets(st.integers(1, size - 1)))
+    roots = 1 if below else data.draw(st.integers(0, 2))
+    pattern = family.renumbered(Rooted(vertices, edges, roots, below), range(size), roots)
+    fixed = pattern.fixed
+    order = [*range(fixed), *data.draw(st.permutations(range(fixed, size)))]
+    turned = family.renumbered(pattern, order, roots)
+    assert family.canonical(turned) == family.canonical(pattern)
+
+
+def test_partitions_are_all_ways_to_merge() -> None:
+    assert sum(1 for _ in partitions(5, frozenset())) == 52 - 1  # Bell's number; one merges none
+    everything = frozenset(combinations(range(5), 2))
+    assert not list(partitions(5, everything))
+    for pairs in partitions(4, frozenset([(0, 2)])):
+        assert (0, 2) not in pairs
+
+
+def test_tables_that_share_others_are_gone_through_once() -> None:
+    """A table made of another twice, forty times over: paths through them are 2^40."""
+    pattern = Rooted((0, 0), ((0, 1, 0),), 2)
+    table: Table = Ones(pattern)
+    for _ in range(40):
+        table = Joined(pattern, (table, table), ())
+    one, other = (Formula(Kinds(False, (), ()), table, 1.0) for _ in range(2))
+    assert len(one.tables()) == 41
+    assert one == other
+    assert hash(one) == hash(other)
+
+
+def test_a_formula_is_looked_for_no_longer_than_allowed() -> None:
+    graph = mf.generate.erdos_renyi(300, edges=3000, seed=1)
+    ring = ", ".join(f"(v{at})--(v{(at + 1) % 8})" for at in range(8))
+    bound = bind(Pattern.parse(f"{ring}, (v0)--(v4)"), graph)
+    begin = time.perf_counter()
+    cheapest_formula(graph, bound, 1, seconds=0.05)
+    assert time.perf_counter() - begin < 2.0, "a bound, loose so that no slow machine fails"
