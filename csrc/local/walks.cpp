@@ -12,6 +12,7 @@ namespace {
 
 // What things take, in entries of rows that are read.
 constexpr double kRow = 6;
+constexpr double kReached = 10;  // a vertex that was not reached before, and is cleared
 constexpr double kStep = 30;
 
 constexpr std::size_t kGrain = 1 << 9;  // arcs of the roots that a thread takes at once: each may read all
@@ -180,6 +181,7 @@ class Walker {
         add(into.value[*to], more);
       }
     }
+    work_ += kReached * static_cast<double>(into.reached.size());
     if (walk_.apart) into.value[root] = T{0};
   }
 

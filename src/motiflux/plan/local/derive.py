@@ -39,6 +39,8 @@ _MOST_PATTERNS = 2000
 """Rooted patterns looked at for one count."""
 _MOST_KINDS = 2
 """Kinds of middles of wedges."""
+_WORTH_WALKS, _WORTH_A_SEARCH, _WORTH_AN_ORDER = 1e-3, 2e-3, 2e-2
+"""Seconds that the cheapest way known must take before others are looked at, which takes time as well."""
 _MOST_SPINES = 2
 """Spines that are looked at for walks of one pattern."""
 
@@ -83,7 +85,9 @@ class Derivation:
     def __init__(self, family: Family, costs: Costs, deadline: float) -> None:
         self._family = family
         self._costs = costs
+        now = time.perf_counter()
         self._deadline = deadline
+        self._half_time = now + (deadline - now) / 2
         self._best: dict[Rooted, _Found | None] = {}
 
     def table(self, pattern: Rooted) -> tuple[Table, float]:
@@ -96,6 +100,11 @@ class Derivation:
         """
         table, parts = self._find(pattern)
         return table, sum(parts.values())
+
+    @property
+    def _in_haste(self) -> bool:
+        """Whether half of the time is gone: from then on the first way that is found is taken."""
+        return time.perf_counter() > self._half_time
 
     def _check_time(self) -> None:
         if time.perf_counter() > self._deadline:
@@ -122,22 +131,24 @@ class Derivation:
         return found
 
     def _cheapest(self, pattern: Rooted) -> _Found | None:
-        ways: list[Callable[[Rooted], _Found | None]] = [
-            self._trivial,
-            self._triangles,
-            self._by_wedges,
-            self._joined,
-            self._by_walks,
-            self._by_order,
-            self._by_search,
-        ]
+        ways: tuple[tuple[Callable[[Rooted], _Found | None], float], ...] = (
+            (self._trivial, 0.0),
+            (self._triangles, 0.0),
+            (self._by_wedges, 0.0),
+            (self._joined, 0.0),
+            (self._by_walks, _WORTH_WALKS),
+            (self._by_search, _WORTH_A_SEARCH),
+            (self._by_order, _WORTH_AN_ORDER),
+        )
         best = None
-        for way in ways:
+        for way, worth in ways:
+            if best is not None and (self._in_haste or _seconds(best) < worth):
+                break
             try:
                 found = way(pattern)
             except Undecided:
                 continue
-            if found is not None and (best is None or sum(found[1].values()) < sum(best[1].values())):
+            if found is not None and (best is None or _seconds(found) < _seconds(best)):
                 best = found
         return best
 
@@ -151,7 +162,8 @@ class Derivation:
         """Take apart at the roots, or at one or two roots more, and sum over these."""
         best = None
         for rooted in self._with_roots(pattern):
-            self._check_time()
+            if best is not None and self._in_haste:
+                break
             try:
                 found = self._apart(pattern, rooted)
             except Undecided:
@@ -254,7 +266,8 @@ class Derivation:
             return None
         best = None
         for spine in islice(spines(pattern), _MOST_SPINES):
-            self._check_time()
+            if best is not None and self._in_haste:
+                break
             try:
                 found = self._along(pattern, spine)
             except Undecided:
@@ -304,7 +317,7 @@ class Derivation:
             alike.setdefault(rooted, []).append(vertex)
         best = None
         for members in alike.values():
-            if len(members) == 1:
+            if len(members) == 1 or (best is not None and self._in_haste):
                 continue
             first, *others = members
             order = [first, *(v for v in range(len(pattern.vertices)) if v != first)]
