@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
@@ -130,8 +129,7 @@ def test_tables_that_share_others_are_gone_through_once() -> None:
 
 def test_a_formula_is_looked_for_no_longer_than_allowed() -> None:
     graph = mf.generate.erdos_renyi(300, edges=3000, seed=1)
-    ring = ", ".join(f"(v{at})--(v{(at + 1) % 8})" for at in range(8))
-    bound = bind(Pattern.parse(f"{ring}, (v0)--(v4)"), graph)
-    begin = time.perf_counter()
-    cheapest_formula(graph, bound, 1, seconds=0.05)
-    assert time.perf_counter() - begin < 2.0, "a bound, loose so that no slow machine fails"
+    ring = ", ".join(f"(v{at})--(v{(at + 1) % 5})" for at in range(5))
+    bound = bind(Pattern.parse(ring), graph)
+    assert cheapest_formula(graph, bound, 1, seconds=0.0) is None
+    assert cheapest_formula(graph, bound, 1, seconds=60.0) is not None
