@@ -206,7 +206,7 @@ class OwnedProblem {
   void set_tail(const PyTail& tail) {
     const auto& [start, blocks] = tail;
     const auto levels = static_cast<int>(steps_.size());
-    require(start >= 2 && start <= levels, "a tail starts at level 2 or later");
+    require(start >= 1 && start <= levels, "a tail starts at level 1 or later");
     require(!blocks.empty() || start == levels, "a tail has blocks");
     problem_.tail.start = start;
     problem_.tail.matched.assign(steps_.size(), 0);
@@ -417,6 +417,7 @@ nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uin
 nb::tuple count_arcs(const OwnedProblem& problem, int threads, std::optional<double> timeout) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   search::Control control(problem.get().root_arcs(), threads, timeout);
+  require(problem.get().tail.start >= 2, "each arc is counted for itself");
   std::vector<std::uint64_t> counts(problem.get().root_arcs(), 0);
   run_watched([&] { search::count_arcs(problem.get(), control, threads, counts); }, [] { return true; },
               [&] { control.stop(search::Stop::kCancelled); });
@@ -459,16 +460,15 @@ nb::list count_together(const std::vector<nb::object>& problems, int threads,
   return result;
 }
 
-// Estimates per level, as far as sampling got: (size, scanned, alive).
-std::vector<std::tuple<double, double, std::uint32_t>> sample_sizes(const OwnedProblem& problem,
-                                                                    std::uint32_t members,
-                                                                    std::uint64_t max_work,
-                                                                    std::uint64_t seed) {
+// Estimates per level, as far as sampling got: (size, scanned, met).
+std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedProblem& problem,
+                                                             std::uint32_t members, std::uint64_t max_work,
+                                                             std::uint64_t seed) {
   require(members >= 1 && members <= (1u << 20), "members must be 1 to 2^20");
-  std::vector<std::tuple<double, double, std::uint32_t>> result;
+  std::vector<std::tuple<double, double, double>> result;
   const FreeGil free_gil;
   for (const search::LevelEstimate& level : search::sample_sizes(problem.get(), {members, max_work, seed}))
-    result.emplace_back(level.size, level.scanned, level.alive);
+    result.emplace_back(level.size, level.scanned, level.met);
   return result;
 }
 

@@ -50,19 +50,26 @@ class Sampler {
     double size = 1, found = 1;  // up to the level, and up to the last level that is enumerated
     population_.assign(options_.members, {});
     weights_.resize(options_.members);
+    ways_.assign(options_.members, 1);
     for (int level = 0; level < static_cast<int>(problem_.plan.shape.levels); ++level) {
       LevelEstimate estimate;
-      double total = 0, scanned = 0;
+      double total = 0, scanned = 0, met = 0;
       for (std::size_t m = 0; m < population_.size(); ++m) {
         const std::uint64_t before = work_;
-        weights_[m] = draw(level, population_[m]) * (level == 1 ? root_weights_[m] : 1);
+        const double weight = level == 1 ? root_weights_[m] : 1;
+        weights_[m] = draw(level, population_[m]) * weight;
         scanned += static_cast<double>(work_ - before);
+        if (level >= problem_.tail.start) {
+          met += met_ * weight / ways_[m];
+          ways_[m] *= met_;
+        }
         total += weights_[m];
         estimate.alive += weights_[m] > 0;
       }
       const double members = options_.members;
       if (level <= problem_.tail.start) found = size;
       estimate.scanned = found * scanned / members;
+      estimate.met = (level <= 1 ? 1 : size) * met / members;
       // Roots keep their weights until level 1: in proportion to them, hubs would hardly ever be drawn.
       size = (level <= 1 ? 1 : size) * total / members;
       estimate.size = size;
@@ -91,6 +98,7 @@ class Sampler {
       return compare_.accepts(0, values[0], values.data()) ? 1 / share : 0;
     }
     const sets::Span candidates = this->candidates(level, values);
+    met_ = static_cast<double>(candidates.size());
     if (candidates.size() == 0) return 0;
     const std::uint32_t value = candidates.first[random_.below(candidates.size())];
     values[static_cast<std::size_t>(level)] = value;
@@ -122,16 +130,23 @@ class Sampler {
   // weights.
   void resample(double total) {
     next_.clear();
+    next_ways_.clear();
     const double step = total / static_cast<double>(population_.size());
     double point = random_.unit() * step, reached = 0;
     for (std::size_t m = 0; m < population_.size(); ++m) {
       reached += weights_[m];
-      for (; point < reached && next_.size() < population_.size(); point += step)
+      for (; point < reached && next_.size() < population_.size(); point += step) {
         next_.push_back(population_[m]);
+        next_ways_.push_back(ways_[m]);
+      }
     }
     // Rounding may leave the last place empty.
-    while (next_.size() < population_.size()) next_.push_back(next_.back());
+    while (next_.size() < population_.size()) {
+      next_.push_back(next_.back());
+      next_ways_.push_back(next_ways_.back());
+    }
     population_.swap(next_);
+    ways_.swap(next_ways_);
   }
 
   const Problem& problem_;
@@ -141,6 +156,10 @@ class Sampler {
   std::vector<std::vector<std::uint32_t>> sources_;  // of each level, those of a reused set included
   std::vector<Embedding> population_, next_;
   std::vector<double> weights_, root_weights_;
+  // Of each member, the product of the sizes of the sets of the tail that it was drawn from: it is there that
+  // many times as often as the embedding before the tail that it continues.
+  std::vector<double> ways_, next_ways_;
+  double met_ = 0;  // candidates that the last draw was from
   std::vector<sets::Span> spans_;
   std::vector<std::uint32_t> buffer_;
   std::uint64_t work_ = 0;

@@ -25,6 +25,7 @@ struct LevelEstimate {
   // Set elements read to find the candidates of the level; those of a tail are found once per embedding of
   // the levels before it.
   double scanned = 0;
+  double met = 0;  // of a level of the tail: elements of its sets, each counted as often as it is found
   std::uint32_t alive = 0;  // members of the population with a candidate at this level
 };
 

@@ -17,7 +17,8 @@ std::optional<Total> falling_factorial(std::uint64_t size, std::size_t levels, s
   const auto choose = [&](int chain) {
     for (int taken = 0; taken < chain; ++taken, --size) {
       if (__builtin_mul_overflow(result, Total{size}, &result)) return false;
-      result /= static_cast<unsigned>(taken + 1);  // exact: a multiple of a binomial coefficient
+      if (taken > 0)
+        result /= static_cast<unsigned>(taken + 1);  // exact: a multiple of a binomial coefficient
     }
     return true;
   };

@@ -78,11 +78,12 @@ bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
 
 bool Walker::search_arcs() {
   const view::Adjacency& root = problem_.root();
-  const std::uint64_t* end = root.offsets + problem_.roots + 1;
   const std::uint64_t* row_end = root.offsets;
+  if (arcs_.first < arcs_.last)
+    row_end = std::upper_bound(row_end, root.offsets + problem_.roots + 1, arcs_.first);
   while (arcs_.first < arcs_.last) {
     const std::uint64_t arc = arcs_.first;
-    row_end = std::upper_bound(row_end, end, arc);  // empty rows are stepped over
+    while (*row_end <= arc) ++row_end;  // empty rows are stepped over
     const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
     arcs_.first = std::min(arcs_.last, *row_end);
     if (!search_root(vertex, {arc, arcs_.first}, arc == root.offsets[vertex])) return false;
@@ -91,8 +92,9 @@ bool Walker::search_arcs() {
 }
 
 bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
-  if (!accepts(0, root)) return spend(1);
+  if (!accepts(0, root) || (tail_ == 1 && !starts_row)) return spend(1);
   assign(0, root);
+  if (tail_ == 1) return count_tail();
   if (!starts_row) --sizes_[0];
   slice_ = slice;
   return visit(1, from_root());
@@ -127,6 +129,7 @@ bool Walker::extend(int level) {
 Walker::Span Walker::clipped(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   const std::uint32_t later = ~levels_up_to(step.anchor);
+  if (((step.after | step.before) & later) == 0) return base(level);
   const rules::Bounds allowed = bounds(level, step.after & later, step.before & later);
   return sets::clip(base(level), allowed.first, allowed.end);
 }
@@ -332,6 +335,7 @@ Walker::Span Walker::compute_base(int level) {
   const view::StepShape& step = problem_.plan.shape.steps[level];
   const std::uint32_t known = levels_up_to(step.anchor);
   const rules::Bounds allowed = bounds(level, step.after & known, step.before & known);
+  if (step.source_count == 1 && step.reuse == view::kNoReuse) return last_row(step, allowed);
   std::vector<Vertex>& buffer = levels_[static_cast<std::size_t>(level)].buffer;
   if (step.source_count > 0) {
     const Span changing = last_row(step, allowed);

@@ -186,7 +186,10 @@ class Walker : private Adaptive::Owner {
   bool count_tail();
   bool count_parts();
   std::optional<Total> count_component(const TailComponent& component);
+  Total count_pairs(int a, int b);
   void fill_common(const TailComponent& component);
+  Span vertices_of(int level, std::vector<Vertex>& buffer);
+  std::uint64_t count_matched(std::uint32_t levels, Span a, Span b) const;
 
   Span base(int level);
   Span compute_base(int level);

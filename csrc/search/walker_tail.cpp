@@ -41,6 +41,8 @@ bool Walker::count_parts() {
 
 std::optional<Total> Walker::count_component(const TailComponent& component) {
   if (component.levels.size() == 1) return count_level(component.levels[0]);
+  if (component.levels.size() == 2 && component.set_of[1] != 0)
+    return count_pairs(component.levels[0], component.levels[1]);
   if (component.sets() == 1)
     return falling_factorial(count_level(component.levels[0]), component.levels.size(), component.chains);
   fill_common(component);
@@ -49,37 +51,72 @@ std::optional<Total> Walker::count_component(const TailComponent& component) {
   return ways;
 }
 
+// The ways to take two different vertices for two levels whose sets differ.
+Total Walker::count_pairs(int a, int b) {
+  const Span first = vertices_of(a, shared_[1]);
+  if (first.size() == 0) return 0;
+  const Span second = vertices_of(b, shared_[2]);
+  if (second.size() == 0) return 0;
+  charge(first, second);
+  const std::uint32_t apart = matched_of(a), others = matched_of(b);
+  const Total pairs = Total{first.size() - count_matched(apart, first, first)} *
+                      (second.size() - count_matched(others, second, second));
+  const std::size_t common = sets::count_common(first, second, problem_.sets);
+  return pairs - (common - count_matched(apart | others, first, second));
+}
+
 // Fills common_ for each subset of the sets of `component`, less the vertices that its levels must differ
 // from.
 void Walker::fill_common(const TailComponent& component) {
-  const auto sets = static_cast<std::uint32_t>(component.sets());
-  std::array<std::uint32_t, 1 << kMostTailSets> apart{};
-  for (std::uint32_t set = 0; set < sets; ++set) {
-    const auto first = std::find(component.set_of.begin(), component.set_of.end(), static_cast<int>(set));
-    const int level = component.levels[static_cast<std::size_t>(first - component.set_of.begin())];
-    std::vector<Vertex>& vertices = shared_[std::size_t{1} << set];
-    vertices.clear();
-    for (Vertex value : clipped(level))
-      vertices.push_back(compare_.vertex(static_cast<std::size_t>(level), value));
-    apart[std::size_t{1} << set] = matched_of(level);
+  std::array<std::uint32_t, 1 << kMostTailSets> apart;
+  std::array<Span, 1 << kMostTailSets> of;
+  std::uint32_t end = 1;  // subsets of the sets so far
+  for (std::size_t at = 0; at < component.levels.size(); ++at) {
+    if (std::uint32_t{1} << component.set_of[at] != end) continue;  // not the first level of its set
+    const int level = component.levels[at];
+    of[end] = vertices_of(level, shared_[end]);
+    apart[end] = matched_of(level);
+    common_[end] = of[end].size() - count_matched(apart[end], of[end], of[end]);
+    end *= 2;
   }
-  for (std::uint32_t mask = 1; mask < std::uint32_t{1} << sets; ++mask) {
-    std::vector<Vertex>& vertices = shared_[mask];
-    const std::uint32_t lowest = mask & -mask;
-    if (mask != lowest) {
-      apart[mask] = apart[lowest] | apart[mask ^ lowest];
-      const std::vector<Vertex>&a = shared_[lowest], &b = shared_[mask ^ lowest];
-      vertices.resize(std::min(a.size(), b.size()));
-      const Span left{a.data(), a.data() + a.size()}, right{b.data(), b.data() + b.size()};
-      charge(left, right);
-      vertices.resize(sets::intersect(left, right, vertices.data(), problem_.sets));
+  for (std::uint32_t mask = 1; mask < end; ++mask) {
+    const std::uint32_t lowest = mask & -mask, others = mask ^ lowest;
+    if (others == 0) continue;
+    apart[mask] = apart[lowest] | apart[others];
+    charge(of[lowest], of[others]);
+    std::size_t size;
+    if (lowest == 1) {  // no larger subset is made from this one
+      size = sets::count_common(of[lowest], of[others], problem_.sets);
+    } else {
+      std::vector<Vertex>& vertices = shared_[mask];
+      const std::size_t most = std::min(of[lowest].size(), of[others].size());
+      if (vertices.size() < most) vertices.resize(most);
+      size = sets::intersect(of[lowest], of[others], vertices.data(), problem_.sets);
+      of[mask] = {vertices.data(), vertices.data() + size};
     }
-    common_[mask] = vertices.size();
-    for_each_bit(apart[mask], [&](std::uint32_t l) {
-      common_[mask] -= std::binary_search(vertices.begin(), vertices.end(), compare_.vertex(l, value_[l])) &&
-                       is_first(apart[mask], l);
-    });
+    common_[mask] = size - count_matched(apart[mask], of[lowest], of[others]);
   }
+}
+
+// The data vertices that `level` may take, copied into `buffer` where its values are positions.
+Walker::Span Walker::vertices_of(int level, std::vector<Vertex>& buffer) {
+  const Span values = clipped(level);
+  if (problem_.members.empty()) return values;
+  const Vertex* members = problem_.members[static_cast<std::size_t>(level)];
+  if (buffer.size() < values.size()) buffer.resize(values.size());
+  std::transform(values.first, values.last, buffer.begin(), [&](Vertex value) { return members[value]; });
+  return {buffer.data(), buffer.data() + values.size()};
+}
+
+// How many of `levels` have their vertex in both of two sets of data vertices.
+std::uint64_t Walker::count_matched(std::uint32_t levels, Span a, Span b) const {
+  std::uint64_t found = 0;
+  for_each_level(levels, [&](std::size_t l) {
+    const Vertex vertex = compare_.vertex(l, value_[l]);
+    const bool same = a.first == b.first && a.last == b.last;
+    found += sets::contains(a, vertex) && (same || sets::contains(b, vertex)) && is_first(levels, l);
+  });
+  return found;
 }
 
 }  // namespace motiflux::search

@@ -31,15 +31,24 @@ class TestWhichLevels:
     def test_leaves_ordered_by_symmetry_share_a_set_and_a_divisor(self) -> None:
         tail = tail_plan(mf.Graph.from_edges(clique(6)), star(4)).tail
         assert tail is not None
-        assert tail.start == 2  # level 1 is cut into pieces of work
-        assert tail.components == (TailComponent((2, 3, 4), (0, 0, 0), (3,)),)
+        assert tail.start == 1
+        assert tail.components == (TailComponent((1, 2, 3, 4), (0, 0, 0, 0), (4,)),)
 
     def test_leaves_of_different_labels_are_components_of_their_own(self) -> None:
         graph = mf.Graph.from_edges(clique(6), vertex_labels=[0, 1, 2, 3, 0, 1])
         pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3)], vertex_labels=[0, 1, 2, 3])
         tail = tail_plan(graph, pattern).tail
         assert tail is not None
-        assert [component.levels for component in tail.components] == [(2,), (3,)]
+        assert [component.levels for component in tail.components] == [(1,), (2,), (3,)]
+
+    def test_a_two_path_is_closed_around_its_middle(self) -> None:
+        graph = mf.Graph.from_edges(
+            [(i, (i * i + k) % 997) for i in range(997) for k in range(1, 9) if (i * i + k) % 997 != i]
+        )
+        for pattern in (star(2), mf.Pattern.from_edges([(0, 1), (1, 2)])):
+            plan = make_plan(graph, pattern, tail=True)
+            assert plan.tail is not None
+            assert (plan.order[0], plan.tail.start) == (0 if pattern == star(2) else 1, 1)
 
     def test_neighbours_are_never_in_one_tail(self) -> None:
         assert tail_plan(mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(clique(4))).tail is None
@@ -56,6 +65,17 @@ class TestWhichLevels:
 
 
 class TestHowMany:
+    @pytest.mark.parametrize("threads", [1, 2, 3])
+    def test_a_root_whose_row_is_cut_into_pieces_counts_once(self, hub: mf.Graph, threads: int) -> None:
+        both = mf.Graph.from_edges(
+            [(0, leaf) for leaf in range(1, LEAVES)] + [(leaf, 0) for leaf in range(1, LEAVES, 2)],
+            directed=True,
+        )
+        into, out = LEAVES // 2, LEAVES - 1
+        through = mf.count(both, "(a)-->(b)-->(c)", threads=threads)
+        assert through == into * out - into
+        assert mf.count(hub, star(2), threads=threads) == LEAVES * (LEAVES - 1)
+
     @pytest.mark.parametrize("leaves", [2, 3, 5, 8])
     def test_stars_are_falling_factorials(self, hub: mf.Graph, leaves: int) -> None:
         assert mf.count(hub, star(leaves)) == math.perm(LEAVES, leaves)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
+from operator import add
 
 from motiflux import _native
 from motiflux.graph import Graph, VertexFilter
@@ -20,6 +21,9 @@ _SEED = 0x6D6F7469
 # Root arcs that a probe takes at most, and the time of a unit of its work on an AMD EPYC.
 _PROBED_ARCS = 256
 _WORK_SECONDS = 25e-9
+
+# Elements that inclusion and exclusion reads in the time of a step.
+_CLOSED_IN_A_STEP = 8
 
 
 class CostModel:
@@ -98,18 +102,24 @@ class Estimate:
     enumerated
         Number of levels that are not counted in closed form.
     closing
-        Elements of sets copied and intersected where several sets of a tail meet.
+        Elements of each level's sets read where several sets of a tail meet.
     """
 
     sizes: tuple[float, ...]
     scanned: tuple[float, ...]
     enumerated: int
-    closing: float = 0.0
+    closing: tuple[float, ...]
+
+    @property
+    def read(self) -> tuple[float, ...]:
+        """Elements of sets read for each level, all told."""
+        return tuple(map(add, self.scanned, self.closing))
 
     @property
     def cost(self) -> float:
         """A number that grows with the time of the search."""
-        return sum(self.sizes[: self.enumerated]) + sum(self.scanned) + self.closing
+        closing = sum(self.closing) / _CLOSED_IN_A_STEP
+        return sum(self.sizes[: self.enumerated]) + sum(self.scanned) + closing
 
 
 def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
@@ -120,31 +130,32 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
     """
     problem = native_problem(graph, plan, intersect="auto", threads=threads)
     drawn = _native.sample_sizes(problem, members, _MOST_WORK, _SEED)
-    sizes, scanned = [size for size, _, _ in drawn], [read for _, read, _ in drawn]
-    enumerated = len(plan.order) if plan.tail is None else plan.tail.start
+    levels = len(plan.order)
+    sizes, scanned, met = ([one[part] for one in drawn] for part in range(3))
+    enumerated = levels if plan.tail is None else plan.tail.start
     if not drawn:
-        return Estimate((0.0,) * len(plan.order), (0.0,) * len(plan.order), enumerated)
+        nothing = (0.0,) * levels
+        return Estimate(nothing, nothing, enumerated, nothing)
     if sizes[-1] == 0:
         # No member had a candidate: likely there are fewer than one for each two members.
         sizes[-1] = (sizes[-2] if len(sizes) > 1 else 1.0) / (2 * members)
-    for level in range(len(sizes), len(plan.order)):
+    for level in range(len(sizes), levels):
         growth = plan.estimates[level] / max(plan.estimates[level - 1], 1e-300)
         sizes.append(sizes[-1] * growth)
         scanned.append(sizes[-1])
-    closing = 0.0
+        met.append(sizes[min(level, enumerated) - 1] * growth)
+    closing = _closing(plan.tail, met)
     if plan.tail is not None:
-        closing = _closing(plan.tail, sizes)
         # Sampling follows no order among levels of the tail.
         sizes[-1] /= prod(component.divisor for component in plan.tail.components)
     return Estimate(tuple(sizes), tuple(scanned), enumerated, closing)
 
 
-def _closing(tail: Tail, sizes: Sequence[float]) -> float:
+def _closing(tail: Tail | None, met: Sequence[float]) -> tuple[float, ...]:
     """Return the elements read by inclusion and exclusion over several sets, for each subset of them."""
-    read = 0.0
-    for component in tail.components:
-        firsts = dict(zip(component.sets, component.levels, strict=True))
-        if len(firsts) > 1:
-            grown = sum(sizes[level] / max(sizes[level - 1], 1e-300) for level in firsts.values())
-            read += sizes[tail.start - 1] * grown * 2 ** (len(firsts) - 1)
-    return read
+    closing = [0.0] * len(met)
+    for component in () if tail is None else tail.components:
+        firsts = dict(zip(reversed(component.sets), reversed(component.levels), strict=True))
+        for level in firsts.values() if len(firsts) > 1 else ():
+            closing[level] = met[level] * 2 ** (len(firsts) - 1)
+    return tuple(closing)

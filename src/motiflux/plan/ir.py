@@ -289,7 +289,8 @@ class Plan:
     estimates
         Expected number of partial embeddings up to each level.
     scanned
-        Expected number of set elements read to find the candidates of each level; empty where not sampled.
+        Expected number of set elements read for each level, to find its candidates or to count it in closed
+        form; empty where not sampled.
     groups
         Levels that an engine may match together.
     tail

@@ -219,7 +219,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
             )
             if chosen is not plan:
                 plan, estimate = chosen, sample(graph, chosen, _MANY_MEMBERS, options.threads)
-        plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+        plan = replace(plan, estimates=estimate.sizes, scanned=estimate.read)
     if drafter.impossible is None:
         plan = replace(plan, formula=_formula(graph, bound, plan, options))
         if drafter.parts and plan.formula is None:
@@ -334,7 +334,7 @@ def _estimated(graph: Graph, pattern: Pattern, plan: Plan, drafter: _Drafter, mo
     group = automorphisms(pattern, directed=graph.directed, base=plan.order)
     flat = drafter.without_tail(ordered(drafter.bound, model, plan.order), group)
     estimate = sample(graph, flat, _MANY_MEMBERS, drafter.options.threads)
-    return replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+    return replace(plan, estimates=estimate.sizes, scanned=estimate.read)
 
 
 class _Drafter:
@@ -468,7 +468,7 @@ class _Drafter:
             found = nest(shape, args, self._coinciding_levels(order), classes, lists=lists)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
-            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes)
+            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)
         if options.switches["reuse"] == "on":
             shape, args = share_intersections(shape, args, classes, closed)
         return Plan(

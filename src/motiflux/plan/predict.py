@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import isfinite
 
 import numpy as np
 
@@ -46,8 +46,7 @@ class Work:
 def expected_work(plan: Plan) -> Work | None:
     """Return the work of a whole search; None where it was not sampled.
 
-    Sampling looks at each level of a tail by itself. The search finds a set that several levels share once;
-    where several sets meet it copies them and intersects each subset of them.
+    Sampling looks at each level of a tail by itself. The search finds a set that several levels share once.
     """
     if not plan.scanned:
         return None
@@ -56,11 +55,7 @@ def expected_work(plan: Plan) -> Work | None:
     start = plan.tail.start
     read = sum(plan.scanned[:start])
     for component in plan.tail.components:
-        firsts = _first_levels(component)
-        read += sum(plan.scanned[level] for level in firsts)
-        if len(firsts) > 1:
-            sizes = sum(_set_size(plan, level) for level in firsts)
-            read += plan.estimates[start - 1] * sizes * 2 ** (len(firsts) - 1)
+        read += sum(plan.scanned[level] for level in _first_levels(component))
     return Work(sum(plan.estimates[:start]), read)
 
 
@@ -70,14 +65,6 @@ def _first_levels(component: TailComponent) -> list[int]:
     for level, number in zip(component.levels, component.sets, strict=True):
         firsts.setdefault(number, level)
     return list(firsts.values())
-
-
-def _set_size(plan: Plan, level: int) -> float:
-    """Return the expected number of candidates of a level."""
-    grown = plan.estimates[level]
-    if plan.tail is not None and level == len(plan.order) - 1:
-        grown *= prod(component.divisor for component in plan.tail.components)
-    return grown / plan.estimates[level - 1] if plan.estimates[level - 1] > 0 else 0.0
 
 
 def expected_count(plan: Plan, limit: int | None) -> float | None:

@@ -17,8 +17,10 @@ from motiflux.plan.symmetry import closure
 MOST_SETS = 4
 MOST_MIXED_LEVELS = 6
 
-# Level 1 is cut into pieces of work, and a tail of one level is the last level as it is.
+# A tail from level 1 leaves single vertices to be walked. What counts by root arcs, or walks in parts, needs
+# level 1.
 FIRST_START = 2
+# A tail of one level is the last level as it is.
 _LEAST_LEVELS = 2
 
 
@@ -27,6 +29,8 @@ def close_tail(
     args: PlanArgs,
     coinciding: frozenset[tuple[int, int]] = frozenset(),
     classes: tuple[int, ...] | None = None,
+    *,
+    first: int = FIRST_START,
 ) -> tuple[PlanShape, Tail | None]:
     """Return the longest tail, and the shape with the order restrictions that remain on it.
 
@@ -36,6 +40,8 @@ def close_tail(
         Pairs of levels that may have one vertex: never in one component, whose formula takes all to differ.
     classes
         Over a candidate space: a number per level, equal where the candidates are the same.
+    first
+        The first level that may be in the tail, 1 or more.
 
     Notes
     -----
@@ -51,7 +57,7 @@ def close_tail(
         for level in range(levels)
     ]
     best = None
-    for start in range(levels - 1, FIRST_START - 1, -1):
+    for start in range(levels - 1, first - 1, -1):
         if not _depends_on_earlier(shape, start):
             break
         if levels - start < _LEAST_LEVELS:

@@ -105,7 +105,7 @@ class _Prices:
         for order in orders:
             plan = _plan(pattern, bound, order.vertices, order.estimates, injective=self._family.injective)
             estimate = sample(self._graph, plan, _MEMBERS, self._threads)
-            plan = replace(plan, estimates=estimate.sizes, scanned=estimate.scanned)
+            plan = replace(plan, estimates=estimate.sizes, scanned=estimate.read)
             work = expected_work(plan)
             if work is not None and (best is None or work.seconds(self._threads) < best[1]):
                 best = plan, work.seconds(self._threads)
