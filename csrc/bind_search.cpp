@@ -403,11 +403,20 @@ bool report(const nb::object& progress, const search::Control& control) {
 }
 
 nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uint64_t> limit,
-                std::optional<double> timeout, const nb::object& progress) {
+                std::optional<double> timeout, const nb::object& progress, bool brief) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  std::vector<std::uint64_t> sizes;
+  if (brief) {
+    search::Control control(problem.get().root_arcs(), 1, timeout);
+    std::optional<Wide> total;
+    {
+      const FreeGil free_gil;
+      total = search::count_briefly(problem.get(), control, limit, sizes);
+    }
+    if (total) return nb::make_tuple(to_python(*total), static_cast<int>(control.reason()), sizes);
+  }
   search::Control control(problem.get().root_arcs(), threads, timeout);
   Wide total;
-  std::vector<std::uint64_t> sizes;
   run_watched([&] { total = search::count(problem.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
@@ -578,7 +587,7 @@ void bind_search(nb::module_& module) {
       .def("set_free", &OwnedProblem::set_free, "links"_a, "compared"_a, "always"_a)
       .def("prune", &OwnedProblem::prune, "backjump"_a, "room"_a);
   module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
-             "progress"_a.none());
+             "progress"_a.none(), "brief"_a);
   module.def("count_arcs", &count_arcs, "problem"_a, "threads"_a, "timeout"_a.none());
   module.def("count_together", &count_together, "problems"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());

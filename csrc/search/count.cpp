@@ -14,7 +14,7 @@
 namespace motiflux::search {
 namespace {
 
-class Counter final : public Visitor {
+class Counter : public Visitor {
  public:
   // `reinforcement` is null but for the first thread.
   Counter(Control& control, std::optional<std::uint64_t> limit, Reinforcement* reinforcement)
@@ -67,6 +67,24 @@ class Counter final : public Visitor {
   Total total_ = 0;
   Total published_ = 0;
   Wide beyond_;  // what total_ does not hold
+};
+
+// Counts for so long.
+class BriefCounter final : public Counter {
+ public:
+  BriefCounter(Control& control, std::optional<std::uint64_t> limit) : Counter(control, limit, nullptr) {}
+
+  bool keep_going() override {
+    tired_ = tired_ || Clock::now() - start_ > kBrief;
+    return !tired_ && Counter::keep_going();
+  }
+  bool tired() const { return tired_; }
+
+ private:
+  static constexpr std::chrono::microseconds kBrief{100};
+
+  const Clock::time_point start_ = Clock::now();
+  bool tired_ = false;
 };
 
 // The share of a piece of work that counts as done where it was hardly begun.
@@ -135,6 +153,17 @@ Wide count(const Problem& problem, Control& control, int threads, std::optional<
       (*sizes)[level] += walker.sizes()[level];
   });
   return total;
+}
+
+std::optional<Wide> count_briefly(const Problem& problem, Control& control,
+                                  std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes) {
+  BriefCounter counter(control, limit);
+  Walker walker(problem, counter, true);
+  walker.search({.level = 0, .from = 0, .to = problem.root_arcs(), .arcs = problem.root_arcs()});
+  counter.publish();
+  if (counter.tired()) return std::nullopt;
+  sizes.assign(walker.sizes().begin(), walker.sizes().begin() + problem.plan.shape.levels - 1);
+  return counter.total();
 }
 
 double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {

@@ -19,6 +19,10 @@ namespace motiflux::search {
 Wide count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
            std::vector<std::uint64_t>* sizes = nullptr);
 
+// The same on this thread alone; nothing if it is not done within about 100 us.
+std::optional<Wide> count_briefly(const Problem& problem, Control& control,
+                                  std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes);
+
 // The work (Walker::work) that a search is expected to take, from `arcs` root arcs spread over it, or as many
 // as `most` work allows; the last one taken in proportion to how far it got.
 double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);

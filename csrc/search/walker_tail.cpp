@@ -111,7 +111,7 @@ Walker::Span Walker::vertices_of(int level, std::vector<Vertex>& buffer) {
 // How many of `levels` have their vertex in both of two sets of data vertices.
 std::uint64_t Walker::count_matched(std::uint32_t levels, Span a, Span b) const {
   std::uint64_t found = 0;
-  for_each_level(levels, [&](std::size_t l) {
+  for_each_bit(levels, [&](std::uint32_t l) {
     const Vertex vertex = compare_.vertex(l, value_[l]);
     const bool same = a.first == b.first && a.last == b.last;
     found += sets::contains(a, vertex) && (same || sets::contains(b, vertex)) && is_first(levels, l);

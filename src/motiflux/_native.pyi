@@ -192,7 +192,12 @@ class Problem:
     def prune(self, backjump: int, room: Sequence[tuple[int, int]]) -> None: ...
 
 def count(
-    problem: Problem, threads: int, limit: int | None, timeout: float | None, progress: _Progress | None
+    problem: Problem,
+    threads: int,
+    limit: int | None,
+    timeout: float | None,
+    progress: _Progress | None,
+    brief: bool,
 ) -> tuple[int, int, list[int]]: ...
 def count_together(
     problems: Sequence[Problem],

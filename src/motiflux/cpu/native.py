@@ -67,21 +67,31 @@ def prepare(
         rows=rows,
         backjump=backjump,
         adaptive=True,
+        again=True,
     )
     return Search(problem, plan)
 
 
 def count(
-    search: Search, *, threads: int, limit: int | None, timeout: float | None, progress: Progress | None
+    search: Search,
+    *,
+    threads: int,
+    limit: int | None,
+    timeout: float | None,
+    progress: Progress | None,
+    brief: bool = False,
 ) -> tuple[int, Stop, list[int]]:
     """Return the number of embeddings the search found, multiplier not applied, why it ended, and its sizes.
 
     The sizes are the partial embeddings up to each level but the last.
 
-    With a `limit` the search ends once more than that many are known.
+    With a `limit` the search ends once more than that many are known. What is expected to be `brief` is tried
+    on the calling thread first, for about 100 us.
     """
     with _overflow_explained():
-        total, reason, sizes = _native.count(search.problem, threads, _native_limit(limit), timeout, progress)
+        total, reason, sizes = _native.count(
+            search.problem, threads, _native_limit(limit), timeout, progress, brief
+        )
     return total, Stop(reason), sizes
 
 

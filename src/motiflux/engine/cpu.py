@@ -11,7 +11,7 @@ from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.local.formula import Formula
-from motiflux.plan.predict import expected_count, expected_seconds, host_memory
+from motiflux.plan.predict import expected_count, expected_seconds, host_memory, is_brief
 from motiflux.plan.report import Prediction
 from motiflux.types import Symmetry, VertexArray
 
@@ -42,6 +42,7 @@ class CpuEngine:
             limit=_limit(plan, request),
             timeout=_remaining(request.timeout, started),
             progress=_callback(request.progress, plan.multiplier, started),
+            brief=is_brief(plan),
         )
         enumerated = (
             ()

@@ -64,21 +64,21 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
         beside = [one.plan for one in planned if one.plan is not None] if sharing else []
         with naming_pattern(position if named else None):
             plan = plan_for(graph, pattern, request, engine, watch.started, beside=beside)
-        planned.append(_Planned(plan, watch.lap()))
-    possible = [one.plan for one in planned if one.plan is not None and one.plan.impossible is None]
-    plans = list({work_of(plan): plan for plan in possible}.values())
+        work = work_of(plan) if plan is not None and len(patterns) > 1 else None
+        planned.append(_Planned(plan, work, watch.lap()))
+    distinct = {one.work: one.plan for one in planned if one.plan is not None and one.plan.impossible is None}
+    plans, works = list(distinct.values()), {id(plan): work for work, plan in distinct.items()}
     passes = in_passes(plans) if sharing else [[plan] for plan in plans]
     progress = _SpanningProgress(request.progress, len(passes))
     found: dict[Hashable, _Found] = {}
     for group in passes:
-        reporting = replace(request, progress=progress.callback())
+        reporting = request if len(passes) == 1 else replace(request, progress=progress.callback())
         outcomes = _search(graph, group, engine, reporting, watch.started)
         seconds = watch.lap()
-        found |= {work_of(plan): _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
+        found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
         progress.advance(sum(outcome.value for outcome in outcomes))
     return [
-        _count(one, _LATE if one.plan is None else found.get(work_of(one.plan), _NOTHING), engine)
-        for one in planned
+        _count(one, _LATE if one.plan is None else found.get(one.work, _NOTHING), engine) for one in planned
     ]
 
 
@@ -111,6 +111,8 @@ class _Watch:
 @dataclass(frozen=True, slots=True)
 class _Planned:
     plan: Plan | None
+    work: Hashable
+    """Equal for plans that are searched once for all; None where there is one pattern only."""
     seconds: float
 
 

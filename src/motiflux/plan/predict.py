@@ -27,6 +27,9 @@ READ_SECONDS = 0.55e-9
 
 _VERTEX_BYTES, _OFFSET_BYTES = 4, 8
 
+# Tried on the calling thread for up to 100 us (csrc/bind_search.cpp), which is wasted where it takes longer.
+_BRIEF_SECONDS = 50e-6
+
 MEMO_BYTES = 192 << 20
 """What a thread may take to remember the numbers of parts, about (csrc/search/parts.cpp)."""
 
@@ -65,6 +68,15 @@ def _first_levels(component: TailComponent) -> list[int]:
     for level, number in zip(component.levels, component.sets, strict=True):
         firsts.setdefault(number, level)
     return list(firsts.values())
+
+
+def is_brief(plan: Plan) -> bool:
+    """Return whether a search is expected to take less time than starting a thread for it."""
+    if not plan.scanned or (plan.tail is not None and plan.tail.nested):
+        return False
+    enumerated = len(plan.order) - 1 if plan.tail is None else plan.tail.start
+    steps, read = sum(plan.estimates[:enumerated]), sum(plan.scanned)
+    return STEP_SECONDS * steps + READ_SECONDS * read < _BRIEF_SECONDS
 
 
 def expected_count(plan: Plan, limit: int | None) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
@@ -24,6 +25,44 @@ _BACKJUMP = {"off": 0, "on": 1, "auto": 2}
 _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 
 
+_KEPT_ARGUMENTS = "native arguments"
+_MOST_KEPT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """What the native code is told of a plan, whatever the graph's rows."""
+
+    plan: Plan
+    """Held so that no other plan gets its id."""
+    steps: list[_native.Step]
+    bounds: list[tuple[int, int]]
+    edges: list[tuple[int, bool]]
+    keys: list[AdjacencyKey]
+    slots: list[int]
+    tail: tuple[int, list[_Block]]
+
+    nbytes = 1
+    """They are counted, not weighed."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Arguments:
+        over_space = plan.space is not None
+        slots: dict[AdjacencyKey, int] = {}
+        return cls(
+            plan=plan,
+            steps=[_step(shape, bounds=not over_space) for shape in plan.shape.steps],
+            bounds=[
+                (0, 0) if over_space else (args.min_out_degree, args.min_in_degree)
+                for args in plan.args.steps
+            ],
+            edges=[edge for args in plan.args.steps for edge in args.edges],
+            slots=[slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies],
+            keys=list(slots),
+            tail=_tail(plan),
+        )
+
+
 def native_problem(
     graph: Graph,
     plan: Plan,
@@ -34,17 +73,26 @@ def native_problem(
     rows: dict[AdjacencyKey, Adjacency] | None = None,
     backjump: str = "off",
     adaptive: bool = False,
+    again: bool = False,
 ) -> _native.Problem:
     """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses.
 
     Parameters
     ----------
+    rows
+        Problems that are given the same, which is filled, read the very same arrays.
     backjump
         Whether a search leaves levels that have no part in a failure: ``on``, ``off``, or ``auto``, where it
         finds little.
-
-    Problems that are given the same `rows`, which is filled, read the very same arrays.
+    adaptive
+        Whether it may then go on in no fixed order.
+    again
+        Whether what is told of the plan is kept with the graph, since its turn will come again.
     """
+    if again:
+        given = graph.memo.get_sized(_KEPT_ARGUMENTS, id(plan), lambda: _Arguments.of(plan), _MOST_KEPT)
+    else:
+        given = _Arguments.of(plan)
     out = (graph.forward.offsets, graph.forward.neighbors)
     into = (graph.reverse.offsets, graph.reverse.neighbors)
     if plan.space is not None:
@@ -52,35 +100,33 @@ def native_problem(
         if space is None:
             raise InternalError("the candidate space of a plan does not fit into memory any more")
         problem = _native.Problem(
-            steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
-            bounds=[(0, 0)] * len(plan.order),
+            steps=given.steps,
+            bounds=given.bounds,
             space=space.native,
             order=plan.order,
-            source_edges=[edge for args in plan.args.steps for edge in args.edges],
+            source_edges=given.edges,
             out=out,
             in_=into,
             sets=_policy(intersect, simd),
-            tail=_tail(plan),
+            tail=given.tail,
         )
         problem.prune(_BACKJUMP[backjump], plan.room)
         if plan.free is not None and adaptive:
             problem.set_free(plan.free.links, plan.free.compared, plan.free.always)
         return problem
-    slots: dict[AdjacencyKey, int] = {}
     narrowed = {} if rows is None else rows
-    for key in {key for args in plan.args.steps for key in args.adjacencies}.difference(narrowed):
-        narrowed[key] = graph.adjacency(key, threads)
+    for key in given.keys:
+        if key not in narrowed:
+            narrowed[key] = graph.adjacency(key, threads)
     problem = _native.Problem(
-        steps=[_step(shape) for shape in plan.shape.steps],
-        bounds=[(args.min_out_degree, args.min_in_degree) for args in plan.args.steps],
-        source_slots=[
-            slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies
-        ],
-        slots=[narrowed[key] for key in slots],
+        steps=given.steps,
+        bounds=given.bounds,
+        source_slots=given.slots,
+        slots=[narrowed[key] for key in given.keys],
         out=out,
         in_=into,
         sets=_policy(intersect, simd),
-        tail=_tail(plan),
+        tail=given.tail,
     )
     problem.prune(_BACKJUMP[backjump], plan.room)
     return problem
