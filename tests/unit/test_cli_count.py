@@ -172,7 +172,7 @@ def test_a_tuning_mistake_speaks_of_the_option(k4: Path, triangle: Path) -> None
     key = motiflux("count", k4, triangle, "--set", "a=b").stderr
     assert key.startswith("error: --set a=b: expected a key out of order, ")
     value = motiflux("count", k4, triangle, "--set", "order=b").stderr
-    assert value == "error: --set order=b: expected one of sampled, cost, given, found 'b'\n"
+    assert value == "error: --set order=b: expected one of sampled, cost, given, adaptive, found 'b'\n"
 
 
 def test_an_empty_file_name_is_said_to_be_one(k4: Path, triangle: Path) -> None:
