@@ -16,7 +16,7 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel, frequencies, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation
-from motiflux.plan.local.formula import Formula, Searched, Walks, Wedges
+from motiflux.plan.local.formula import Formula, Searched, Table, Walks, Wedges
 from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
 from motiflux.plan.order import promising_orders, rooted_orders
@@ -28,6 +28,8 @@ from motiflux.plan.tail import close_tail
 from motiflux.types import Semantics, Symmetry
 
 _MEMBERS = 32
+_MORE_MEMBERS = 256
+"""For the searches of the formula that seems cheapest: of many tried, it is likely one that seems too cheap."""
 _PASS_SECONDS = 2.5e-9
 """For a number of a table in one pass over it; of numpy on one thread."""
 _WEDGE_SECONDS = 1.8e-9
@@ -80,7 +82,10 @@ def cheapest_formula(
         table, cost = Derivation(family, costs, time.perf_counter() + seconds).table(family.whole)
     except Undecided:
         return None
-    return None if isinstance(table, Searched) else Formula(family.kinds, table, cost)
+    if isinstance(table, Searched):
+        return None
+    formula = Formula(family.kinds, table, cost)
+    return replace(formula, seconds=cost + sum(map(prices.missed, formula.tables())))
 
 
 class _Prices:
@@ -112,6 +117,18 @@ class _Prices:
         if best is not None and pattern.below:
             return best[0], best[1] * _ORDERED
         return best
+
+    def missed(self, table: Table) -> float:
+        """Return by how many seconds more members change the estimate of a search; 0 for other tables."""
+        before = expected_work(table.plan) if isinstance(table, Searched) else None
+        if before is None or not isinstance(table, Searched):
+            return 0.0
+        estimate = sample(self._graph, table.plan, _MORE_MEMBERS, self._threads)
+        work = expected_work(replace(table.plan, estimates=estimate.sizes, scanned=estimate.read))
+        if work is None:
+            return 0.0
+        times = _ORDERED if table.pattern.below else 1.0
+        return (work.seconds(self._threads) - before.seconds(self._threads)) * times
 
     def wedges(self, wedges: Wedges) -> float:
         """Return the seconds of histograms: every wedge is gone through twice."""
