@@ -3,9 +3,9 @@
 //   slot    number of words and one, 0 if it is empty | words ... | number
 //
 // A key goes to one of two neighbouring slots, the second if the first is taken; where both are, it takes the
-// place of the first's. The table grows while it is
-// crowded, as far as the bytes reach that several tables share. One that hardly ever has what it is asked for
-// gives up, unless numbers take so much work that asking makes no difference.
+// place of the first's. The table grows while it is crowded, as far as the bytes reach that several tables
+// share. One that hardly ever has what it is asked for gives up, unless numbers take so much work that asking
+// makes no difference.
 #pragma once
 
 #include <algorithm>

@@ -5,11 +5,9 @@
 // those whose vertex another level would need. What a level's candidates failed for is united, with what made
 // its set; if the level itself has no part in one of them, another candidate changes nothing:
 //
-//   level 3   a ── b ── c        below b: level 7's set is empty, which comes from levels 1 and 5; level 5
-//   can
-//             |    |    x        take nothing else, as its set comes from level 1. So {1} remains: c is left
-//             out,
-//           fails {1}  left out  and so are all candidates of level 2.
+//   level 3   a ── b ── c        below b: level 7's set is empty, which comes from levels 1 and 5;
+//             |    |    x        level 5 can take nothing else, as its set comes from level 1.
+//           fails {1}  left out  So {1} remains: c is left out, and so are all candidates of level 2.
 #include <bit>
 
 #include "search/walker.hpp"

@@ -406,3 +406,23 @@ class TestHtml:
         assert told._repr_html_()
         assert told.to_mermaid()
         assert told.to_json()
+
+
+@pytest.mark.parametrize(
+    ("tuning", "limit", "order", "sentence"),
+    [
+        ({"order": "adaptive"}, None, "always", "at each step the vertex with the fewest candidates"),
+        ({}, 10, "later", "of the levels; once little is found"),
+        ({"backjump": "off"}, 10, None, None),
+    ],
+    ids=["always", "later", "never"],
+)
+def test_it_says_where_the_order_of_levels_changes(
+    tuning: dict[str, str], limit: int | None, order: str | None, sentence: str | None
+) -> None:
+    edges = [(u, v) for u in range(30) for v in range(u) if (u * v) % 3]
+    graph = mf.Graph.from_edges(edges, num_vertices=30, vertex_labels=[v % 2 for v in range(30)])
+    pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 0, 1])
+    told = mf.explain(graph, pattern, tuning={"candidates": "on", **tuning}, limit=limit, analyze=True)
+    assert told.report.free_order == order
+    assert (sentence in str(told)) if sentence else "\norder " not in str(told)

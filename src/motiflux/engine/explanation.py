@@ -200,6 +200,8 @@ def _run(
     seconds = time.perf_counter() - started
     told = engine.tells_sizes or plan.impossible is not None
     note = None if told else f"engine {engine.name} does not tell the sizes of steps"
+    if note is None and report.free_order is not None:
+        note = "sizes of steps are those met in the order of the levels"
     actual = Actual(outcome.value, outcome.complete, seconds, plan_seconds, note)
     sizes = _sizes(plan, outcome, request.limit)
     steps = tuple(replace(step, actual=sizes.get(step.level)) for step in report.steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
+from typing import Literal
 
 from motiflux.graph import AdjacencyKey, Graph, LabelTable
 from motiflux.pattern import Pattern
@@ -77,8 +78,17 @@ def describe(
         if plan.impossible or plan.tail is None
         else tuple(_tail(plan, plan.tail.components, names, remembered=plan.tail.kept)),
         impossible=plan.impossible,
+        free_order=_free_order(plan, tuning),
         tables=() if plan.formula is None else lines_of(plan.formula),
     )
+
+
+def _free_order(plan: Plan, tuning: Mapping[str, str]) -> Literal["always", "later"] | None:
+    if plan.free is None:
+        return None
+    if plan.free.always:
+        return "always"
+    return "later" if tuning["backjump"] == "auto" else None
 
 
 def _space(plan: Plan, graph: Graph, names: list[str], threads: int) -> SpaceReport | None:

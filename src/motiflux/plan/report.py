@@ -275,6 +275,9 @@ class PlanReport:
     tables
         How the count is put together from tables of local counts, a line each, the last one the result;
         empty where it is searched for.
+    free_order
+        ``"always"`` where the order of levels changes from one partial embedding to the next, ``"later"``
+        where it does once the search finds little; None where it stays.
     predicted
         What is expected of a run; None where it is known that nothing matches.
     actual
@@ -296,6 +299,7 @@ class PlanReport:
     groups: tuple[GroupReport, ...]
     tail: tuple[TailReport, ...]
     impossible: str | None
+    free_order: Literal["always", "later"] | None
     tables: tuple[str, ...] = ()
     predicted: Prediction | None = None
     actual: Actual | None = None

@@ -29,6 +29,8 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
         ("symmetry", _symmetry(report)),
         ("space", f"none: {report.no_space}" if report.space is None else _space(report.space)),
     ]
+    if report.free_order is not None:
+        lines.append(("order", _FREE_ORDER[report.free_order]))
     if report.predicted is not None:
         lines += _prediction(report, report.predicted)
     if report.actual is not None:
@@ -37,6 +39,11 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
             lines.append(("note", report.actual.note))
     return lines
 
+
+_FREE_ORDER = {
+    "always": "at each step the vertex with the fewest candidates, not that of the levels below",
+    "later": "of the levels; once little is found, at each step the vertex with the fewest candidates",
+}
 
 TABLES = "Counted from tables of local counts instead, the last of which is the result:"
 
