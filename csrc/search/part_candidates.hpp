@@ -19,6 +19,13 @@ inline void add(Wide& sum, const Wide& more) {
 // Matches `level` with each of its candidates in turn.
 template <class Visit>
 void PartCounter::for_each_candidate(int level, std::uint32_t apart, Visit&& visit) {
+  sets::Span open = walker_.clipped(level);
+  if (!walker_.spend(open.size() + 1)) throw Stopped();
+  for_each_open(level, apart, open, visit);
+}
+
+template <class Visit>
+void PartCounter::for_each_open(int level, std::uint32_t apart, sets::Span& open, Visit&& visit) {
   const Problem& problem = walker_.problem_;
   const view::StepShape& step = problem.plan.shape.steps[level];
   const view::StepArgs& bounds = problem.plan.args.steps[level];
@@ -28,9 +35,10 @@ void PartCounter::for_each_candidate(int level, std::uint32_t apart, Visit&& vis
     const Place at = walker_.compare_.place(level, other, walker_.value_.data());
     if (at.there) excluded[exclusions++] = static_cast<Vertex>(at.first_not_less);
   });
-  const sets::Span candidates = walker_.clipped(level);
-  if (!walker_.spend(candidates.size() + 1)) throw Stopped();
-  for (const Vertex& value : candidates) {
+  const Vertex* const start = open.first;
+  const std::size_t size = open.size();
+  while (open.first != open.last) {
+    const Vertex value = *open.first++;
     bool taken = false;
     for (std::size_t at = 0; at < exclusions; ++at) taken |= excluded[at] == value;
     if (taken) continue;
@@ -43,7 +51,7 @@ void PartCounter::for_each_candidate(int level, std::uint32_t apart, Visit&& vis
     try {
       visit(value);
     } catch (const Stopped&) {
-      walker_.add_progress(static_cast<std::size_t>(&value - candidates.first), candidates.size());
+      walker_.add_progress(static_cast<std::size_t>(open.first - 1 - start), size);
       throw;
     }
   }

@@ -65,6 +65,7 @@ PartCounter::PartCounter(Walker& walker) : walker_(walker), tail_(walker.problem
       data_vertices_ = std::max<std::size_t>(
           data_vertices_, problem.members[level][problem.sizes[level] - 1] + std::size_t{1});
   prepare(0, -1, tail_.start - 1);
+  find_links();
 }
 
 // Finds out what is kept of the block `index`, which hangs from the level `parent`; the one matched before
@@ -239,25 +240,40 @@ Number PartCounter::block(int index) {
   const TailBlock& block = tail_.blocks[static_cast<std::size_t>(index)];
   Kept& kept = kept_[static_cast<std::size_t>(index)];
   if (!block.kept) return product<Number>(block);
-  Recent* recent = nullptr;
-  if (kept.recent_serves) {
-    recent = &kept.recent[kept.by_level < 0 ? 0 : walker_.value(kept.by_level)];
-    if (recent->stamp == stamp_of(kept)) return Number(recent->number);
-  }
-  walker_.budget_ -= kLookUpWork;
-  if constexpr (kIsWide<Number>) return wide_block(block, kept);
-  Total number = 0;
-  std::optional<Total> found;
-  if (kept.memo.worthwhile()) found = kept.memo.find(key_of(block, kept));
-  if (found) {
-    number = *found;
+  if constexpr (kIsWide<Number>) {
+    const Recent* recent = recent_of(kept);
+    if (recent != nullptr && recent->stamp == stamp_of(kept)) return Number(recent->number);
+    walker_.budget_ -= kLookUpWork;
+    return wide_block(block, kept);
   } else {
+    if (const std::optional<Total> number = known(block, kept)) return *number;
     const std::uint64_t before = walker_.work();
-    number = product<Total>(block);
-    if (kept.memo.worthwhile()) kept.memo.keep(kept.key, number, walker_.work() - before);
+    const Total number = product<Total>(block);
+    keep(kept, number, walker_.work() - before);
+    return number;
   }
-  if (recent != nullptr) *recent = {stamp_of(kept), number};
-  return Number(number);
+}
+
+PartCounter::Recent* PartCounter::recent_of(Kept& kept) {
+  if (!kept.recent_serves) return nullptr;
+  return &kept.recent[kept.by_level < 0 ? 0 : walker_.value(kept.by_level)];
+}
+
+// The number of a block for the values at hand, if it is remembered.
+std::optional<Total> PartCounter::known(const TailBlock& block, Kept& kept) {
+  Recent* recent = recent_of(kept);
+  if (recent != nullptr && recent->stamp == stamp_of(kept)) return recent->number;
+  walker_.budget_ -= kLookUpWork;
+  if (!kept.memo.worthwhile()) return std::nullopt;
+  const std::optional<Total> found = kept.memo.find(key_of(block, kept));
+  if (found && recent != nullptr) *recent = {stamp_of(kept), *found};
+  return found;
+}
+
+// Remembers the number that known() did not know, and that took so much work.
+void PartCounter::keep(Kept& kept, Total number, std::uint64_t work) {
+  if (kept.memo.worthwhile()) kept.memo.keep(kept.key, number, work);
+  if (Recent* recent = recent_of(kept)) *recent = {stamp_of(kept), number};
 }
 
 Wide PartCounter::wide_block(const TailBlock& block, Kept& kept) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "search/disjoint_pairs.hpp"
 #include "search/memo.hpp"
 #include "search/partitions.hpp"
+#include "search/pool.hpp"
 #include "search/tail.hpp"
 #include "sets/intersect.hpp"
 
@@ -30,12 +32,16 @@ class PartCounter {
  public:
   explicit PartCounter(Walker& walker);
 
-  // The number of ways to complete the levels before the tail. Number is Total, where Beyond is thrown if it
-  // does not fit, or Wide. Throws Stopped.
-  template <class Number>
-  Number whole() {
-    return block<Number>(0);
-  }
+  // Counts the ways to complete the levels before the tail; the walker is told of them. False if there are
+  // none, none that others were given to count included. Throws Stopped.
+  bool count();
+
+  // While some tail is being counted: has a thread that waits at `pool` count some of the candidates that are
+  // left to the shallowest link, if there are any.
+  void give_away(Pool& pool);
+
+  // Counts such candidates, once the levels before are matched: those from `from` to `to`.
+  void go_on(int level, std::uint64_t from, std::uint64_t to);
 
  private:
   using Vertex = std::uint32_t;
@@ -96,8 +102,29 @@ class PartCounter {
     std::array<std::vector<Entry<Wide>>, kMostLists> wide_entries;
   };
 
+  // The tail as a whole may be a sum over one level, what hangs from each of its candidates too, and so on.
+  // Such sums are cut like levels that are enumerated: what each thread finds is added up in the end.
+  struct Link {
+    int block;
+    int level;
+    int hanging;                    // the block that hangs from the level
+    const Vertex* start = nullptr;  // the first candidate
+    sets::Span open = {};           // those still to be tried
+    bool whole = true;              // nothing of it was given away or handed over, nor is it a part
+  };
+
+  void find_links();
+  void close_links(std::size_t first);
+  bool is_whole(std::size_t at) const;
+  void split(std::size_t at);
+  Total link(std::size_t at);
+  Total sum_link(std::size_t at);
+
   template <class Number>
   Number block(int index);
+  Recent* recent_of(Kept& kept);
+  std::optional<Total> known(const TailBlock& block, Kept& kept);
+  void keep(Kept& kept, Total number, std::uint64_t work);
   Wide wide_block(const TailBlock& block, Kept& kept);
   template <class Number>
   Number product(const TailBlock& block);
@@ -114,6 +141,9 @@ class PartCounter {
   // The same, with only the vertices of the levels `apart` avoided.
   template <class Visit>
   void for_each_candidate(int level, std::uint32_t apart, Visit&& visit);
+  // The same of what is `open`, from which others may be given the last meanwhile.
+  template <class Visit>
+  void for_each_open(int level, std::uint32_t apart, sets::Span& open, Visit&& visit);
   template <class Number>
   Number listed(const TailComponent& component);
   template <class Number, class Weight>
@@ -144,6 +174,7 @@ class PartCounter {
   const Tail& tail_;
   std::size_t memo_bytes_ = kMemoBytes;  // that tables may still take
   std::vector<Kept> kept_;
+  std::vector<Link> links_;
   std::vector<std::vector<KeptList>> kept_lists_;   // by list, by hash of the key
   std::vector<std::unique_ptr<Meeting>> meetings_;  // by the first list of a component
   std::size_t data_vertices_ = 0;                   // above every vertex

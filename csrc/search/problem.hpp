@@ -58,6 +58,8 @@ struct Problem {
   Backjump backjump = Backjump::kOff;
   std::vector<Room> room;  // for each level, or empty
   sets::Policy sets;
+  // Steps between looks at the clock, the stop flag and who waits for work: about 10 microseconds.
+  std::int64_t look_every = 8192;
 
   // Rows of the first source of level 1: its arcs are the units of work.
   const view::Adjacency& root() const { return slots[plan.args.slots[plan.shape.steps[1].first_source]]; }

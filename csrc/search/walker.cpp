@@ -35,7 +35,7 @@ Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
       tail_(counting ? problem.tail.start : last_level_ + 1),
       clique_level_(counting ? CliqueTail::first_level(problem).value_or(-1) : -1),
       jumping_(problem.backjump == Backjump::kOn ? Jumping::kOn : Jumping::kOff),
-      budget_(kBudget) {
+      budget_(problem.look_every) {
   if (jumps()) note_sources();
   if (problem.free_order && problem.always_free) adapt();
 }
@@ -423,8 +423,8 @@ std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) con
 bool Walker::spend(std::size_t work) {
   budget_ -= static_cast<std::int64_t>(work);
   if (budget_ > 0) return true;
-  spent_ += static_cast<std::uint64_t>(kBudget - budget_);
-  budget_ = kBudget;
+  spent_ += static_cast<std::uint64_t>(problem_.look_every - budget_);
+  budget_ = problem_.look_every;
   if (problem_.backjump == Backjump::kAuto) choose_to_jump();
   if (pool_ && pool_->hungry()) outermost_->give_away();
   return visitor_.keep_going();

@@ -71,7 +71,7 @@ class Walker : private Adaptive::Owner {
   }
 
   // Candidates met and elements of sets read so far, about.
-  std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(kBudget - budget_); }
+  std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(problem_.look_every - budget_); }
 
   // After a search that was stopped: how much of its last piece was done, were all subtrees alike.
   double progress() const { return progress_; }
@@ -84,9 +84,6 @@ class Walker : private Adaptive::Owner {
 
  private:
   friend class PartCounter;
-
-  // Steps between looks at the clock and the stop flag: about 10 microseconds of work.
-  static constexpr std::int64_t kBudget = 8192;
 
   // A search that finds something less often than that between two looks fails more than it finds.
   static constexpr std::uint64_t kFewFinds = 64;
@@ -169,6 +166,7 @@ class Walker : private Adaptive::Owner {
   }
   bool count_clique(int level, Span candidates);
   Span replay(const Part& part);
+  bool search_tail(const Part& part);
   void give_away();
   bool visit_last(int level, Span candidates);
   bool list_last(int level, Span candidates);

@@ -13,6 +13,7 @@ bool Walker::search(const Part& part) {
   }
   arcs_ = {};
   const Span candidates = replay(part);
+  if (part.level >= tail_) return search_tail(part);
   if (part.level == last_level_ && !adaptive_)
     return visit_last(part.level, {candidates.first + part.from, candidates.first + part.to});
   open_all(part.level, candidates);
@@ -22,16 +23,28 @@ bool Walker::search(const Part& part) {
   return jumps() ? jump_on(part.level) : go_on(part.level);
 }
 
+// Goes on with some of what is summed over at the beginning of the tail.
+bool Walker::search_tail(const Part& part) {
+  if (!parts_) parts_ = std::make_unique<PartCounter>(*this);
+  for (Level& state : levels_) state.open = {};
+  try {
+    parts_->go_on(part.level, part.from, part.to);
+  } catch (const Stopped&) {
+    return false;
+  }
+  return spend(1);
+}
+
 // Comes to where the candidates of the part are, which are the result. What was met on the way counts for the
 // thread that gave the part away.
 Walker::Span Walker::replay(const Part& part) {
   slice_ = part.slice;
   for (int level = 0; level < part.level; ++level) {
-    if (level >= 2) base(level);  // later levels may start from it
+    if (level >= std::min(2, tail_)) base(level);  // later levels may start from it
     assign(level, part.prefix[static_cast<std::size_t>(level)]);
     --sizes_[static_cast<std::size_t>(level)];
   }
-  return part.level == 1 ? from_root() : clipped(part.level);
+  return part.level == 1 && tail_ > 1 ? from_root() : clipped(part.level);
 }
 
 // Gives half of what is left at the shallowest level where something is to a thread that waits.
@@ -57,6 +70,7 @@ void Walker::give_away() {
     state.given = true;
     return;
   }
+  if (parts_) parts_->give_away(*pool_);
 }
 
 }  // namespace motiflux::search

@@ -25,14 +25,8 @@ bool Walker::count_tail() {
 
 bool Walker::count_parts() {
   if (!parts_) parts_ = std::make_unique<PartCounter>(*this);
-  failing_ = tail_reads_;
   try {
-    try {
-      if (const Total ways = parts_->whole<Total>()) found(ways);
-    } catch (const Beyond&) {
-      failing_ = kAllLevels;
-      visitor_.count_wide(parts_->whole<Wide>());
-    }
+    failing_ = parts_->count() ? kAllLevels : tail_reads_;
   } catch (const Stopped&) {
     return false;  // progress_ says how much of the tail was done
   }

@@ -30,15 +30,8 @@ FLAGS = (
     "-fno-sanitize-recover=all",
     "-D_GLIBCXX_ASSERTIONS",
 )
-PARTS = {
-    "test_sets": ("csrc/sets/*.cpp",),
-    "test_sharing": (
-        "csrc/sets/*.cpp",
-        "csrc/search/*.cpp",
-        "csrc/common/parallel.cpp",
-        "csrc/common/team.cpp",
-    ),
-}
+SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/parallel.cpp", "csrc/common/team.cpp")
+PARTS = {"test_sets": ("csrc/sets/*.cpp",), "test_sharing": SEARCH, "test_sharing_parts": SEARCH}
 """What a check is linked with."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
