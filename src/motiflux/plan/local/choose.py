@@ -29,7 +29,7 @@ from motiflux.types import Semantics, Symmetry
 
 _MEMBERS = 32
 _MORE_MEMBERS = 256
-"""For the searches of the formula that seems cheapest: of many tried, it is likely one that seems too cheap."""
+"""For the searches of the formula that seems cheapest: of many tried, likely one that seems too cheap."""
 _PASS_SECONDS = 2.5e-9
 """For a number of a table in one pass over it; of numpy on one thread."""
 _WEDGE_SECONDS = 1.8e-9
