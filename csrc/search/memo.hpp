@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/large_pages.hpp"
 #include "common/total.hpp"
 
 namespace motiflux::search {
@@ -89,7 +90,7 @@ class Memo {
     const std::size_t more = (slots - slots_) * slot_bytes();
     if (slots > kMostSlots || more > *bytes_left_) return;
     *bytes_left_ -= more;
-    std::vector<std::uint32_t> old(slots * slot_words(), 0);
+    decltype(table_) old(slots * slot_words(), 0);
     old.swap(table_);
     const std::size_t before = std::exchange(slots_, slots);
     used_ = 0;
@@ -113,7 +114,7 @@ class Memo {
 
   std::size_t words_ = 0, slots_ = 0, used_ = 0;
   std::size_t* bytes_left_ = nullptr;
-  std::vector<std::uint32_t> table_;
+  std::vector<std::uint32_t, LargePages<std::uint32_t>> table_;
   std::uint64_t asked_ = 0, found_ = 0, worked_ = 0;  // since the last look back
   bool given_up_ = false;
 };

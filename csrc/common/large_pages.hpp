@@ -1,0 +1,45 @@
+// Memory for large tables that are read here and there: in large pages where the system has them, so that
+// finding a page costs less than reading it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace motiflux {
+
+template <class T>
+struct LargePages {
+  using value_type = T;
+
+  LargePages() = default;
+  template <class U>
+  LargePages(const LargePages<U>&) {}
+
+  T* allocate(std::size_t count) {
+    if (count > SIZE_MAX / sizeof(T) - kPage) throw std::bad_array_new_length();
+    const std::size_t bytes = count * sizeof(T);
+    // A multiple of the alignment, as std::aligned_alloc asks for.
+    const std::size_t alignment = bytes < kPage ? alignof(std::max_align_t) : kPage;
+    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+    void* memory = std::aligned_alloc(alignment, whole);
+    if (memory == nullptr) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+    if (alignment == kPage) madvise(memory, whole, MADV_HUGEPAGE);  // a hint: nothing depends on it
+#endif
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t) { std::free(memory); }
+
+  bool operator==(const LargePages&) const = default;
+
+ private:
+  static constexpr std::size_t kPage = std::size_t{2} << 20;
+};
+
+}  // namespace motiflux
