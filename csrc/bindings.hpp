@@ -5,6 +5,7 @@
 namespace motiflux {
 
 void bind_candidates(nanobind::module_& module);
+void bind_dynamic(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
 void bind_local(nanobind::module_& module);

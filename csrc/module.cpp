@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   // A daemon thread that the interpreter ends keeps what it held: nothing a user could mend.
   nanobind::set_leak_warnings(false);
   motiflux::bind_candidates(module);
+  motiflux::bind_dynamic(module);
   motiflux::bind_generate(module);
   motiflux::bind_graph(module);
   motiflux::bind_local(module);

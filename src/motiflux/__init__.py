@@ -35,10 +35,12 @@ if TYPE_CHECKING:
         OutputError,
         PatternError,
         PatternSyntaxError,
+        StreamError,
     )
     from motiflux.graph import Graph, GraphStats, ShapeStats
     from motiflux.io import as_graph, read_graph, read_pattern, verify_graph, write_graph
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
+    from motiflux.stream import Delta, Monitor, PatternDelta, Updates
 
 __version__ = _version("motiflux")
 
@@ -47,6 +49,7 @@ __all__ = [
     "CompileError",
     "Count",
     "CountOverflowError",
+    "Delta",
     "DeviceError",
     "DeviceMemoryError",
     "Explanation",
@@ -56,17 +59,21 @@ __all__ = [
     "GraphStats",
     "InternalError",
     "Matches",
+    "Monitor",
     "MotifluxError",
     "MotifluxWarning",
     "OutputError",
     "Pattern",
     "PatternBuilder",
+    "PatternDelta",
     "PatternError",
     "PatternSyntaxError",
     "ProgressReport",
     "QueryEdge",
     "QueryVertex",
     "ShapeStats",
+    "StreamError",
+    "Updates",
     "__version__",
     "as_graph",
     "count",
@@ -100,6 +107,7 @@ _HOMES = {
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
     "motiflux.io": ("as_graph", "read_graph", "read_pattern", "verify_graph", "write_graph"),
     "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
+    "motiflux.stream": ("Delta", "Monitor", "PatternDelta", "Updates"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -114,6 +114,12 @@ _OPTIONS = (
         "auto",
         "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
     ),
+    TuningOption(
+        "orbits",
+        ("on", "off"),
+        "on",
+        "Monitor: one search serves all query edges that automorphisms exchange, or each has its own",
+    ),
 )
 
 TUNING: Mapping[str, TuningOption] = {option.name: option for option in _OPTIONS}

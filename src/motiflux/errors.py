@@ -120,6 +120,10 @@ class FormatError(MotifluxError, ValueError):
         super().__init__(f"{where}: {message}")
 
 
+class StreamError(MotifluxError, ValueError):
+    """Updates cannot be applied as they are: nothing of the call that raised this was."""
+
+
 class OutputError(MotifluxError, OSError):
     """Results could not be written; nothing was left under the output's name."""
 

@@ -118,7 +118,7 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
         edge_codes = codes(edge.labels, graph.edge_label_table, f"query edge {names[0]!r} - {names[1]!r}")
         if edge.where is not None:
             graph.edge_attributes.check(edge.where)
-        edges[_bound_edge(edge, edge_codes, names, graph.directed)] = None
+        edges[bound_edge(edge, edge_codes, names, graph.directed)] = None
     filters = tuple(_filter(vertex, graph, missing) for vertex in pattern.vertices)
     coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
     return BoundPattern(
@@ -158,7 +158,14 @@ def _hint(labels: frozenset[Label], table: LabelTable) -> str:
     return ""
 
 
-def _bound_edge(edge: QueryEdge, codes: Codes, names: list[str], directed_graph: bool) -> BoundEdge:
+def bound_edge(edge: QueryEdge, codes: Codes, names: list[str], directed_graph: bool) -> BoundEdge:
+    """Return a query edge in label codes; `names` are those of its ends.
+
+    Raises
+    ------
+    PatternError
+        A directed query edge on an undirected graph.
+    """
     if edge.directed and not directed_graph:
         raise PatternError(
             f"query edge {names[0]!r} -> {names[1]!r}: expected an undirected query edge "

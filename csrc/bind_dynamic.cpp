@@ -1,0 +1,310 @@
+// Bindings of graphs that change and the patterns watched on them (csrc/dynamic).
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "common/parallel.hpp"
+#include "dynamic/monitor.hpp"
+#include "python_int.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using dynamic::Edge;
+using dynamic::Found;
+using dynamic::Label;
+using dynamic::Plan;
+using dynamic::Vertex;
+using dynamic::Way;
+
+using Labels = InputArray<Label>;
+using Codes = std::optional<std::vector<Label>>;
+using Levels = std::vector<int>;
+using PyPair = std::tuple<int, std::uint32_t>;                                   // way, relation
+using PySource = std::tuple<int, int, std::uint32_t, std::uint32_t, bool>;       // level, way, target, relation, before
+using PyStep = std::tuple<std::vector<PySource>, int, int, std::uint32_t, std::uint32_t, std::uint32_t, int>;
+using PyComponent = std::tuple<Levels, Levels, Levels>;                          // levels, sets, chains
+using PyTail = std::tuple<int, std::vector<PyComponent>>;
+using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
+using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
+using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
+                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::vector<PyOrbit>>;
+
+constexpr std::chrono::milliseconds kSignalPeriod{20};
+
+void require(bool holds, const char* what) {
+  if (!holds) throw nb::value_error(what);
+}
+
+Way way_of(int number) {
+  require(number >= 0 && number <= 2, "unknown way");
+  return static_cast<Way>(number);
+}
+
+dynamic::Step step_of(const PyStep& given, int level) {
+  const auto& [sources, reuse, anchor, after, before, distinct, allowed] = given;
+  require(reuse < level && anchor >= 0 && anchor < std::max(level, 1), "a step refers to a later level");
+  require(((after | before | distinct) >> level) == 0, "a step compares itself with a later level");
+  require(level < 2 || !sources.empty() || reuse >= 2, "a step has no source");
+  dynamic::Step step{{}, reuse, anchor, after, before, distinct, allowed};
+  for (const auto& [from, way, target, relation, before_change] : sources) {
+    require(from >= 0 && from < level, "a source is at a later level");
+    step.sources.push_back({from, way_of(way), target, relation, before_change});
+  }
+  return step;
+}
+
+Plan plan_of(const PyPlan& given) {
+  const auto& [pair, first, second, steps, tail, images, multiplier, orbits] = given;
+  const auto levels = static_cast<int>(steps.size());
+  require(levels >= 2 && levels <= dynamic::kMostLevels, "a plan has 2 to 32 levels");
+  Plan plan;
+  for (const auto& [way, relation] : pair) plan.pair.push_back({way_of(way), relation});
+  require(!pair.empty(), "a plan starts from a pair");
+  plan.first.codes = first;
+  plan.second.codes = second;
+  for (int level = 0; level < levels; ++level)
+    plan.steps.push_back(step_of(steps[static_cast<std::size_t>(level)], level));
+  const auto& [start, components] = tail;
+  require(start >= 2 && start <= levels, "a tail starts at level 2 or later");
+  plan.tail.start = start;
+  plan.tail.blocks.emplace_back();
+  for (const auto& [members, sets, chains] : components) {
+    require(members.size() == sets.size() && !members.empty(), "a malformed tail component");
+    for (std::size_t at = 0; at < members.size(); ++at)
+      require(members[at] >= start && members[at] < levels && sets[at] >= 0 &&
+                  sets[at] < search::kMostTailSets,
+              "a malformed tail component");
+    plan.tail.blocks[0].components.push_back({members, sets, chains, {}});
+  }
+  for (const auto& image : images) {
+    require(image.size() == steps.size(), "an image names a level for each query vertex");
+    for (std::uint8_t level : image) require(level < levels, "an image names an unknown level");
+  }
+  plan.images = images;
+  plan.multiplier = multiplier;
+  for (const auto& [point, reached] : orbits) {
+    require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
+    dynamic::Orbit orbit{point, {}};
+    for (const auto& [vertex, moves] : reached) {
+      require(vertex < levels && moves.size() == steps.size(), "a malformed orbit");
+      for (std::uint8_t other : moves) require(other < levels, "a malformed orbit");
+      orbit.images.push_back({vertex, moves});
+    }
+    plan.orbits.push_back(std::move(orbit));
+  }
+  return plan;
+}
+
+// Handles signals now and then, in the thread that holds the GIL otherwise.
+class SignalWatch : public dynamic::Watch {
+ public:
+  bool keep_going() override {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return true;
+    next_ = now + kSignalPeriod;
+    const nb::gil_scoped_acquire acquire;
+    return !(failed_ = PyErr_CheckSignals() != 0);
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kSignalPeriod;
+  bool failed_ = false;
+};
+
+class PyMonitor {
+ public:
+  PyMonitor(bool directed, bool count_copies) : monitor_(directed, count_copies) {}
+
+  void load(const Labels& vertex_labels, const InputArray<std::uint64_t>& offsets,
+            const InputArray<Vertex>& neighbors, const std::optional<Labels>& edge_labels,
+            const std::optional<InputArray<std::uint32_t>>& copies) {
+    require(graph().vertices() == 0, "the graph is not empty");
+    require(offsets.size() == vertex_labels.size() + 1, "one row per vertex expected");
+    require(offsets.data()[vertex_labels.size()] == neighbors.size(), "offsets do not end at the last arc");
+    require(!edge_labels || edge_labels->size() == neighbors.size(), "one label per arc expected");
+    require(!copies || copies->size() == neighbors.size(), "one number of copies per arc expected");
+    const FreeGil free_gil;
+    graph().reserve(static_cast<std::uint32_t>(vertex_labels.size()));
+    for (Label label : as_span(vertex_labels)) graph().add_vertex(label);
+    graph().load(as_span(offsets), as_span(neighbors), as_span(edge_labels), as_span(copies));
+  }
+
+  void add_vertices(const Labels& labels) {
+    for (Label label : as_span(labels)) graph().add_vertex(label);
+  }
+  void keep_vertices(std::uint32_t count) {
+    require(count <= graph().vertices(), "there are not so many vertices");
+    graph().keep_vertices(count);
+  }
+
+  std::uint32_t relation(const Codes& labels, bool either) {
+    return graph().relations().relation({{labels}, either});
+  }
+  std::uint32_t target(std::uint32_t relation, const Codes& labels) {
+    require(relation < graph().relations().all().size(), "no such relation");
+    return graph().relations().target(relation, {labels});
+  }
+  std::uint32_t add_list(std::vector<Vertex> ascending) { return monitor_.add_list(std::move(ascending)); }
+  void extend_list(std::uint32_t number, Vertex vertex) { monitor_.extend_list(number, vertex); }
+
+  void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
+    std::vector<Plan> plans;
+    for (const PyPlan& plan : given) plans.push_back(plan_of(plan));
+    monitor_.add_pattern(pattern, std::move(plans), listed);
+    widths_.resize(std::max<std::size_t>(widths_.size(), pattern + std::size_t{1}));
+    widths_[pattern] = given.empty() ? 0 : std::get<3>(given[0]).size();
+  }
+  void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
+
+  nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
+                   const InputArray<Vertex>& targets, const std::optional<Labels>& labels, bool batch,
+                   std::size_t most, const std::optional<nb::callable>& full) {
+    const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
+    Found found;
+    SignalWatch watch;
+    bool failed = false;
+    const std::function<void()> flush = [&] {
+      const nb::gil_scoped_acquire acquire;
+      try {
+        (*full)(rows_of(found));
+      } catch (nb::python_error& error) {
+        error.restore();
+        failed = true;
+        throw dynamic::Stopped();
+      }
+    };
+    try {
+      const FreeGil free_gil;
+      if (batch)
+        monitor_.apply_batch(updates, found, watch, full ? most : SIZE_MAX, flush);
+      else
+        monitor_.apply_sequence(updates, found, watch, full ? most : SIZE_MAX, flush);
+    } catch (const dynamic::Stopped&) {
+      if (failed || watch.failed()) throw nb::python_error();
+      throw;
+    }
+    nb::list patterns;
+    for (Found::OfPattern& one : found.patterns) {
+      std::vector<std::uint64_t> numbers, matches;
+      for (const auto& [update, count] : one.changes) {
+        numbers.push_back(update);
+        matches.push_back(count);
+      }
+      patterns.append(nb::make_tuple(to_python(Wide(one.positive)), to_python(Wide(one.negative)),
+                                     to_numpy(std::move(numbers)), to_numpy(std::move(matches))));
+    }
+    return nb::make_tuple(patterns, found.noops, rows_of(found));
+  }
+
+  std::size_t first_noop(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
+                         const InputArray<Vertex>& targets, const std::optional<Labels>& labels) const {
+    const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
+    const FreeGil free_gil;
+    return monitor_.first_noop(updates);
+  }
+
+  nb::object edges() const {
+    std::vector<Vertex> sources, targets;
+    std::vector<Label> labels;
+    std::vector<std::uint64_t> copies;
+    {
+      const FreeGil free_gil;
+      graph().for_each_edge([&](const Edge& edge) {
+        sources.push_back(edge.source);
+        targets.push_back(edge.target);
+        labels.push_back(edge.label);
+        copies.push_back(1 + graph().more_copies(edge));
+      });
+    }
+    return nb::make_tuple(to_numpy(std::move(sources)), to_numpy(std::move(targets)),
+                          to_numpy(std::move(labels)), to_numpy(std::move(copies)));
+  }
+
+  std::uint32_t num_vertices() const { return graph().vertices(); }
+  std::uint64_t num_edges() const { return graph().edges(); }
+  std::size_t nbytes() const { return graph().bytes(); }
+
+ private:
+  dynamic::Graph& graph() { return monitor_.graph(); }
+  const dynamic::Graph& graph() const { return monitor_.graph(); }
+
+  std::vector<dynamic::Update> updates_of(const InputArray<std::uint8_t>& inserts,
+                                          const InputArray<Vertex>& sources,
+                                          const InputArray<Vertex>& targets,
+                                          const std::optional<Labels>& labels) const {
+    const std::size_t size = inserts.size();
+    require(sources.size() == size && targets.size() == size && (!labels || labels->size() == size),
+            "columns of updates differ in length");
+    std::vector<dynamic::Update> updates(size);
+    for (std::size_t at = 0; at < size; ++at) {
+      const Vertex source = sources.data()[at], target = targets.data()[at];
+      require(source < graph().vertices() && target < graph().vertices(), "an update names an unknown vertex");
+      require(source != target, "an update is a self-loop");
+      const Label label = labels ? labels->data()[at] : 0;
+      require(label < dynamic::kStandIn, "a label is too large");
+      updates[at] = {graph().named(source, target, label), inserts.data()[at] != 0};
+    }
+    return updates;
+  }
+
+  // By pattern: rows, the update and the sign of each; the rows are gone from `found` then.
+  nb::list rows_of(Found& found) const {
+    nb::list patterns;
+    for (std::size_t number = 0; number < found.patterns.size(); ++number) {
+      Found::OfPattern& one = found.patterns[number];
+      if (one.updates.empty()) {
+        patterns.append(nb::none());
+        continue;
+      }
+      const std::size_t rows = one.updates.size();
+      nb::object table = to_numpy(std::exchange(one.rows, {}), rows, widths_[number]);
+      nb::object of_rows = to_numpy(std::exchange(one.updates, {}));
+      nb::object positives = to_numpy(std::exchange(one.positives, {}));
+      patterns.append(nb::make_tuple(table, of_rows, positives));
+    }
+    return patterns;
+  }
+
+  dynamic::Monitor monitor_;
+  std::vector<std::size_t> widths_;
+};
+
+}  // namespace
+
+void bind_dynamic(nb::module_& module) {
+  nb::class_<PyMonitor>(module, "Monitor")
+      .def(nb::init<bool, bool>(), "directed"_a, "count_copies"_a)
+      .def("load", &PyMonitor::load, "vertex_labels"_a, "offsets"_a, "neighbors"_a, "edge_labels"_a.none(),
+           "copies"_a.none())
+      .def("add_vertices", &PyMonitor::add_vertices, "labels"_a)
+      .def("keep_vertices", &PyMonitor::keep_vertices, "count"_a)
+      .def("relation", &PyMonitor::relation, "labels"_a.none(), "either"_a)
+      .def("target", &PyMonitor::target, "relation"_a, "labels"_a.none())
+      .def("add_list", &PyMonitor::add_list, "ascending"_a)
+      .def("extend_list", &PyMonitor::extend_list, "number"_a, "vertex"_a)
+      .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
+      .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
+      .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(), "batch"_a,
+           "most"_a, "full"_a.none())
+      .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
+      .def("edges", &PyMonitor::edges)
+      .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
+      .def_prop_ro("num_edges", &PyMonitor::num_edges)
+      .def_prop_ro("nbytes", &PyMonitor::nbytes);
+}
+
+}  // namespace motiflux

@@ -1,0 +1,184 @@
+#include "dynamic/graph.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace motiflux::dynamic {
+namespace {
+
+// Makes one ascending list without repeats of ascending runs, which begin at `starts` and end at the next.
+void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
+  starts.push_back(values.size());
+  const auto at = [&](std::size_t position) { return values.begin() + static_cast<std::ptrdiff_t>(position); };
+  for (std::size_t width = 1; width + 1 < starts.size(); width *= 2)
+    for (std::size_t run = 0; run + width + 1 < starts.size(); run += 2 * width)
+      std::inplace_merge(at(starts[run]), at(starts[run + width]),
+                         at(starts[std::min(run + 2 * width, starts.size() - 1)]));
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+}  // namespace
+
+void Graph::reserve(std::uint32_t vertices) {
+  labels_.reserve(vertices);
+  out_.reserve(vertices);
+  if (directed_) in_.reserve(vertices);
+}
+
+void Graph::keep_vertices(std::uint32_t count) {
+  labels_.resize(count);
+  out_.keep_vertices(count);
+  if (directed_) in_.keep_vertices(count);
+}
+
+void Graph::add_vertex(Label label) {
+  labels_.push_back(label);
+  out_.add_vertices(1);
+  if (directed_) in_.add_vertices(1);
+}
+
+Edge Graph::named(Vertex source, Vertex target, Label label) const {
+  if (!directed_ && source > target) std::swap(source, target);
+  return {source, target, label};
+}
+
+void Graph::load(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
+                 std::span<const Label> labels, std::span<const std::uint32_t> copies) {
+  struct Entry {
+    Class of;
+    Vertex neighbor;
+    auto operator<=>(const Entry&) const = default;
+  };
+  const auto fill = [&](Rows& rows, Vertex vertex, std::vector<Entry>& entries) {
+    std::sort(entries.begin(), entries.end());
+    std::vector<Vertex> ids;
+    std::vector<Class> classes;
+    for (const Entry& entry : entries) {
+      ids.push_back(entry.neighbor);
+      classes.push_back(entry.of);
+    }
+    rows.fill(vertex, ids, classes);
+  };
+  std::vector<std::uint32_t> in_degrees(directed_ ? vertices() : 0);
+  std::vector<Entry> entries;
+  for (Vertex source = 0; source < vertices(); ++source) {
+    entries.clear();
+    for (std::uint64_t arc = offsets[source]; arc < offsets[source + 1]; ++arc) {
+      const Label label = labels.empty() ? 0 : labels[arc];
+      const Vertex target = neighbors[arc];
+      entries.push_back({relations_.class_of(label, labels_[target]), target});
+      if (directed_) ++in_degrees[target];
+      if (!copies.empty() && copies[arc] > 1)
+        more_copies_[named(source, target, label)] = copies[arc] - std::uint64_t{1};
+    }
+    fill(out_, source, entries);
+  }
+  edges_ = offsets.empty() ? 0 : offsets[vertices()] / (directed_ ? 1 : 2);
+  if (!directed_) return;
+  std::vector<std::uint64_t> starts(vertices() + std::size_t{1}, 0);
+  std::partial_sum(in_degrees.begin(), in_degrees.end(), starts.begin() + 1);
+  std::vector<Entry> into(edges_);
+  std::vector<std::uint64_t> next(starts.begin(), starts.end() - 1);
+  for (Vertex source = 0; source < vertices(); ++source)
+    for (std::uint64_t arc = offsets[source]; arc < offsets[source + 1]; ++arc)
+      into[next[neighbors[arc]]++] = {
+          relations_.class_of(labels.empty() ? 0 : labels[arc], labels_[source]), source};
+  for (Vertex target = 0; target < vertices(); ++target) {
+    entries.assign(into.begin() + static_cast<std::ptrdiff_t>(starts[target]),
+                   into.begin() + static_cast<std::ptrdiff_t>(starts[target + 1]));
+    fill(in_, target, entries);
+  }
+}
+
+bool Graph::has(const Edge& edge) const {
+  const auto of = relations_.known_class(edge.label, labels_[edge.target]);
+  return of && out_.contains(edge.source, *of, edge.target);
+}
+
+void Graph::set_more_copies(const Edge& edge, std::uint64_t more) {
+  if (more == 0)
+    more_copies_.erase(edge);
+  else
+    more_copies_[edge] = more;
+}
+
+bool Graph::insert(const Edge& edge) {
+  const Class to = relations_.class_of(edge.label, labels_[edge.target]);
+  const Class from = relations_.class_of(edge.label, labels_[edge.source]);
+  if (!out_.insert(edge.source, to, edge.target)) return false;
+  try {
+    (directed_ ? in_ : out_).insert(edge.target, from, edge.source);
+  } catch (...) {
+    out_.erase(edge.source, to, edge.target);
+    throw;
+  }
+  ++edges_;
+  return true;
+}
+
+bool Graph::erase(const Edge& edge) {
+  const auto to = relations_.known_class(edge.label, labels_[edge.target]);
+  if (!to || !out_.erase(edge.source, *to, edge.target)) return false;
+  (directed_ ? in_ : out_).erase(edge.target, *relations_.known_class(edge.label, labels_[edge.source]), edge.source);
+  --edges_;
+  return true;
+}
+
+bool Graph::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
+  if (!directed_ || way == Way::kOut) return witnessed_one_way(out_, from, to, relation, ignored, true);
+  if (way == Way::kIn) return witnessed_one_way(in_, from, to, relation, ignored, false);
+  return witnessed_one_way(out_, from, to, relation, ignored, true) ||
+         witnessed_one_way(in_, from, to, relation, ignored, false);
+}
+
+bool Graph::witnessed_one_way(const Rows& rows, Vertex from, Vertex to, std::uint32_t relation,
+                              const Edge* ignored, bool forward) const {
+  for (Class of : relations_.classes_to(labels_[to])) {
+    const Label label = relations_.classes()[of].edge;
+    if (!relations_.accepts(relation, label)) continue;
+    if (ignored != nullptr && *ignored == (forward ? named(from, to, label) : named(to, from, label))) continue;
+    if (rows.contains(from, of, to)) return true;
+  }
+  return false;
+}
+
+sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
+  const Target& asked = relations_.target(target);
+  const bool both = directed_ && way == Way::kEither;
+  const Rows& first = rows(way);
+  if (!both) {
+    if (first.classes(vertex) == nullptr && asked.everything) return first.all(vertex);
+    if (asked.classes.size() == 1) return first.of_class(vertex, asked.classes[0]);
+  }
+  scratch.clear();
+  std::vector<std::size_t> starts;
+  const auto add = [&](sets::Span run) {
+    if (run.size() == 0) return;
+    starts.push_back(scratch.size());
+    scratch.insert(scratch.end(), run.begin(), run.end());
+  };
+  const auto add_all = [&](const Rows& rows) {
+    const Class* classes = rows.classes(vertex);
+    if (classes == nullptr || !asked.everything) {
+      for (Class of : asked.classes) add(rows.of_class(vertex, of));
+      return;
+    }
+    const sets::Span row = rows.all(vertex);
+    for (std::size_t at = 0; at < row.size();) {
+      std::size_t last = at + 1;
+      while (last < row.size() && classes[last] == classes[at]) ++last;
+      add({row.first + at, row.first + last});
+      at = last;
+    }
+  };
+  add_all(first);
+  if (both) add_all(in_);
+  if (starts.size() > 1) merge_runs(scratch, starts);
+  return {scratch.data(), scratch.data() + scratch.size()};
+}
+
+std::size_t Graph::bytes() const {
+  return labels_.capacity() * sizeof(Label) + out_.bytes() + in_.bytes() + more_copies_.bytes();
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,100 @@
+// Finds the matches that appear or vanish with one edge.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/total.hpp"
+#include "dynamic/graph.hpp"
+#include "dynamic/plan.hpp"
+#include "sets/intersect.hpp"
+
+namespace motiflux::dynamic {
+
+// Thrown where a search is told to stop.
+struct Stopped {};
+
+// Asked every few microseconds of work; false to stop.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  virtual bool keep_going() = 0;
+};
+
+// Lists that steps refer to: ascending ids.
+using Allowed = std::vector<std::vector<Vertex>>;
+
+// A View says what a row holds at the moment of the change:
+//   sets::Span neighbors(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch)
+//   bool witnessed(Vertex from, Vertex to, Way, std::uint32_t relation, const Edge* ignored)
+//   bool one_witness(std::uint32_t relation)
+template <class View>
+class Matcher {
+ public:
+  Matcher(const Allowed& allowed, Watch& watch) : allowed_(allowed), watch_(watch) {}
+
+  // The number of matches that use `edge` from `first` to `second` as the pair of the plan does, times its
+  // multiplier. The edge is there.
+  Total count(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
+
+  // Calls emit(row) with the data vertex of each query vertex.
+  template <class Emit>
+  void list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second, Emit&& emit);
+
+ private:
+  static constexpr std::int64_t kBudget = 1 << 14;
+  using Buffers = std::array<std::vector<Vertex>, kMostLevels>;
+
+  bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
+  bool changes() const;
+  bool has_label_and_place(int level) const;
+  void assign(int level, Vertex vertex) {
+    value_[static_cast<std::size_t>(level)] = vertex;
+    stamp_[static_cast<std::size_t>(level)] = ++clock_;
+  }
+  void spend(std::size_t work) {
+    budget_ -= static_cast<std::int64_t>(work);
+    if (budget_ >= 0) return;
+    budget_ = kBudget;
+    if (!watch_.keep_going()) throw Stopped();
+  }
+
+  sets::Span whole_set(int level);
+  sets::Span made_set(int level);
+  sets::Span copied(sets::Span set, int level);
+  sets::Span without_change(sets::Span set, int level);
+  sets::Span clipped(int level);
+  bool excluded(int level, Vertex vertex) const;
+  std::uint64_t count_level(int level, std::uint32_t distinct);
+  void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
+  Total count_from(int level);
+  Total count_tail();
+  Total count_component(const search::TailComponent& component);
+  void make_canonical();
+  template <class Emit>
+  void list_from(int level, Emit& emit);
+
+  const Allowed& allowed_;
+  Watch& watch_;
+  const Plan* plan_ = nullptr;
+  const View* view_ = nullptr;
+  Edge edge_{};
+  std::int64_t budget_ = kBudget;
+  std::uint64_t clock_ = 0;
+  std::array<Vertex, kMostLevels> value_{};
+  std::array<std::uint64_t, kMostLevels> stamp_{}, made_{};  // made_: the anchor's stamp when the set was made
+  std::array<sets::Span, kMostLevels> set_{};
+  Buffers buffers_;
+  std::vector<std::vector<Vertex>> rows_;  // scratch, by source
+  std::vector<sets::Span> parts_;
+  std::array<std::vector<Vertex>, search::kMostTailSets> tail_sets_;
+  std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> meetings_;
+  std::vector<Vertex> row_, moved_;
+  sets::Policy policy_;
+};
+
+}  // namespace motiflux::dynamic
+
+#include "dynamic/matcher.inl.hpp"

@@ -1,0 +1,294 @@
+#include "dynamic/monitor.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace motiflux::dynamic {
+
+bool Found::has_rows() const {
+  return std::any_of(patterns.begin(), patterns.end(), [](const OfPattern& one) { return !one.rows.empty(); });
+}
+
+void Found::drop_rows() {
+  for (OfPattern& one : patterns) {
+    one.rows.clear();
+    one.updates.clear();
+    one.positives.clear();
+  }
+}
+
+std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
+  allowed_.push_back(std::move(ascending));
+  return static_cast<std::uint32_t>(allowed_.size() - 1);
+}
+
+void Monitor::extend_list(std::uint32_t number, Vertex vertex) {
+  auto& list = allowed_[number];
+  const auto at = std::lower_bound(list.begin(), list.end(), vertex);
+  if (at == list.end() || *at != vertex) list.insert(at, vertex);
+}
+
+void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed) {
+  if (listed_.size() <= pattern) listed_.resize(pattern + std::size_t{1});
+  listed_[pattern] = listed;
+  for (Plan& plan : plans) {
+    plan.pattern = pattern;
+    plans_.push_back(std::move(plan));
+  }
+  gate_.clear();
+  gated_.clear();
+}
+
+void Monitor::drop_pattern(std::uint32_t pattern) {
+  std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });
+  gate_.clear();
+  gated_.clear();
+}
+
+// The plans that an edge with these labels may concern.
+const std::vector<std::uint32_t>& Monitor::plans_for(const Edge& edge) {
+  const Label first = graph_.label(edge.source), second = graph_.label(edge.target);
+  const GateKey key{first, graph_.relations().class_of(edge.label, second)};
+  if (const std::uint32_t* known = gate_.find(key)) return gated_[*known];
+  std::vector<std::uint32_t> plans;
+  for (std::uint32_t number = 0; number < plans_.size(); ++number) {
+    const Plan& plan = plans_[number];
+    if (!plan.first.has(first) || !plan.second.has(second)) continue;
+    if (std::any_of(plan.pair.begin(), plan.pair.end(), [&](const PairEdge& asked) {
+          return (asked.way != Way::kIn || !graph_.directed()) &&
+                 graph_.relations().accepts(asked.relation, edge.label);
+        }))
+      plans.push_back(number);
+  }
+  gate_[key] = static_cast<std::uint32_t>(gated_.size());
+  gated_.push_back(std::move(plans));
+  return gated_.back();
+}
+
+// Finds the matches that come or go with an edge that is there.
+void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
+  for (std::uint32_t number : plans_for(edge)) {
+    const Plan& plan = plans_[number];
+    Found::OfPattern& found = pass.found.patterns[plan.pattern];
+    Total matches = 0;
+    if (listed_[plan.pattern]) {
+      pass.matcher.list(plan, Now{graph_}, edge, edge.source, edge.target, [&](std::span<const Vertex> row) {
+        found.rows.insert(found.rows.end(), row.begin(), row.end());
+        found.updates.push_back(update);
+        found.positives.push_back(positive);
+        ++matches;
+        pass.words += row.size();
+        if (pass.words < pass.most) return;
+        pass.full();
+        pass.words = 0;
+      });
+    } else {
+      matches = pass.matcher.count(plan, Now{graph_}, edge, edge.source, edge.target);
+    }
+    if (matches == 0) continue;
+    add_checked(positive ? found.positive : found.negative, matches);
+    if (matches > UINT64_MAX) throw std::overflow_error("the matches of one update exceed 2^64 - 1");
+    if (found.changes.empty() || found.changes.back().update != update) found.changes.push_back({update, 0});
+    std::uint64_t& sum = found.changes.back().matches;
+    if (__builtin_add_overflow(sum, static_cast<std::uint64_t>(matches), &sum))
+      throw std::overflow_error("the matches of one update exceed 2^64 - 1");
+  }
+}
+
+bool Monitor::insert(const Edge& edge) {
+  if (!graph_.insert(edge)) return false;
+  done_.push_back({Done::kInserted, edge});
+  return true;
+}
+
+bool Monitor::erase(const Edge& edge) {
+  if (!graph_.erase(edge)) return false;
+  done_.push_back({Done::kErased, edge});
+  return true;
+}
+
+void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
+  const std::uint64_t before = graph_.more_copies(edge);
+  if (before == more) return;
+  graph_.set_more_copies(edge, more);
+  done_.push_back({Done::kCopies, edge, before});
+}
+
+void Monitor::undo() {
+  for (; !done_.empty(); done_.pop_back()) {
+    const Done& last = done_.back();
+    switch (last.kind) {
+      case Done::kInserted: graph_.erase(last.edge); break;
+      case Done::kErased: graph_.insert(last.edge); break;
+      case Done::kCopies: graph_.set_more_copies(last.edge, last.more); break;
+    }
+  }
+}
+
+template <class Work>
+void Monitor::or_nothing(Work&& work) {
+  done_.clear();
+  try {
+    work();
+  } catch (...) {
+    undo();
+    throw;
+  }
+  done_.clear();
+}
+
+void Monitor::apply_sequence(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
+                             const std::function<void()>& full) {
+  found.patterns.resize(listed_.size());
+  Pass pass{found, {allowed_, watch}, most, full};
+  or_nothing([&] {
+    for (std::uint64_t number = 0; number < updates.size(); ++number) {
+      if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
+      const auto& [edge, inserts] = updates[number];
+      if (inserts) {
+        if (insert(edge)) {
+          match(edge, number, true, pass);
+          continue;
+        }
+        ++found.noops;
+        if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
+      } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
+        set_more_copies(edge, more - 1);
+      } else if (graph_.has(edge)) {
+        match(edge, number, false, pass);
+        erase(edge);
+      } else {
+        ++found.noops;
+      }
+    }
+  });
+}
+
+// What the updates come to, each edge once, in the order of their first mention.
+std::vector<Monitor::Net> Monitor::net_changes(std::span<const Update> updates, std::uint64_t& noops) const {
+  FlatMap<Edge, std::size_t> places;
+  std::vector<Net> net;
+  for (const auto& [edge, inserts] : updates) {
+    const std::size_t* known = places.find(edge);
+    if (known == nullptr) {
+      const std::uint64_t copies = graph_.copies(edge);
+      places[edge] = net.size();
+      net.push_back({edge, copies, copies});
+      known = places.find(edge);
+    }
+    std::uint64_t& copies = net[*known].after;
+    noops += (copies > 0) == inserts;
+    if (!inserts && copies == 0) continue;
+    if (inserts && copies > 0 && !count_copies_) continue;
+    copies = inserts ? copies + 1 : copies - 1;
+  }
+  return net;
+}
+
+std::vector<Edge> Monitor::between(Vertex a, Vertex b) const {
+  std::vector<Edge> found;
+  const auto add = [&](Vertex from, Vertex to) {
+    for (Class of : graph_.relations().classes_to(graph_.label(to))) {
+      const Edge edge = graph_.named(from, to, graph_.relations().classes()[of].edge);
+      if (graph_.has(edge)) found.push_back(edge);
+    }
+  };
+  add(std::min(a, b), std::max(a, b));
+  if (graph_.directed()) add(std::max(a, b), std::min(a, b));
+  return found;
+}
+
+// Where a query edge has a witness before and after but none that stays, it must not notice: an edge that
+// only its relation accepts stands in while the others change.
+std::vector<Edge> Monitor::stand_ins(std::span<const Net> net) const {
+  struct Change {
+    Vertex low, high;
+    const Net* net;
+  };
+  std::vector<Change> changes;
+  for (const Net& one : net)
+    if ((one.before > 0) != (one.after > 0))
+      changes.push_back({std::min(one.edge.source, one.edge.target),
+                         std::max(one.edge.source, one.edge.target), &one});
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return std::pair(a.low, a.high) < std::pair(b.low, b.high);
+  });
+  std::vector<Edge> needed;
+  const auto& relations = graph_.relations().all();
+  for (std::size_t first = 0, last; first < changes.size(); first = last) {
+    last = first + 1;
+    const auto [low, high, unused] = changes[first];
+    while (last < changes.size() && changes[last].low == low && changes[last].high == high) ++last;
+    if (last - first < 2) continue;
+    std::vector<Edge> kept = between(low, high), lost, gained;
+    for (std::size_t at = first; at < last; ++at) {
+      const Net& one = *changes[at].net;
+      (one.after > 0 ? gained : lost).push_back(one.edge);
+      std::erase(kept, one.edge);
+    }
+    for (std::uint32_t number = 0; number < relations.size(); ++number) {
+      const bool directions = graph_.directed() && !relations[number].either;
+      for (const bool forward : {true, false}) {
+        if (!forward && !directions) continue;
+        const Vertex from = forward ? low : high;
+        const auto serves = [&](const Edge& edge) {
+          return graph_.relations().accepts(number, edge.label) && (!directions || edge.source == from);
+        };
+        const auto any = [&](const std::vector<Edge>& edges) {
+          return std::any_of(edges.begin(), edges.end(), serves);
+        };
+        if (any(lost) && any(gained) && !any(kept))
+          needed.push_back(graph_.named(from, forward ? high : low, kStandIn + number));
+      }
+    }
+  }
+  return needed;
+}
+
+void Monitor::apply_batch(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
+                          const std::function<void()>& full) {
+  found.patterns.resize(listed_.size());
+  Pass pass{found, {allowed_, watch}, most, full};
+  or_nothing([&] {
+    const std::vector<Net> net = net_changes(updates, found.noops);
+    const std::vector<Edge> standing = stand_ins(net);
+    for (const Edge& edge : standing) insert(edge);
+    std::size_t looked = 0;
+    const auto look = [&] {
+      if (++looked % 4096 == 0 && !watch.keep_going()) throw Stopped();
+    };
+    // From what was to what stays, then to what is: matches lost are found on the way down, those gained on
+    // the way up, each with the first edge it loses or the last it gains.
+    for (const auto& [edge, before, after] : net) {
+      look();
+      if (before == 0 || after > 0) continue;
+      set_more_copies(edge, 0);
+      match(edge, 0, false, pass);
+      erase(edge);
+    }
+    for (const auto& [edge, before, after] : net) {
+      look();
+      if (before == 0 && after > 0) {
+        insert(edge);
+        match(edge, 0, true, pass);
+      }
+      if (after > 0) set_more_copies(edge, after - 1);
+    }
+    for (const Edge& edge : standing) erase(edge);
+  });
+}
+
+std::size_t Monitor::first_noop(std::span<const Update> updates) const {
+  FlatMap<Edge, std::uint64_t> copies;
+  for (std::size_t number = 0; number < updates.size(); ++number) {
+    const auto& [edge, inserts] = updates[number];
+    if (copies.find(edge) == nullptr) copies[edge] = graph_.copies(edge);
+    std::uint64_t& now = *copies.find(edge);
+    if (inserts == (now > 0)) return number;
+    now = inserts ? 1 : now - 1;
+  }
+  return updates.size();
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,124 @@
+// Patterns watched on one changing graph.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "common/total.hpp"
+#include "dynamic/graph.hpp"
+#include "dynamic/matcher.hpp"
+#include "dynamic/plan.hpp"
+
+namespace motiflux::dynamic {
+
+struct Update {
+  Edge edge;
+  bool inserts = true;
+};
+
+// What updates brought, by pattern.
+struct Found {
+  struct Changed {
+    std::uint64_t update;
+    std::uint64_t matches;
+  };
+  struct OfPattern {
+    Total positive = 0, negative = 0;
+    std::vector<Changed> changes;         // updates with matches, in order; one of a batch is number 0
+    std::vector<Vertex> rows;             // matches, if they are wanted: one row after the other
+    std::vector<std::uint64_t> updates;   // of each row
+    std::vector<std::uint8_t> positives;  // of each row
+  };
+  std::vector<OfPattern> patterns;
+  std::uint64_t noops = 0;
+
+  bool has_rows() const;
+  void drop_rows();
+};
+
+// The graph as it is.
+struct Now {
+  const Graph& graph;
+
+  sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
+    return graph.neighbors(vertex, way, target, scratch);
+  }
+  bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
+    return graph.witnessed(from, to, way, relation, ignored);
+  }
+  bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
+};
+
+class Monitor {
+ public:
+  Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
+
+  Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
+
+  std::uint32_t add_list(std::vector<Vertex> ascending);
+  void extend_list(std::uint32_t number, Vertex vertex);
+  // Plans of a pattern that is not watched yet; the number it has from then on.
+  void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
+  void drop_pattern(std::uint32_t pattern);
+
+  // Applies updates one after the other, each matched against the graph as it is then. If anything is thrown,
+  // the graph is as before. `full` is called whenever there are more than `most` words of rows.
+  void apply_sequence(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
+                      const std::function<void()>& full);
+  // Applies them as one change: only the difference between before and after is matched.
+  void apply_batch(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
+                   const std::function<void()>& full);
+  // The first update that would change nothing, or as many as there are: a copy is a change to nothing.
+  std::size_t first_noop(std::span<const Update> updates) const;
+
+ private:
+  struct Done {
+    enum Kind : std::uint8_t { kInserted, kErased, kCopies } kind;
+    Edge edge;
+    std::uint64_t more = 0;  // further copies before
+  };
+  struct GateKey {
+    Label first = 0;
+    Class to = 0;
+    bool operator==(const GateKey&) const = default;
+    std::uint64_t hash() const { return mixed(std::uint64_t{first} << 32 | to); }
+  };
+  // What one call needs besides the graph.
+  struct Pass {
+    Found& found;
+    Matcher<Now> matcher;
+    std::size_t most;
+    const std::function<void()>& full;
+    std::size_t words = 0;
+  };
+
+  const std::vector<std::uint32_t>& plans_for(const Edge& edge);
+  void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
+  bool insert(const Edge& edge);
+  bool erase(const Edge& edge);
+  void set_more_copies(const Edge& edge, std::uint64_t more);
+  void undo();
+  template <class Work>
+  void or_nothing(Work&& work);
+  struct Net {
+    Edge edge;
+    std::uint64_t before, after;  // copies
+  };
+  std::vector<Net> net_changes(std::span<const Update> updates, std::uint64_t& noops) const;
+  std::vector<Edge> stand_ins(std::span<const Net> net) const;
+  std::vector<Edge> between(Vertex a, Vertex b) const;
+
+  Graph graph_;
+  bool count_copies_;
+  std::vector<Plan> plans_;
+  std::vector<bool> listed_;  // by pattern
+  Allowed allowed_;
+  FlatMap<GateKey, std::uint32_t> gate_;
+  std::vector<std::vector<std::uint32_t>> gated_;
+  std::vector<Done> done_;
+};
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,64 @@
+// How the matches of one pattern that use a changed edge are found: from one pair of joined query vertices on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dynamic/relations.hpp"
+#include "search/tail.hpp"
+
+namespace motiflux::dynamic {
+
+inline constexpr int kMostLevels = 32;
+inline constexpr int kNone = -1;
+
+struct Source {
+  int level = 0;
+  Way way = Way::kOut;  // seen from that level
+  std::uint32_t target = 0;
+  std::uint32_t relation = 0;
+  // Query edges that come before the pair do not see the changed edge, where a match may use it twice.
+  bool before_change = false;
+};
+
+struct Step {
+  std::vector<Source> sources;
+  int reuse = kNone;  // an earlier level whose set is a part of this one's intersection
+  int anchor = 0;     // the last level that the set depends on
+  std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
+  int allowed = kNone;                                // list of vertices that a candidate must be in
+};
+
+// A query edge between the vertices of the pair, seen from level 0.
+struct PairEdge {
+  Way way = Way::kOut;
+  std::uint32_t relation = 0;
+};
+
+// The images of a query vertex under the automorphisms that fix those before it, with one that takes it there:
+// query vertex q goes to moves[q].
+struct Orbit {
+  struct Image {
+    std::uint8_t vertex;
+    std::vector<std::uint8_t> moves;
+  };
+  std::uint8_t point;
+  std::vector<Image> images;
+};
+
+struct Plan {
+  std::uint32_t pattern = 0;
+  std::vector<PairEdge> pair;
+  LabelSet first, second;  // labels of the vertices at levels 0 and 1
+  std::vector<Step> steps;
+  search::Tail tail;  // counting only
+  // Every match found stands for one with the vertex at level image[q] for query vertex q, for each image.
+  std::vector<std::vector<std::uint8_t>> images;
+  std::uint64_t multiplier = 1;  // counting only
+  // Of the images of a match, the one to give is the least: along these points.
+  std::vector<Orbit> orbits;
+
+  int levels() const { return static_cast<int>(steps.size()); }
+};
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,61 @@
+#include "dynamic/relations.hpp"
+
+namespace motiflux::dynamic {
+
+std::uint32_t Relations::relation(const Relation& relation) {
+  const auto found = std::find(relations_.begin(), relations_.end(), relation);
+  if (found != relations_.end()) return static_cast<std::uint32_t>(found - relations_.begin());
+  relations_.push_back(relation);
+  return static_cast<std::uint32_t>(relations_.size() - 1);
+}
+
+std::uint32_t Relations::target(std::uint32_t relation, const LabelSet& vertices) {
+  for (std::uint32_t number = 0; number < targets_.size(); ++number)
+    if (targets_[number].relation == relation && targets_[number].vertices == vertices) return number;
+  targets_.push_back({relation, vertices, false, {}});
+  find_classes(targets_.back());
+  return static_cast<std::uint32_t>(targets_.size() - 1);
+}
+
+Class Relations::class_of(Label edge, Label vertex) {
+  if (const Class* known = numbers_.find(key(edge, vertex))) return *known;
+  const auto made = static_cast<Class>(classes_.size());
+  classes_.push_back({edge, vertex});
+  numbers_[key(edge, vertex)] = made;
+  if (by_vertex_.size() <= vertex) by_vertex_.resize(vertex + std::size_t{1});
+  by_vertex_[vertex].push_back(made);
+  stand_ins_ |= edge >= kStandIn;
+  several_edge_labels_ |= edge != classes_.front().edge;
+  for (Target& target : targets_) find_classes(target);
+  return made;
+}
+
+std::optional<Class> Relations::known_class(Label edge, Label vertex) const {
+  const Class* known = numbers_.find(key(edge, vertex));
+  return known == nullptr ? std::nullopt : std::optional(*known);
+}
+
+const std::vector<Class>& Relations::classes_to(Label vertex) const {
+  static const std::vector<Class> none;
+  return vertex < by_vertex_.size() ? by_vertex_[vertex] : none;
+}
+
+bool Relations::accepts(std::uint32_t relation, Label edge) const {
+  return edge >= kStandIn ? edge - kStandIn == relation : relations_[relation].labels.has(edge);
+}
+
+bool Relations::one_witness(std::uint32_t relation) const {
+  const Relation& asked = relations_[relation];
+  if (asked.either || stand_ins_) return false;
+  return !several_edge_labels_ || (asked.labels.codes && asked.labels.codes->size() <= 1);
+}
+
+void Relations::find_classes(Target& target) const {
+  target.classes.clear();
+  for (Class number = 0; number < classes_.size(); ++number)
+    if (accepts(target.relation, classes_[number].edge) && target.vertices.has(classes_[number].vertex))
+      target.classes.push_back(number);
+  target.everything = target.classes.size() == classes_.size();
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,89 @@
+// What query edges ask of data edges, and the classes that rows are sorted by.
+//
+// A class is a pair (label of an edge, label of the vertex at its other end). A relation is what a query edge
+// accepts: a set of edge labels, one way or either way. What leads from a vertex by a relation to vertices of
+// some labels is the union of the runs of a few classes: a target.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dynamic/flat_map.hpp"
+#include "dynamic/rows.hpp"
+
+namespace motiflux::dynamic {
+
+using Label = std::uint32_t;
+
+// From this code on, labels of edges are stand-ins (dynamic/batch.hpp): kStandIn + r is accepted by the
+// relation r alone.
+inline constexpr Label kStandIn = Label{1} << 31;
+
+// Codes, ascending; nothing lets all through.
+struct LabelSet {
+  std::optional<std::vector<Label>> codes;
+
+  bool has(Label label) const { return !codes || std::binary_search(codes->begin(), codes->end(), label); }
+  bool operator==(const LabelSet&) const = default;
+};
+
+// From the vertex it is asked of.
+enum class Way : std::uint8_t { kOut, kIn, kEither };
+
+struct Relation {
+  LabelSet labels;
+  bool either = false;
+  bool operator==(const Relation&) const = default;
+};
+
+struct Target {
+  std::uint32_t relation;
+  LabelSet vertices;
+  // All of a row, whatever its class; otherwise the runs of `classes`.
+  bool everything = false;
+  std::vector<Class> classes;
+};
+
+class Relations {
+ public:
+  struct Ends {
+    Label edge, vertex;
+  };
+
+  std::uint32_t relation(const Relation& relation);
+  std::uint32_t target(std::uint32_t relation, const LabelSet& vertices);
+
+  // The class of two labels, made if it is new.
+  Class class_of(Label edge, Label vertex);
+  std::optional<Class> known_class(Label edge, Label vertex) const;
+
+  const std::vector<Relation>& all() const { return relations_; }
+  const Target& target(std::uint32_t number) const { return targets_[number]; }
+  const std::vector<Ends>& classes() const { return classes_; }
+  // The classes that lead to vertices of a label.
+  const std::vector<Class>& classes_to(Label vertex) const;
+  bool accepts(std::uint32_t relation, Label edge) const;
+  // Whether a pair of vertices can satisfy the relation by one edge only.
+  bool one_witness(std::uint32_t relation) const;
+
+ private:
+  struct Key {
+    std::uint64_t word = 0;
+    bool operator==(const Key&) const = default;
+    std::uint64_t hash() const { return mixed(word); }
+  };
+  static Key key(Label edge, Label vertex) { return {std::uint64_t{edge} << 32 | vertex}; }
+  void find_classes(Target& target) const;
+
+  std::vector<Relation> relations_;
+  std::vector<Target> targets_;
+  std::vector<Ends> classes_;
+  std::vector<std::vector<Class>> by_vertex_;
+  FlatMap<Key, Class> numbers_;
+  bool stand_ins_ = false;
+  bool several_edge_labels_ = false;
+};
+
+}  // namespace motiflux::dynamic

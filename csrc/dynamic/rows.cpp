@@ -1,0 +1,204 @@
+#include "dynamic/rows.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace motiflux::dynamic {
+namespace {
+
+constexpr std::size_t kChunkWords = std::size_t{1} << 16;
+constexpr std::size_t kLargeWords = kChunkWords / 4;
+constexpr std::uint32_t kLeastCapacity = 2;
+
+// Sizes of blocks: powers of two and one and a half times as much.
+std::size_t size_class(std::size_t words) {
+  const auto power = static_cast<std::size_t>(std::bit_width(words) - 1);
+  return 2 * power + (words == std::size_t{1} << power ? 0 : 1);
+}
+
+}  // namespace
+
+void Rows::Blocks::Free::operator()(std::uint32_t* block) const {
+  std::free(block);
+}
+
+std::uint32_t* Rows::Blocks::take(std::size_t words) {
+  auto& free = free_[size_class(words)];
+  if (!free.empty()) {
+    std::uint32_t* block = free.back();
+    free.pop_back();
+    return block;
+  }
+  const auto allocate = [&](std::size_t count) {
+    auto* block = static_cast<std::uint32_t*>(std::malloc(count * sizeof(std::uint32_t)));
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+  };
+  if (words > kLargeWords) {
+    std::uint32_t* block = allocate(words);
+    bytes_ += words * sizeof(std::uint32_t);
+    return block;
+  }
+  if (left_ < words) {
+    chunks_.emplace_back(allocate(kChunkWords));
+    bytes_ += kChunkWords * sizeof(std::uint32_t);
+    next_ = chunks_.back().get();
+    left_ = kChunkWords;
+  }
+  std::uint32_t* block = next_;
+  next_ += words;
+  left_ -= words;
+  return block;
+}
+
+void Rows::Blocks::give_back(std::uint32_t* block, std::size_t words) {
+  if (words <= kLargeWords) {
+    free_[size_class(words)].push_back(block);
+    return;
+  }
+  std::free(block);
+  bytes_ -= words * sizeof(std::uint32_t);
+}
+
+void Rows::Blocks::drop_large(std::uint32_t* block, std::size_t words) {
+  if (words > kLargeWords) std::free(block);
+}
+
+Rows::~Rows() {
+  for (const Row& row : rows_)
+    if (row.data != nullptr) blocks_.drop_large(row.data, words(row.capacity));
+}
+
+void Rows::keep_vertices(std::uint32_t count) {
+  for (std::size_t vertex = count; vertex < rows_.size(); ++vertex)
+    if (rows_[vertex].data != nullptr) blocks_.give_back(rows_[vertex].data, words(rows_[vertex].capacity));
+  rows_.resize(count);
+}
+
+// The least size of a block that holds `size` neighbours.
+std::uint32_t Rows::capacity_for(std::uint32_t size) {
+  if (size <= kLeastCapacity) return kLeastCapacity;
+  const std::uint32_t power = std::bit_floor(size);
+  if (size == power) return power;
+  const std::uint32_t middle = power + power / 2;
+  if (size <= middle) return middle;
+  if (power > UINT32_MAX / 2) throw std::bad_alloc();
+  return 2 * power;
+}
+
+void Rows::fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes) {
+  if (neighbors.empty()) return;
+  if (!classed_ && std::any_of(classes.begin(), classes.end(), [](Class of) { return of != 0; }))
+    become_classed();
+  Row& row = rows_[vertex];
+  resize(row, capacity_for(static_cast<std::uint32_t>(neighbors.size())));
+  std::copy(neighbors.begin(), neighbors.end(), row.data);
+  if (classed_) std::copy(classes.begin(), classes.end(), row.data + row.capacity);
+  row.size = static_cast<std::uint32_t>(neighbors.size());
+}
+
+sets::Span Rows::of_class(Vertex vertex, Class of) const {
+  const Row& row = rows_[vertex];
+  if (!classed_) return of == 0 ? all(vertex) : sets::Span{};
+  const Class* classes = row.data + row.capacity;
+  const sets::Span run{classes, classes + row.size};
+  const auto first = static_cast<std::size_t>(sets::lower_bound(run, of) - classes);
+  const auto last = static_cast<std::size_t>(std::upper_bound(classes + first, classes + row.size, of) - classes);
+  return {row.data + first, row.data + last};
+}
+
+// Where in the row the neighbour is, or belongs.
+std::size_t Rows::place(const Row& row, Class of, Vertex neighbor) const {
+  sets::Span run{row.begin(), row.end()};
+  if (classed_) {
+    const Class* classes = row.data + row.capacity;
+    const auto bounds = std::equal_range(classes, classes + row.size, of);
+    run = {row.data + (bounds.first - classes), row.data + (bounds.second - classes)};
+  }
+  return static_cast<std::size_t>(sets::lower_bound(run, neighbor) - row.data);
+}
+
+bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
+  const Row& row = rows_[vertex];
+  if (row.size == 0 || (!classed_ && of != 0)) return false;
+  const std::size_t at = place(row, of, neighbor);
+  return at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of);
+}
+
+bool Rows::insert(Vertex vertex, Class of, Vertex neighbor) {
+  if (!classed_ && of != 0) become_classed();
+  Row& row = rows_[vertex];
+  const std::size_t at = row.size == 0 ? 0 : place(row, of, neighbor);
+  if (at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of))
+    return false;
+  if (row.size == row.capacity) {
+    if (row.size == UINT32_MAX) throw std::bad_alloc();
+    resize(row, capacity_for(row.size + 1));
+  }
+  const std::size_t moved = (row.size - at) * sizeof(Vertex);
+  std::memmove(row.data + at + 1, row.data + at, moved);
+  row.data[at] = neighbor;
+  if (classed_) {
+    Class* classes = row.data + row.capacity;
+    std::memmove(classes + at + 1, classes + at, moved);
+    classes[at] = of;
+  }
+  ++row.size;
+  return true;
+}
+
+bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
+  if (!contains(vertex, of, neighbor)) return false;
+  Row& row = rows_[vertex];
+  const std::size_t at = place(row, of, neighbor);
+  const std::size_t moved = (row.size - at - 1) * sizeof(Vertex);
+  std::memmove(row.data + at, row.data + at + 1, moved);
+  if (classed_) {
+    Class* classes = row.data + row.capacity;
+    std::memmove(classes + at, classes + at + 1, moved);
+  }
+  --row.size;
+  // A quarter full or less: half the block is given back, and the rest lasts for as many insertions again.
+  if (row.size <= row.capacity / 4 && row.capacity > 4 * kLeastCapacity)
+    resize(row, capacity_for(2 * std::max(row.size, kLeastCapacity)));
+  return true;
+}
+
+void Rows::resize(Row& row, std::uint32_t capacity) {
+  std::uint32_t* block = blocks_.take(words(capacity));
+  if (row.data != nullptr) {
+    std::copy(row.data, row.data + row.size, block);
+    if (classed_) std::copy_n(row.data + row.capacity, row.size, block + capacity);
+    blocks_.give_back(row.data, words(row.capacity));
+  }
+  row.data = block;
+  row.capacity = capacity;
+}
+
+// A second class appeared: gives every neighbour so far the class 0.
+void Rows::become_classed() {
+  Rows classed;
+  classed.classed_ = true;
+  classed.rows_.resize(rows_.size());
+  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex) {
+    const Row& row = rows_[vertex];
+    if (row.size == 0) continue;
+    Row& copy = classed.rows_[vertex];
+    classed.resize(copy, capacity_for(row.size));
+    std::copy(row.begin(), row.end(), copy.data);
+    std::fill_n(copy.data + copy.capacity, row.size, Class{0});
+    copy.size = row.size;
+  }
+  rows_.swap(classed.rows_);
+  std::swap(blocks_, classed.blocks_);
+  std::swap(classed_, classed.classed_);
+}
+
+std::size_t Rows::bytes() const {
+  return rows_.capacity() * sizeof(Row) + blocks_.bytes();
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,99 @@
+// Rows of neighbours that grow and shrink.
+//
+//   row of v:   [ neighbour | neighbour | ... | free ]   sorted by class, then by id
+//               [ class     | class     | ... | free ]   left out while there is one class only
+//
+// A class stands for the label of an edge and of the vertex at its other end (dynamic/classes.hpp), so that
+// what a query edge asks for is one sorted run, found by bisection. Rows lie in blocks of a few sizes; a row
+// that is full moves to the next size, and the block it leaves serves another.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sets/span.hpp"
+
+namespace motiflux::dynamic {
+
+using Vertex = std::uint32_t;
+using Class = std::uint32_t;
+
+class Rows {
+ public:
+  Rows() = default;
+  ~Rows();
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  std::uint32_t vertices() const { return static_cast<std::uint32_t>(rows_.size()); }
+  void reserve(std::uint32_t vertices) { rows_.reserve(vertices); }
+  void add_vertices(std::uint32_t count) { rows_.resize(rows_.size() + count); }
+  void keep_vertices(std::uint32_t count);
+
+  // Fills an empty row; neighbours are sorted by class, then by id.
+  void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
+
+  // False if the row had it already, or did not have it.
+  bool insert(Vertex vertex, Class of, Vertex neighbor);
+  bool erase(Vertex vertex, Class of, Vertex neighbor);
+  bool contains(Vertex vertex, Class of, Vertex neighbor) const;
+
+  std::uint32_t degree(Vertex vertex) const { return rows_[vertex].size; }
+  sets::Span all(Vertex vertex) const { return {rows_[vertex].begin(), rows_[vertex].end()}; }
+  // The classes of all(vertex), ascending; null while all are class 0.
+  const Class* classes(Vertex vertex) const {
+    return classed_ ? rows_[vertex].begin() + rows_[vertex].capacity : nullptr;
+  }
+  // Those of one class.
+  sets::Span of_class(Vertex vertex, Class of) const;
+
+  // Bytes held, free blocks included.
+  std::size_t bytes() const;
+
+ private:
+  struct Row {
+    Vertex* data = nullptr;
+    std::uint32_t size = 0, capacity = 0;
+    const Vertex* begin() const { return data; }
+    const Vertex* end() const { return data + size; }
+  };
+
+  // Blocks of words, by size; the largest come from the system one by one.
+  class Blocks {
+   public:
+    std::uint32_t* take(std::size_t words);
+    void give_back(std::uint32_t* block, std::size_t words);
+    // Gives one back for good, where nothing is taken any more.
+    void drop_large(std::uint32_t* block, std::size_t words);
+    std::size_t bytes() const { return bytes_; }
+
+   private:
+    struct Free {
+      void operator()(std::uint32_t* block) const;
+    };
+    using Owned = std::unique_ptr<std::uint32_t, Free>;
+
+    std::vector<Owned> chunks_;
+    std::uint32_t* next_ = nullptr;
+    std::size_t left_ = 0, bytes_ = 0;
+    std::array<std::vector<std::uint32_t*>, 64> free_{};
+  };
+
+  static std::uint32_t capacity_for(std::uint32_t size);
+  std::size_t words(std::uint32_t capacity) const {
+    return std::size_t{capacity} * (classed_ ? 2 : 1);
+  }
+  std::size_t place(const Row& row, Class of, Vertex neighbor) const;
+  void resize(Row& row, std::uint32_t capacity);
+  void become_classed();
+
+  std::vector<Row> rows_;
+  Blocks blocks_;
+  bool classed_ = false;
+};
+
+}  // namespace motiflux::dynamic

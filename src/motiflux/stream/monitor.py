@@ -1,0 +1,537 @@
+"""Continuous matching: what appears and what vanishes as edges come and go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.config import resolve_tuning
+from motiflux.engine.results import Count
+from motiflux.engine.static import count as count_matches
+from motiflux.errors import ArgumentError, StreamError
+from motiflux.graph import Graph
+from motiflux.interop import GraphColumns
+from motiflux.pattern import Pattern, as_pattern
+from motiflux.plan.delta import delta_plans, transversals
+from motiflux.plan.planner import check_symmetry
+from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta, chosen_pattern
+from motiflux.stream.names import GrowingIds, GrowingLabels
+from motiflux.stream.native import PlanWriter, bind_growing
+from motiflux.stream.updates import Row, Updates, VertexLabels
+from motiflux.types import DEFAULT_LABEL, Label, Semantics, Symmetry, VertexId
+
+MODES = ("sequence", "batch")
+DUPLICATES = ("count", "ignore")
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """A pattern, and its number in the native monitor."""
+
+    number: int
+    listed: bool
+
+
+class Monitor:
+    """Watches patterns on a graph whose edges come and go.
+
+    Parameters
+    ----------
+    graph
+        The graph at the start; it stays as it is.
+    patterns
+        Patterns or their texts; more can be added and dropped while running.
+    mode
+        ``"sequence"`` matches every update on its own, in order, against the graph as it is then; results
+        carry the position of the update. ``"batch"`` matches what all updates of a call come to: a match is
+        reported once if it is there after and was not before, or the other way round.
+    matches
+        Whether to give the matches themselves, not only their numbers.
+    semantics
+        ``"isomorphism"`` or ``"homomorphism"``. Induced matching is refused: there, insertions take matches
+        away too.
+    symmetry
+        ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
+    duplicates
+        ``"count"``: inserting an edge that is there adds a copy, and it goes when its last copy goes.
+        ``"ignore"``: it changes nothing.
+    strict
+        Whether inserting an edge that is there, or deleting one that is not, is an error.
+    tuning
+        Ablation switches, see `motiflux.config.TUNING`.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown mode, semantics or symmetry, or a pattern with conditions on attributes.
+    PatternError
+        A pattern that cannot be asked of this graph.
+
+    Notes
+    -----
+    Belongs to one thread at a time. A call that fails, or is interrupted, leaves the graph as it was before.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> graph = mf.Graph.from_edges([("a", "b"), ("b", "c")], directed=True)
+    >>> ring = mf.Pattern.parse("(x)-->(y)-->(z)-->(x)")
+    >>> with mf.Monitor(graph, [ring], symmetry="subgraphs", matches=True) as monitor:
+    ...     delta = monitor.apply(inserts=[("c", "a")])
+    ...     print(delta[ring].positive, delta[ring].appeared().tolist())
+    ...     print(monitor.apply([("-", "a", "b")])[ring].negative)
+    1 [['b', 'c', 'a']]
+    1
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        patterns: Pattern | str | Sequence[Pattern | str] = (),
+        *,
+        mode: str = "sequence",
+        matches: bool = False,
+        semantics: str = "isomorphism",
+        symmetry: str = "embeddings",
+        duplicates: str = "count",
+        strict: bool = False,
+        tuning: Mapping[str, str] | None = None,
+    ) -> None:
+        self.mode = _one_of("mode", mode, MODES)
+        self._semantics = Semantics(_one_of("semantics", semantics, ("isomorphism", "homomorphism")))
+        self._symmetry = Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry)))
+        check_symmetry(self._semantics, self._symmetry)
+        self._count_copies = _one_of("duplicates", duplicates, DUPLICATES) == "count"
+        self._matches = bool(matches)
+        self._strict = bool(strict)
+        self._switches = resolve_tuning(tuning)
+        self._base = graph
+        self._vertex_labels = GrowingLabels(graph.vertex_label_table, "vertex label")
+        self._edge_labels = GrowingLabels(graph.edge_label_table, "edge label")
+        self._codes = _Codes(graph)
+        self._ids = GrowingIds(graph)
+        self._native = _loaded(graph, count_copies=self._count_copies)
+        self._watched: dict[Pattern, _Watched] = {}
+        self._awaited: dict[VertexId, list[int]] = {}
+        self._next_number = 0
+        self._snapshot: Graph | None = graph
+        self.updates_applied = 0
+        """Updates that were given to `apply` so far."""
+        many = [patterns] if isinstance(patterns, (Pattern, str)) else patterns
+        for pattern in many:
+            self.add(pattern)
+
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the memory; the monitor cannot be used any more."""
+        self._native = None  # type: ignore[assignment]
+        self._snapshot = None
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns that are watched."""
+        return tuple(self._watched)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices now."""
+        return self._open().num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """Number of distinct edges now."""
+        return self._open().num_edges
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the changing adjacency and the vertex labels."""
+        return self._open().nbytes
+
+    def add(self, pattern: Pattern | str, *, matches: bool | None = None) -> Pattern:
+        """Watch one more pattern from now on.
+
+        Parameters
+        ----------
+        matches
+            Whether to give its matches; default: as the monitor does.
+
+        Returns
+        -------
+        Pattern
+            By which results are found.
+
+        Raises
+        ------
+        ArgumentError
+            It is watched already, or has conditions on attributes.
+        """
+        native = self._open()
+        added = as_pattern(pattern)
+        if added in self._watched:
+            raise ArgumentError("pattern", "one that is not watched yet", str(pattern))
+        if added.may_coincide and self._symmetry is Symmetry.SUBGRAPHS:
+            raise ArgumentError(
+                "symmetry", "'embeddings' for a pattern with vertices that may coincide", self._symmetry.value
+            )
+        listed = self._matches if matches is None else bool(matches)
+        bound = bind_growing(
+            added,
+            directed=self._base.directed,
+            vertex_labels=self._vertex_labels,
+            edge_labels=self._edge_labels,
+        )
+        plans = delta_plans(
+            self._base,
+            added,
+            bound,
+            semantics=self._semantics,
+            symmetry=self._symmetry,
+            counting=not listed,
+            merge=self._switches["orbits"] == "on",
+            tail=self._switches["tail"] == "on",
+            reuse=self._switches["reuse"] == "on",
+        )
+        canonical = ()
+        if listed and self._symmetry is Symmetry.SUBGRAPHS:
+            canonical = transversals(added, directed=self._base.directed)
+        writer = PlanWriter(native, added, bound, self._vertex_of)
+        native.add_pattern(self._next_number, [writer.write(plan, canonical) for plan in plans], listed)
+        for name, lists in writer.awaited.items():
+            self._awaited.setdefault(name, []).extend(lists)
+        self._watched[added] = _Watched(self._next_number, listed)
+        self._next_number += 1
+        return added
+
+    def drop(self, pattern: Pattern | str | int) -> None:
+        """Watch a pattern no longer.
+
+        Raises
+        ------
+        ArgumentError
+            It is not watched.
+        """
+        gone = chosen_pattern(pattern, self.patterns)
+        self._open().drop_pattern(self._watched.pop(gone).number)
+
+    def apply(
+        self,
+        updates: Updates | Iterable[Row] | None = None,
+        *,
+        inserts: object = None,
+        deletes: object = None,
+        vertex_labels: Mapping[VertexId, Label] | None = None,
+    ) -> Delta:
+        """Apply updates and return what they changed.
+
+        Parameters
+        ----------
+        updates
+            In order: `Updates`, or rows ``("+" or "-", source, target[, label])``.
+        inserts, deletes
+            Edges without an order: the deletions are taken first. An array [k, 2], a tuple of columns
+            (sources, targets[, labels]), or rows ``(source, target[, label])``.
+        vertex_labels
+            Labels of vertices that these updates bring; others get the label 0.
+
+        Returns
+        -------
+        Delta
+            By pattern.
+
+        Raises
+        ------
+        StreamError
+            The updates cannot be applied, or with ``strict=True`` one changes nothing; nothing is applied then.
+        KeyboardInterrupt
+            On Ctrl-C; nothing is applied then.
+        """
+        if updates is not None and (inserts is not None or deletes is not None):
+            raise ArgumentError("updates", "updates, or inserts and deletes, not both", "both")
+        if updates is None:
+            given = Updates.edges(inserts, deletes, vertex_labels)
+        else:
+            given = updates if isinstance(updates, Updates) else Updates.of(updates)
+            if vertex_labels is not None:
+                raise ArgumentError("vertex_labels", "none beside updates, which name their own", vertex_labels)
+        return self._apply(given)
+
+    def _apply(self, updates: Updates) -> Delta:
+        start = time.perf_counter()
+        native = self._open()
+        mark = self._mark()
+        try:
+            columns = self._columns(updates)
+            if self._strict:
+                self._check_strict(updates, columns)
+            found, noops, rows = native.apply(
+                columns.inserts,
+                columns.sources,
+                columns.targets,
+                columns.labels,
+                self.mode == "batch",
+                0,
+                None,
+            )
+        except BaseException:
+            self._back_to(mark)
+            raise
+        self._snapshot = None
+        self.updates_applied += len(updates)
+        patterns = {
+            pattern: self._pattern_delta(pattern, watched, found, rows, columns.origin)
+            for pattern, watched in self._watched.items()
+        }
+        return Delta(
+            patterns,
+            updates=len(columns.sources),
+            noops=noops,
+            self_loops=len(updates) - len(columns.sources),
+            seconds=time.perf_counter() - start,
+        )
+
+    def _pattern_delta(
+        self,
+        pattern: Pattern,
+        watched: _Watched,
+        found: list[Any],
+        rows: list[Any],
+        origin: NDArray[np.int64] | None,
+    ) -> PatternDelta:
+        positive, negative, numbers, matches = found[watched.number]
+        listed = None
+        if watched.listed:
+            table, updates, signs = rows[watched.number] or (
+                np.empty((0, len(pattern.vertices)), dtype=np.uint32),
+                NO_NUMBERS,
+                np.empty(0, dtype=np.uint8),
+            )
+            listed = MatchRows(table, _original(updates, origin), signs.view(bool))
+        if self.mode == "batch":
+            numbers = matches = NO_NUMBERS
+        return PatternDelta(
+            pattern, positive, negative, _original(numbers, origin), matches, listed, self._ids
+        )
+
+    def snapshot(self) -> Graph:
+        """Return the graph as it is now."""
+        if self._snapshot is None:
+            sources, targets, labels, copies = self._open().edges()
+            names = np.array(self._edge_labels.values)
+            vertex_names = np.array(self._vertex_labels.values)
+            repeat = copies.astype(np.int64)
+            self._snapshot = Graph.from_columns(
+                GraphColumns(
+                    np.repeat(sources, repeat),
+                    np.repeat(targets, repeat),
+                    vertex_ids=self._ids.all(),
+                    vertex_labels=vertex_names[self._codes.all()],
+                    edge_labels=names[np.repeat(labels, repeat)],
+                    directed=self._base.directed,
+                    positions=True,
+                )
+            )
+        return self._snapshot
+
+    def count(self, pattern: Pattern | str, **options: Any) -> Count:
+        """Count a pattern in the graph as it is now; takes the options of `motiflux.count`."""
+        options.setdefault("semantics", self._semantics.value)
+        options.setdefault("symmetry", self._symmetry.value)
+        return count_matches(self.snapshot(), pattern, **options)
+
+    def _open(self) -> _native.Monitor:
+        if self._native is None:
+            raise ArgumentError("monitor", "one that is not closed", "a closed one")
+        return self._native
+
+    def _vertex_of(self, name: VertexId) -> int | None:
+        column = np.array([name])
+        if column.dtype.kind != self._ids.kind:
+            return None
+        found = int(self._ids.find(column)[0])
+        return None if found < 0 else found
+
+    def _mark(self) -> tuple[int, int, int]:
+        return len(self._ids), len(self._vertex_labels.values), len(self._edge_labels.values)
+
+    def _back_to(self, mark: tuple[int, int, int]) -> None:
+        vertices, vertex_labels, edge_labels = mark
+        if len(self._ids) > vertices:
+            self._ids.keep(vertices)
+            self._codes.keep(vertices)
+        if self._native is not None and self._native.num_vertices > vertices:
+            self._native.keep_vertices(vertices)
+        self._vertex_labels.keep(vertex_labels)
+        self._edge_labels.keep(edge_labels)
+
+    def _columns(self, updates: Updates) -> _NativeUpdates:
+        """Return updates in internal numbers; the vertices that they bring are added."""
+        self._ids.check_kind(updates.sources, "updates, sources")
+        self._ids.check_kind(updates.targets, "updates, targets")
+        kept = updates.sources != updates.targets
+        origin = None
+        inserts, sources, targets, labels = updates.inserts, updates.sources, updates.targets, updates.labels
+        if not kept.all():
+            origin = np.flatnonzero(kept)
+            inserts, sources, targets = inserts[kept], sources[kept], targets[kept]
+            labels = None if labels is None else labels[kept]
+        ends = [self._ids.find(sources), self._ids.find(targets)]
+        if updates.vertex_labels is not None or any((part < 0).any() for part in ends):
+            self._add_vertices(sources, targets, ends, updates.vertex_labels, origin)
+            ends = [self._ids.find(sources), self._ids.find(targets)]
+        codes = None
+        if labels is not None:
+            codes = self._edge_labels.codes_of(labels)
+        elif (default := self._edge_labels.code(DEFAULT_LABEL)) != 0:
+            codes = np.full(len(sources), default, dtype=np.uint32)
+        return _NativeUpdates(
+            np.ascontiguousarray(inserts).view(np.uint8),
+            ends[0].astype(np.uint32),
+            ends[1].astype(np.uint32),
+            codes,
+            origin,
+        )
+
+    def _add_vertices(
+        self,
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        ends: Sequence[NDArray[np.int64]],
+        named: VertexLabels | None,
+        origin: NDArray[np.int64] | None,
+    ) -> None:
+        """Add the vertices that updates mention or name, in the order of their ids."""
+        labels: dict[VertexId, Label] = {}
+        first_mention = _first_mentions(sources, targets, ends, origin)
+        if named is not None:
+            self._ids.check_kind(named.ids, "vertex labels, ids")
+            self._name(named, labels, first_mention)
+        new = dict.fromkeys([*labels, *first_mention])
+        if not new:
+            return
+        column = np.array(list(new))
+        codes = np.array(
+            [self._vertex_labels.code(labels.get(name, DEFAULT_LABEL)) for name in new], dtype=np.uint32
+        )
+        first = len(self._ids)
+        self._ids.add(column)
+        self._codes.add(codes)
+        self._open().add_vertices(codes)
+        for vertex, name in enumerate(new, first):
+            for number in self._awaited.get(name, ()):
+                self._open().extend_list(number, vertex)
+
+    def _name(
+        self, named: VertexLabels, labels: dict[VertexId, Label], first_mention: Mapping[VertexId, int]
+    ) -> None:
+        """Fill `labels` with those of vertices not known yet; refuse a change of label."""
+        known = self._ids.find(named.ids)
+        rows = zip(
+            named.ids.tolist(), named.labels.tolist(), named.positions.tolist(), known.tolist(), strict=True
+        )
+        for name, label, position, vertex in rows:
+            if vertex >= 0:
+                before = self._vertex_labels.values[int(self._codes.all()[vertex])]
+            elif name in labels:
+                before = labels[name]
+            elif first_mention.get(name, position) < position:
+                before = DEFAULT_LABEL
+            else:
+                labels[name] = label
+                continue
+            if before != label:
+                raise StreamError(
+                    f"vertex {name!r}: expected the label it has, {before!r}, found {label!r}; "
+                    "labels of vertices do not change"
+                )
+
+    def _check_strict(self, updates: Updates, columns: _NativeUpdates) -> None:
+        at = self._open().first_noop(columns.inserts, columns.sources, columns.targets, columns.labels)
+        if at == len(columns.sources):
+            return
+        row = at if columns.origin is None else int(columns.origin[at])
+        edge = f"{updates.sources[row].item()!r} - {updates.targets[row].item()!r}"
+        if updates.inserts[row]:
+            raise StreamError(f"updates, row {row}: expected an edge that is not there to insert, found {edge}")
+        raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}")
+
+
+@dataclass(frozen=True, eq=False)
+class _NativeUpdates:
+    """Updates in internal numbers; `origin` is where each stood among those given, None if all are there."""
+
+    inserts: NDArray[np.uint8]
+    sources: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    labels: NDArray[np.uint32] | None
+    origin: NDArray[np.int64] | None
+
+
+class _Codes:
+    """Label codes of vertices, which grow in number."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._first = graph.vertex_labels
+        self._known = graph.num_vertices
+        self._late: list[NDArray[np.uint32]] = []
+
+    def add(self, codes: NDArray[np.uint32]) -> None:
+        self._late.append(codes)
+
+    def keep(self, count: int) -> None:
+        late = self.all()[self._known : count]
+        self._late = [late] if len(late) else []
+
+    def all(self) -> NDArray[np.uint32]:
+        first = np.zeros(self._known, dtype=np.uint32) if self._first is None else self._first
+        return np.concatenate([first, *self._late]) if self._late else first
+
+
+def _first_mentions(
+    sources: NDArray[Any],
+    targets: NDArray[Any],
+    ends: Sequence[NDArray[np.int64]],
+    origin: NDArray[np.int64] | None,
+) -> dict[VertexId, int]:
+    """Return the unknown ids that updates mention, and the position of the first that does."""
+    found: dict[VertexId, int] = {}
+    unknown = np.flatnonzero((ends[0] < 0) | (ends[1] < 0))
+    for row in unknown.tolist():
+        position = row if origin is None else int(origin[row])
+        for column, end in zip((sources, targets), ends, strict=True):
+            if end[row] < 0:
+                found.setdefault(column[row].item(), position)
+    return found
+
+
+def _original(numbers: NDArray[np.uint64], origin: NDArray[np.int64] | None) -> NDArray[np.uint64]:
+    return numbers if origin is None else origin[numbers.astype(np.int64)].astype(np.uint64)
+
+
+def _loaded(graph: Graph, *, count_copies: bool) -> _native.Monitor:
+    native = _native.Monitor(graph.directed, count_copies)
+    labels = graph.vertex_labels
+    native.load(
+        np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels,
+        graph.forward.offsets,
+        graph.forward.neighbors,
+        graph.forward.labels,
+        graph.forward.copies if count_copies else None,
+    )
+    return native
+
+
+def _one_of(argument: str, value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise ArgumentError(argument, ", ".join(map(repr, map(str, allowed))), value)
+    return value

@@ -1,0 +1,179 @@
+"""Ids and labels that may still grow: from what users write to numbers, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import GraphError, StreamError
+from motiflux.graph import Graph, LabelTable
+from motiflux.types import MAX_VERTICES, Label, LabelArray, VertexArray, VertexId
+
+# A table from ids to vertices is kept where it has at most so many entries for each vertex.
+_SPARSEST = 8
+_FEWEST = 1 << 16
+
+_UNKNOWN = -1
+
+# Integer labels below this are looked up in a table.
+_DIRECT = 1 << 12
+
+
+class GrowingLabels:
+    """Labels and their codes, which stay as they are while more are added.
+
+    Parameters
+    ----------
+    table
+        The labels known from the start.
+    what
+        What they are labels of, for messages.
+    """
+
+    def __init__(self, table: LabelTable, what: str) -> None:
+        self.values: list[Label] = list(table.values)
+        self._codes: dict[Label, int] = {value: code for code, value in enumerate(self.values)}
+        self._what = what
+        self._table = np.full(_DIRECT, _UNKNOWN, dtype=np.int32)
+
+    def code(self, label: Label) -> int:
+        """Return the code of a label, which is added if it is new."""
+        known = self._codes.get(label)
+        if known is None:
+            known = self._codes[label] = len(self.values)
+            self.values.append(label)
+        return known
+
+    def find(self, label: Label) -> int | None:
+        """Return the code of a label, or None if there is no such label."""
+        return self._codes.get(label)
+
+    def codes_of(self, labels: NDArray[Any]) -> LabelArray:
+        """Return the codes of labels [k], integers or strings."""
+        if labels.dtype.kind == "i" and len(labels) and labels.min() >= 0 and labels.max() < _DIRECT:
+            codes = self._table[labels]
+            if (unknown := codes < 0).any():
+                for label in np.unique(labels[unknown]).tolist():
+                    self._table[label] = self.code(label)
+                codes = self._table[labels]
+            return codes.astype(np.uint32)
+        distinct, places = np.unique(labels, return_inverse=True)
+        codes = np.array([self.code(label) for label in distinct.tolist()], dtype=np.uint32)
+        return codes[places]
+
+    def keep(self, count: int) -> None:
+        """Forget the labels that came after the first `count`."""
+        for label in self.values[count:]:
+            del self._codes[label]
+            if isinstance(label, int) and 0 <= label < _DIRECT:
+                self._table[label] = _UNKNOWN
+        del self.values[count:]
+
+
+class GrowingIds:
+    """External ids of vertices numbered in the order in which they came.
+
+    Parameters
+    ----------
+    graph
+        Whose vertices have the first numbers.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._ids = graph.vertex_ids
+        self._size = len(self._ids)
+        # Of an empty graph either kind may come.
+        self.kind: str | None = self._ids.dtype.kind if self._size else None
+        self._late: dict[VertexId, int] = {}
+        self._table: NDArray[np.int64] | None = None
+        self._make_table()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def _make_table(self) -> None:
+        """Make an array from id to vertex, where ids are small numbers."""
+        ids = self._ids[: self._size]
+        if ids.dtype.kind != "i" or not self._size:
+            if self._size and not self._late:
+                self._late = {name: number for number, name in enumerate(ids.tolist())}
+            return
+        least, most = int(ids.min()), int(ids.max())
+        if least < 0 or most >= max(_SPARSEST * self._size, _FEWEST):
+            self._table = None
+            self._late = {name: number for number, name in enumerate(ids.tolist())}
+            return
+        self._late = {}
+        self._table = np.full(most + 1, _UNKNOWN, dtype=np.int32 if self._size < 2**31 else np.int64)
+        self._table[ids] = np.arange(self._size)
+
+    def find(self, ids: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the vertices of ids [k], -1 for those not known."""
+        found = np.full(len(ids), _UNKNOWN, dtype=np.int64)
+        if self._table is not None and ids.dtype.kind == "i":
+            within = (ids >= 0) & (ids < len(self._table))
+            if within.all():
+                found = self._table[ids].astype(np.int64)
+            else:
+                found[within] = self._table[ids[within]]
+        if self._late:
+            for row in np.flatnonzero(found < 0).tolist():
+                found[row] = self._late.get(ids[row].item(), _UNKNOWN)
+        return found
+
+    def add(self, ids: NDArray[Any]) -> None:
+        """Give the next numbers to ids that are new and distinct."""
+        if self._size + len(ids) > MAX_VERTICES:
+            raise GraphError(f"expected at most {MAX_VERTICES:,} vertices, found more")
+        if not len(ids):
+            return
+        if self.kind is None:
+            self.kind, self._ids = ids.dtype.kind, np.empty(0, dtype=ids.dtype)
+        room = len(self._ids)
+        wider = np.promote_types(self._ids.dtype, ids.dtype)
+        if self._size + len(ids) > room or wider != self._ids.dtype:
+            grown = np.empty(max(self._size + len(ids), room + room // 2), dtype=wider)
+            grown[: self._size] = self._ids[: self._size]
+            self._ids = grown
+        self._ids[self._size : self._size + len(ids)] = ids
+        for number, name in enumerate(ids.tolist(), self._size):
+            self._late[name] = number
+        self._size += len(ids)
+        if self._table is not None and len(self._late) > max(_FEWEST, self._size // 2):
+            self._make_table()
+
+    def keep(self, count: int) -> None:
+        """Forget the ids that came after the first `count`."""
+        for name in self._ids[count : self._size].tolist():
+            if self._late.pop(name, None) is None and self._table is not None:
+                self._table[name] = _UNKNOWN
+        self._size = count
+
+    def names(self, vertices: VertexArray | NDArray[np.int64]) -> NDArray[Any]:
+        """Return the ids of vertices, in the shape given."""
+        return self._ids[vertices]
+
+    def all(self) -> NDArray[Any]:
+        """Return the ids of all vertices."""
+        return self._ids[: self._size]
+
+    def check_kind(self, ids: NDArray[Any], what: str) -> None:
+        """Refuse strings where ids are integers, and the other way round.
+
+        Raises
+        ------
+        StreamError
+            Names the first id.
+        """
+        kind = ids.dtype.kind
+        if len(ids) and self.kind is not None and kind != self.kind:
+            wanted = "integers" if self.kind == "i" else "strings"
+            raise StreamError(f"{what}: expected {wanted}, as the graph's ids are, found {ids[0].item()!r}")
+
+
+def label_codes(labels: Iterable[Label] | None, known: GrowingLabels) -> tuple[int, ...] | None:
+    """Return the codes of a pattern's labels, which are added if they are new; None lets all through."""
+    return None if labels is None else tuple(sorted(known.code(label) for label in labels))
