@@ -30,6 +30,7 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //   sets::Span neighbors(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch)
 //   bool witnessed(Vertex from, Vertex to, Way, std::uint32_t relation, const Edge* ignored)
 //   bool one_witness(std::uint32_t relation)
+//   bool serves(Vertex, const Needs&)   false only if no later level can be reached
 template <class View>
 class Matcher {
  public:

@@ -30,10 +30,11 @@ bool Matcher<View>::begin(const Plan& plan, const View& view, const Edge& edge, 
   plan_ = &plan;
   view_ = &view;
   edge_ = edge;
+  spend(1);
+  if (!view.serves(first, plan.needs[0]) || !view.serves(second, plan.needs[1])) return false;
   made_.fill(0);
   assign(0, first);
   assign(1, second);
-  spend(1);
   return has_label_and_place(0) && has_label_and_place(1) && changes();
 }
 
@@ -183,10 +184,11 @@ Total Matcher<View>::count_from(int level) {
   if (level == plan_->tail.start) return count_tail();
   if (level + 1 == plan_->levels()) return count_level(level, ~std::uint32_t{0});
   const sets::Span candidates = clipped(level);
+  const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   Total total = 0;
   for (Vertex vertex : candidates) {
-    if (excluded(level, vertex)) continue;
+    if (!view_->serves(vertex, needs) || excluded(level, vertex)) continue;
     assign(level, vertex);
     add_checked(total, count_from(level + 1));
   }
@@ -271,9 +273,10 @@ void Matcher<View>::list_from(int level, Emit& emit) {
     return;
   }
   const sets::Span candidates = clipped(level);
+  const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {
-    if (excluded(level, vertex)) continue;
+    if (!view_->serves(vertex, needs) || excluded(level, vertex)) continue;
     assign(level, vertex);
     list_from(level + 1, emit);
   }

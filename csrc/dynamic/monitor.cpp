@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace motiflux::dynamic {
+namespace {
+
+// Updates whose rows are fetched before their turn.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
 
 bool Found::has_rows() const {
   return std::any_of(patterns.begin(), patterns.end(), [](const OfPattern& one) { return !one.rows.empty(); });
@@ -36,6 +42,7 @@ void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool l
     plan.pattern = pattern;
     plans_.push_back(std::move(plan));
   }
+  classes_seen_ = 0;
   gate_.clear();
   gated_.clear();
 }
@@ -46,10 +53,26 @@ void Monitor::drop_pattern(std::uint32_t pattern) {
   gated_.clear();
 }
 
+// What vertices must have, as far as it is one class.
+void Monitor::find_needs() {
+  classes_seen_ = graph_.relations().classes().size();
+  for (Plan& plan : plans_) {
+    plan.needs.assign(plan.steps.size(), {});
+    for (const Step& step : plan.steps)
+      for (const Source& source : step.sources) {
+        const auto& classes = graph_.relations().target(source.target).classes;
+        if (classes.size() != 1 || (graph_.directed() && source.way == Way::kEither)) continue;
+        Needs& needs = plan.needs[static_cast<std::size_t>(source.level)];
+        (graph_.directed() && source.way == Way::kIn ? needs.in : needs.out) |= Rows::bit(classes[0]);
+      }
+  }
+}
+
 // The plans that an edge with these labels may concern.
 const std::vector<std::uint32_t>& Monitor::plans_for(const Edge& edge) {
   const Label first = graph_.label(edge.source), second = graph_.label(edge.target);
   const GateKey key{first, graph_.relations().class_of(edge.label, second)};
+  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
   if (const std::uint32_t* known = gate_.find(key)) return gated_[*known];
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
@@ -142,9 +165,14 @@ void Monitor::apply_sequence(std::span<const Update> updates, Found& found, Watc
                              const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
   Pass pass{found, {allowed_, watch}, most, full};
+  done_.reserve(updates.size());
   or_nothing([&] {
     for (std::uint64_t number = 0; number < updates.size(); ++number) {
       if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
+      if (number + kAhead < updates.size()) {
+        graph_.prefetch(updates[number + kAhead].edge);
+        graph_.prefetch_rows(updates[number + kAhead / 2].edge);
+      }
       const auto& [edge, inserts] = updates[number];
       if (inserts) {
         if (insert(edge)) {

@@ -49,6 +49,10 @@ struct Now {
     return graph.witnessed(from, to, way, relation, ignored);
   }
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
+  bool serves(Vertex vertex, const Needs& needs) const {
+    return (needs.out & ~graph.rows(Way::kOut).present(vertex)) == 0 &&
+           (needs.in == 0 || (needs.in & ~graph.rows(Way::kIn).present(vertex)) == 0);
+  }
 };
 
 class Monitor {
@@ -96,6 +100,7 @@ class Monitor {
   };
 
   const std::vector<std::uint32_t>& plans_for(const Edge& edge);
+  void find_needs();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
@@ -119,6 +124,7 @@ class Monitor {
   FlatMap<GateKey, std::uint32_t> gate_;
   std::vector<std::vector<std::uint32_t>> gated_;
   std::vector<Done> done_;
+  std::size_t classes_seen_ = 0;
 };
 
 }  // namespace motiflux::dynamic

@@ -46,11 +46,17 @@ struct Orbit {
   std::vector<Image> images;
 };
 
+// Classes that the vertex of a level must have neighbours of, as bits (Rows::bit), for later levels.
+struct Needs {
+  std::uint64_t out = 0, in = 0;
+};
+
 struct Plan {
   std::uint32_t pattern = 0;
   std::vector<PairEdge> pair;
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
+  std::vector<Needs> needs;  // by level; they change when classes are added
   search::Tail tail;  // counting only
   // Every match found stands for one with the vertex at level image[q] for query vertex q, for each image.
   std::vector<std::vector<std::uint8_t>> images;

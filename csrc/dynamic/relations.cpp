@@ -17,22 +17,22 @@ std::uint32_t Relations::target(std::uint32_t relation, const LabelSet& vertices
   return static_cast<std::uint32_t>(targets_.size() - 1);
 }
 
-Class Relations::class_of(Label edge, Label vertex) {
-  if (const Class* known = numbers_.find(key(edge, vertex))) return *known;
+Class Relations::make_class(Label edge, Label vertex) {
   const auto made = static_cast<Class>(classes_.size());
   classes_.push_back({edge, vertex});
-  numbers_[key(edge, vertex)] = made;
+  if (edge < kDirect && vertex < kDirect) {
+    if (direct_.size() <= edge) direct_.resize(edge + std::size_t{1});
+    if (direct_[edge].size() <= vertex) direct_[edge].resize(vertex + std::size_t{1}, kUnknown);
+    direct_[edge][vertex] = made;
+  } else {
+    numbers_[key(edge, vertex)] = made;
+  }
   if (by_vertex_.size() <= vertex) by_vertex_.resize(vertex + std::size_t{1});
   by_vertex_[vertex].push_back(made);
   stand_ins_ |= edge >= kStandIn;
   several_edge_labels_ |= edge != classes_.front().edge;
   for (Target& target : targets_) find_classes(target);
   return made;
-}
-
-std::optional<Class> Relations::known_class(Label edge, Label vertex) const {
-  const Class* known = numbers_.find(key(edge, vertex));
-  return known == nullptr ? std::nullopt : std::optional(*known);
 }
 
 const std::vector<Class>& Relations::classes_to(Label vertex) const {

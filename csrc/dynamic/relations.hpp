@@ -56,12 +56,19 @@ class Relations {
   std::uint32_t target(std::uint32_t relation, const LabelSet& vertices);
 
   // The class of two labels, made if it is new.
-  Class class_of(Label edge, Label vertex);
-  std::optional<Class> known_class(Label edge, Label vertex) const;
+  Class class_of(Label edge, Label vertex) {
+    const Class* number = known(edge, vertex);
+    return number != nullptr ? *number : make_class(edge, vertex);
+  }
+  std::optional<Class> known_class(Label edge, Label vertex) const {
+    const Class* number = known(edge, vertex);
+    return number != nullptr ? std::optional(*number) : std::nullopt;
+  }
 
   const std::vector<Relation>& all() const { return relations_; }
   const Target& target(std::uint32_t number) const { return targets_[number]; }
   const std::vector<Ends>& classes() const { return classes_; }
+  const std::vector<Target>& targets() const { return targets_; }
   // The classes that lead to vertices of a label.
   const std::vector<Class>& classes_to(Label vertex) const;
   bool accepts(std::uint32_t relation, Label edge) const;
@@ -69,19 +76,33 @@ class Relations {
   bool one_witness(std::uint32_t relation) const;
 
  private:
+  Class make_class(Label edge, Label vertex);
+
   struct Key {
     std::uint64_t word = 0;
     bool operator==(const Key&) const = default;
     std::uint64_t hash() const { return mixed(word); }
   };
+  static constexpr Label kDirect = 1 << 10;
+  static constexpr Class kUnknown = ~Class{0};
+
   static Key key(Label edge, Label vertex) { return {std::uint64_t{edge} << 32 | vertex}; }
   void find_classes(Target& target) const;
+  const Class* known(Label edge, Label vertex) const {
+    if (edge < kDirect && vertex < kDirect) {
+      const auto& row = direct_;
+      if (edge >= row.size() || vertex >= row[edge].size() || row[edge][vertex] == kUnknown) return nullptr;
+      return &row[edge][vertex];
+    }
+    return numbers_.find(key(edge, vertex));
+  }
 
   std::vector<Relation> relations_;
   std::vector<Target> targets_;
   std::vector<Ends> classes_;
   std::vector<std::vector<Class>> by_vertex_;
-  FlatMap<Key, Class> numbers_;
+  std::vector<std::vector<Class>> direct_;  // of small labels
+  FlatMap<Key, Class> numbers_;             // of others
   bool stand_ins_ = false;
   bool several_edge_labels_ = false;
 };

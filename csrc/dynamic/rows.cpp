@@ -13,6 +13,9 @@ constexpr std::size_t kChunkWords = std::size_t{1} << 16;
 constexpr std::size_t kLargeWords = kChunkWords / 4;
 constexpr std::uint32_t kLeastCapacity = 2;
 
+// Rows are filled with room for one neighbour more in so many: without, every first insertion moves its row.
+constexpr std::size_t kSlack = 16;
+
 // Sizes of blocks: powers of two and one and a half times as much.
 std::size_t size_class(std::size_t words) {
   const auto power = static_cast<std::size_t>(std::bit_width(words) - 1);
@@ -72,10 +75,16 @@ Rows::~Rows() {
     if (row.data != nullptr) blocks_.drop_large(row.data, words(row.capacity));
 }
 
+void Rows::add_vertices(std::uint32_t count) {
+  rows_.resize(rows_.size() + count);
+  if (classed_) present_.resize(rows_.size(), 0);
+}
+
 void Rows::keep_vertices(std::uint32_t count) {
   for (std::size_t vertex = count; vertex < rows_.size(); ++vertex)
     if (rows_[vertex].data != nullptr) blocks_.give_back(rows_[vertex].data, words(rows_[vertex].capacity));
   rows_.resize(count);
+  if (classed_) present_.resize(count);
 }
 
 // The least size of a block that holds `size` neighbours.
@@ -94,9 +103,13 @@ void Rows::fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<cons
   if (!classed_ && std::any_of(classes.begin(), classes.end(), [](Class of) { return of != 0; }))
     become_classed();
   Row& row = rows_[vertex];
-  resize(row, capacity_for(static_cast<std::uint32_t>(neighbors.size())));
+  const std::size_t roomy = neighbors.size() + neighbors.size() / kSlack + 1;
+  resize(row, capacity_for(static_cast<std::uint32_t>(std::min<std::size_t>(roomy, UINT32_MAX))));
   std::copy(neighbors.begin(), neighbors.end(), row.data);
-  if (classed_) std::copy(classes.begin(), classes.end(), row.data + row.capacity);
+  if (classed_) {
+    std::copy(classes.begin(), classes.end(), row.data + row.capacity);
+    for (Class of : classes) present_[vertex] |= bit(of);
+  }
   row.size = static_cast<std::uint32_t>(neighbors.size());
 }
 
@@ -110,30 +123,33 @@ sets::Span Rows::of_class(Vertex vertex, Class of) const {
   return {row.data + first, row.data + last};
 }
 
-// Where in the row the neighbour is, or belongs.
+// Where in the row the neighbour is, or belongs. No branch depends on what the row holds.
 std::size_t Rows::place(const Row& row, Class of, Vertex neighbor) const {
-  sets::Span run{row.begin(), row.end()};
-  if (classed_) {
-    const Class* classes = row.data + row.capacity;
-    const auto bounds = std::equal_range(classes, classes + row.size, of);
-    run = {row.data + (bounds.first - classes), row.data + (bounds.second - classes)};
+  if (!classed_) return static_cast<std::size_t>(sets::lower_bound({row.begin(), row.end()}, neighbor) - row.data);
+  const Class* classes = row.data + row.capacity;
+  const auto key = [](Class a, Vertex b) { return std::uint64_t{a} << 32 | b; };
+  const std::uint64_t sought = key(of, neighbor);
+  std::size_t first = 0;
+  for (std::size_t left = row.size; left > 0;) {
+    const std::size_t half = (left + 1) / 2, middle = first + half - 1;
+    const std::size_t below = key(classes[middle], row.data[middle]) < sought;
+    first += half & (std::size_t{0} - below);
+    left -= half;
   }
-  return static_cast<std::size_t>(sets::lower_bound(run, neighbor) - row.data);
+  return first;
 }
 
 bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
   const Row& row = rows_[vertex];
-  if (row.size == 0 || (!classed_ && of != 0)) return false;
-  const std::size_t at = place(row, of, neighbor);
-  return at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of);
+  if (!classed_ && of != 0) return false;
+  return row.size > 0 && is_at(row, place(row, of, neighbor), of, neighbor);
 }
 
 bool Rows::insert(Vertex vertex, Class of, Vertex neighbor) {
   if (!classed_ && of != 0) become_classed();
   Row& row = rows_[vertex];
   const std::size_t at = row.size == 0 ? 0 : place(row, of, neighbor);
-  if (at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of))
-    return false;
+  if (is_at(row, at, of, neighbor)) return false;
   if (row.size == row.capacity) {
     if (row.size == UINT32_MAX) throw std::bad_alloc();
     resize(row, capacity_for(row.size + 1));
@@ -145,22 +161,27 @@ bool Rows::insert(Vertex vertex, Class of, Vertex neighbor) {
     Class* classes = row.data + row.capacity;
     std::memmove(classes + at + 1, classes + at, moved);
     classes[at] = of;
+    present_[vertex] |= bit(of);
   }
   ++row.size;
   return true;
 }
 
 bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
-  if (!contains(vertex, of, neighbor)) return false;
   Row& row = rows_[vertex];
+  if (row.size == 0 || (!classed_ && of != 0)) return false;
   const std::size_t at = place(row, of, neighbor);
+  if (!is_at(row, at, of, neighbor)) return false;
   const std::size_t moved = (row.size - at - 1) * sizeof(Vertex);
   std::memmove(row.data + at, row.data + at + 1, moved);
+  --row.size;
   if (classed_) {
     Class* classes = row.data + row.capacity;
     std::memmove(classes + at, classes + at + 1, moved);
+    const bool more = (at > 0 && classes[at - 1] == of) || (at < row.size && classes[at] == of);
+    if (!more && std::none_of(classes, classes + row.size, [&](Class other) { return bit(other) == bit(of); }))
+      present_[vertex] &= ~bit(of);
   }
-  --row.size;
   // A quarter full or less: half the block is given back, and the rest lasts for as many insertions again.
   if (row.size <= row.capacity / 4 && row.capacity > 4 * kLeastCapacity)
     resize(row, capacity_for(2 * std::max(row.size, kLeastCapacity)));
@@ -192,13 +213,15 @@ void Rows::become_classed() {
     std::fill_n(copy.data + copy.capacity, row.size, Class{0});
     copy.size = row.size;
   }
+  present_.resize(rows_.size());
+  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex) present_[vertex] = rows_[vertex].size > 0 ? bit(0) : 0;
   rows_.swap(classed.rows_);
   std::swap(blocks_, classed.blocks_);
   std::swap(classed_, classed.classed_);
 }
 
 std::size_t Rows::bytes() const {
-  return rows_.capacity() * sizeof(Row) + blocks_.bytes();
+  return rows_.capacity() * sizeof(Row) + present_.capacity() * sizeof(std::uint64_t) + blocks_.bytes();
 }
 
 }  // namespace motiflux::dynamic

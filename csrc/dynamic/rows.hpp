@@ -31,7 +31,7 @@ class Rows {
 
   std::uint32_t vertices() const { return static_cast<std::uint32_t>(rows_.size()); }
   void reserve(std::uint32_t vertices) { rows_.reserve(vertices); }
-  void add_vertices(std::uint32_t count) { rows_.resize(rows_.size() + count); }
+  void add_vertices(std::uint32_t count);
   void keep_vertices(std::uint32_t count);
 
   // Fills an empty row; neighbours are sorted by class, then by id.
@@ -42,12 +42,23 @@ class Rows {
   bool erase(Vertex vertex, Class of, Vertex neighbor);
   bool contains(Vertex vertex, Class of, Vertex neighbor) const;
 
+  // Brings a row nearer that is to be changed soon: first where it lies, then what it holds.
+  void prefetch(Vertex vertex) const { __builtin_prefetch(&rows_[vertex]); }
+  void prefetch_row(Vertex vertex) const {
+    const Row& row = rows_[vertex];
+    __builtin_prefetch(row.data + row.size / 2);
+    if (classed_) __builtin_prefetch(row.data + row.capacity + row.size / 2);
+  }
+
   std::uint32_t degree(Vertex vertex) const { return rows_[vertex].size; }
   sets::Span all(Vertex vertex) const { return {rows_[vertex].begin(), rows_[vertex].end()}; }
   // The classes of all(vertex), ascending; null while all are class 0.
   const Class* classes(Vertex vertex) const {
     return classed_ ? rows_[vertex].begin() + rows_[vertex].capacity : nullptr;
   }
+  // A bit for each class that the row has, classes 64 apart sharing one; all bits while there is one class.
+  std::uint64_t present(Vertex vertex) const { return classed_ ? present_[vertex] : ~std::uint64_t{0}; }
+  static std::uint64_t bit(Class of) { return std::uint64_t{1} << (of % 64); }
   // Those of one class.
   sets::Span of_class(Vertex vertex, Class of) const;
 
@@ -88,10 +99,14 @@ class Rows {
     return std::size_t{capacity} * (classed_ ? 2 : 1);
   }
   std::size_t place(const Row& row, Class of, Vertex neighbor) const;
+  bool is_at(const Row& row, std::size_t at, Class of, Vertex neighbor) const {
+    return at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of);
+  }
   void resize(Row& row, std::uint32_t capacity);
   void become_classed();
 
   std::vector<Row> rows_;
+  std::vector<std::uint64_t> present_;  // by vertex, once there are several classes
   Blocks blocks_;
   bool classed_ = false;
 };
