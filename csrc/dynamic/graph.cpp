@@ -4,9 +4,7 @@
 #include <numeric>
 
 namespace motiflux::dynamic {
-namespace {
 
-// Makes one ascending list without repeats of ascending runs, which begin at `starts` and end at the next.
 void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
   starts.push_back(values.size());
   const auto at = [&](std::size_t position) { return values.begin() + static_cast<std::ptrdiff_t>(position); };
@@ -16,8 +14,6 @@ void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
                          at(starts[std::min(run + 2 * width, starts.size() - 1)]));
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
-
-}  // namespace
 
 void Graph::reserve(std::uint32_t vertices) {
   labels_.reserve(vertices);
@@ -124,57 +120,13 @@ bool Graph::erase(const Edge& edge) {
   return true;
 }
 
-bool Graph::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
-  if (!directed_ || way == Way::kOut) return witnessed_one_way(out_, from, to, relation, ignored, true);
-  if (way == Way::kIn) return witnessed_one_way(in_, from, to, relation, ignored, false);
-  return witnessed_one_way(out_, from, to, relation, ignored, true) ||
-         witnessed_one_way(in_, from, to, relation, ignored, false);
-}
-
-bool Graph::witnessed_one_way(const Rows& rows, Vertex from, Vertex to, std::uint32_t relation,
-                              const Edge* ignored, bool forward) const {
-  for (Class of : relations_.classes_to(labels_[to])) {
-    const Label label = relations_.classes()[of].edge;
-    if (!relations_.accepts(relation, label)) continue;
-    if (ignored != nullptr && *ignored == (forward ? named(from, to, label) : named(to, from, label))) continue;
-    if (rows.contains(from, of, to)) return true;
-  }
-  return false;
-}
-
 sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
+  if (!in_one_run(vertex, way, target))
+    return merged_neighbors(vertex, way, target, scratch, [](bool, Class, auto&, std::size_t) {});
+  const Rows& from = rows(way);
   const Target& asked = relations_.target(target);
-  const bool both = directed_ && way == Way::kEither;
-  const Rows& first = rows(way);
-  if (!both) {
-    if (first.classes(vertex) == nullptr && asked.everything) return first.all(vertex);
-    if (asked.classes.size() == 1) return first.of_class(vertex, asked.classes[0]);
-  }
-  scratch.clear();
-  std::vector<std::size_t> starts;
-  const auto add = [&](sets::Span run) {
-    if (run.size() == 0) return;
-    starts.push_back(scratch.size());
-    scratch.insert(scratch.end(), run.begin(), run.end());
-  };
-  const auto add_all = [&](const Rows& rows) {
-    const Class* classes = rows.classes(vertex);
-    if (classes == nullptr || !asked.everything) {
-      for (Class of : asked.classes) add(rows.of_class(vertex, of));
-      return;
-    }
-    const sets::Span row = rows.all(vertex);
-    for (std::size_t at = 0; at < row.size();) {
-      std::size_t last = at + 1;
-      while (last < row.size() && classes[last] == classes[at]) ++last;
-      add({row.first + at, row.first + last});
-      at = last;
-    }
-  };
-  add_all(first);
-  if (both) add_all(in_);
-  if (starts.size() > 1) merge_runs(scratch, starts);
-  return {scratch.data(), scratch.data() + scratch.size()};
+  return from.classes(vertex) == nullptr && asked.everything ? from.all(vertex)
+                                                             : from.of_class(vertex, asked.classes[0]);
 }
 
 std::size_t Graph::bytes() const {

@@ -50,9 +50,10 @@ class Graph {
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
 
-  // Whether there is an edge between two vertices that serves a query edge, seen from the first; other than
-  // `ignored`, if that is not null.
-  bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;
+  // Whether there is an edge between two vertices that serves a query edge, seen from the first, and counts:
+  // counts(edge).
+  template <class Counts>
+  bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, Counts&& counts) const;
 
   // Brings nearer what a change of the edge will touch, in two steps.
   void prefetch(const Edge& edge) const {
@@ -67,14 +68,23 @@ class Graph {
   const Rows& rows(Way way) const { return way == Way::kIn && directed_ ? in_ : out_; }
   // The distinct neighbours that a target leads to, ascending; in `scratch`, unless they lie in one run.
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
+  // Whether they lie in one run of one row.
+  bool in_one_run(Vertex vertex, Way way, std::uint32_t target) const {
+    if (directed_ && way == Way::kEither) return false;
+    const Target& asked = relations_.target(target);
+    return (rows(way).classes(vertex) == nullptr && asked.everything) || asked.classes.size() == 1;
+  }
+  // The same otherwise, after thin(forward, class, list, first) took out what it likes of each run: of the row
+  // of the source if `forward`, the elements of `list` from `first` on.
+  template <class Thin>
+  sets::Span merged_neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch,
+                              Thin&& thin) const;
 
   std::size_t bytes() const;
   template <class Visit>
   void for_each_edge(Visit&& visit) const;
 
  private:
-  bool witnessed_one_way(const Rows& rows, Vertex from, Vertex to, std::uint32_t relation,
-                         const Edge* ignored, bool forward) const;
 
   bool directed_;
   std::uint64_t edges_ = 0;
@@ -83,6 +93,56 @@ class Graph {
   Relations relations_;
   FlatMap<Edge, std::uint64_t> more_copies_;  // beyond the first
 };
+
+// Makes one ascending list without repeats of ascending runs, which begin at `starts`.
+void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts);
+
+template <class Counts>
+bool Graph::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, Counts&& counts) const {
+  const auto one_way = [&](const Rows& rows, bool forward) {
+    for (Class of : relations_.classes_to(labels_[to])) {
+      const Label label = relations_.classes()[of].edge;
+      if (!relations_.accepts(relation, label) || !rows.contains(from, of, to)) continue;
+      if (counts(forward ? named(from, to, label) : named(to, from, label))) return true;
+    }
+    return false;
+  };
+  if (!directed_ || way == Way::kOut) return one_way(out_, true);
+  if (way == Way::kIn) return one_way(in_, false);
+  return one_way(out_, true) || one_way(in_, false);
+}
+
+template <class Thin>
+sets::Span Graph::merged_neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch,
+                                   Thin&& thin) const {
+  const Target& asked = relations_.target(target);
+  scratch.clear();
+  std::vector<std::size_t> starts;
+  const auto add = [&](bool forward, Class of, sets::Span run) {
+    const std::size_t first = scratch.size();
+    scratch.insert(scratch.end(), run.begin(), run.end());
+    thin(forward, of, scratch, first);
+    if (scratch.size() > first) starts.push_back(first);
+  };
+  const auto add_all = [&](const Rows& rows, bool forward) {
+    const Class* classes = rows.classes(vertex);
+    if (classes == nullptr || !asked.everything) {
+      for (Class of : asked.classes) add(forward, of, rows.of_class(vertex, of));
+      return;
+    }
+    const sets::Span row = rows.all(vertex);
+    for (std::size_t at = 0; at < row.size();) {
+      std::size_t last = at + 1;
+      while (last < row.size() && classes[last] == classes[at]) ++last;
+      add(forward, classes[at], {row.first + at, row.first + last});
+      at = last;
+    }
+  };
+  add_all(rows(way), !directed_ || way != Way::kIn);
+  if (directed_ && way == Way::kEither) add_all(in_, false);
+  if (starts.size() > 1) merge_runs(scratch, starts);
+  return {scratch.data(), scratch.data() + scratch.size()};
+}
 
 // Calls visit(edge) for every edge, by source.
 template <class Visit>

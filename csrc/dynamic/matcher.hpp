@@ -1,6 +1,7 @@
 // Finds the matches that appear or vanish with one edge.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -30,6 +31,8 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //   sets::Span neighbors(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch)
 //   bool witnessed(Vertex from, Vertex to, Way, std::uint32_t relation, const Edge* ignored)
 //   bool one_witness(std::uint32_t relation)
+//   void add_holes(Vertex, Way, std::uint32_t target, std::vector<Vertex>& holes)
+//                                       those of neighbors() that are not there at that moment, if kHoles
 //   bool serves(Vertex, const Needs&)   false only if no later level can be reached
 template <class View>
 class Matcher {
@@ -67,6 +70,11 @@ class Matcher {
   sets::Span copied(sets::Span set, int level);
   sets::Span without_change(sets::Span set, int level);
   sets::Span clipped(int level);
+  void find_holes(int level, sets::Span set);
+  bool is_hole(int level, Vertex vertex) const {
+    const auto& holes = holes_[static_cast<std::size_t>(level)];
+    return View::kHoles && !holes.empty() && std::binary_search(holes.begin(), holes.end(), vertex);
+  }
   bool excluded(int level, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
@@ -87,6 +95,7 @@ class Matcher {
   std::array<Vertex, kMostLevels> value_{};
   std::array<std::uint64_t, kMostLevels> stamp_{}, made_{};  // made_: the anchor's stamp when the set was made
   std::array<sets::Span, kMostLevels> set_{};
+  Buffers holes_;  // by level: members of its set that are not there, ascending
   Buffers buffers_;
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source
   std::vector<sets::Span> parts_;

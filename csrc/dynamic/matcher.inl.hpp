@@ -87,7 +87,10 @@ sets::Span Matcher<View>::made_set(int level) {
     hidden |= from.before_change;
     const sets::Span row = view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way,
                                             from.target, rows_[source]);
-    if (row.size() == 0) return {};
+    if (row.size() == 0) {
+      holes_[at].clear();
+      return {};
+    }
     parts_.push_back(row);
   }
   if (step.allowed != kNone) {
@@ -105,7 +108,26 @@ sets::Span Matcher<View>::made_set(int level) {
   }
   // A row in scratch memory would be overwritten by that of another level.
   if (parts_.size() == 1 && !step.sources.empty() && set.first == rows_[0].data()) set = copied(set, level);
+  if constexpr (View::kHoles) find_holes(level, set);
   return hidden ? without_change(set, level) : set;
+}
+
+// Rows may have neighbours that come later, or are gone; few enough to be told apart one by one.
+template <class View>
+void Matcher<View>::find_holes(int level, sets::Span set) {
+  const Step& step = plan_->steps[static_cast<std::size_t>(level)];
+  auto& holes = holes_[static_cast<std::size_t>(level)];
+  holes.clear();
+  for (const Source& from : step.sources)
+    view_->add_holes(value_[static_cast<std::size_t>(from.level)], from.way, from.target, holes);
+  if (step.reuse != kNone) {
+    const auto& reused = holes_[static_cast<std::size_t>(step.reuse)];
+    holes.insert(holes.end(), reused.begin(), reused.end());
+  }
+  if (holes.empty()) return;
+  std::erase_if(holes, [&](Vertex vertex) { return !sets::contains(set, vertex); });
+  std::sort(holes.begin(), holes.end());
+  holes.erase(std::unique(holes.begin(), holes.end()), holes.end());
 }
 
 template <class View>
@@ -122,7 +144,7 @@ sets::Span Matcher<View>::without_change(sets::Span set, int level) {
     const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
     if (!from.before_change || (vertex != edge_.source && vertex != edge_.target)) continue;
     const Vertex other = vertex == edge_.source ? edge_.target : edge_.source;
-    if (!sets::contains(set, other) || view_->witnessed(vertex, other, from.way, from.relation, &edge_))
+    if (!sets::contains(set, other) || is_hole(level, other) || view_->witnessed(vertex, other, from.way, from.relation, &edge_))
       continue;
     set = copied(set, level);
     auto& buffer = buffers_[static_cast<std::size_t>(level)];
@@ -158,11 +180,13 @@ template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
   const sets::Span set = clipped(level);
   std::uint64_t size = set.size();
+  if constexpr (View::kHoles)
+    for (Vertex hole : holes_[static_cast<std::size_t>(level)]) size -= sets::contains(set, hole);
   std::uint32_t counted = 0;
   for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct & distinct, [&](std::uint32_t other) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
     for_each_bit(counted, [&](std::uint32_t seen) { repeated |= value_[seen] == value_[other]; });
-    if (!repeated && sets::contains(set, value_[other])) --size;
+    if (!repeated && sets::contains(set, value_[other]) && !is_hole(level, value_[other])) --size;
     counted |= std::uint32_t{1} << other;
   });
   return size;
@@ -173,6 +197,9 @@ void Matcher<View>::fill(int level, std::uint32_t distinct, std::vector<Vertex>&
   const sets::Span set = clipped(level);
   spend(1 + set.size() / 4);
   list.assign(set.begin(), set.end());
+  if constexpr (View::kHoles)
+    if (!holes_[static_cast<std::size_t>(level)].empty())
+      std::erase_if(list, [&](Vertex vertex) { return is_hole(level, vertex); });
   for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct & distinct, [&](std::uint32_t other) {
     const auto at = std::lower_bound(list.begin(), list.end(), value_[other]);
     if (at != list.end() && *at == value_[other]) list.erase(at);
@@ -188,7 +215,7 @@ Total Matcher<View>::count_from(int level) {
   spend(1 + candidates.size());
   Total total = 0;
   for (Vertex vertex : candidates) {
-    if (!view_->serves(vertex, needs) || excluded(level, vertex)) continue;
+    if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
     assign(level, vertex);
     add_checked(total, count_from(level + 1));
   }
@@ -276,7 +303,7 @@ void Matcher<View>::list_from(int level, Emit& emit) {
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {
-    if (!view_->serves(vertex, needs) || excluded(level, vertex)) continue;
+    if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
     assign(level, vertex);
     list_from(level + 1, emit);
   }

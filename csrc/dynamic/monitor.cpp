@@ -1,8 +1,11 @@
 #include "dynamic/monitor.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <utility>
+
+#include "common/parallel.hpp"
 
 namespace motiflux::dynamic {
 namespace {
@@ -10,7 +13,34 @@ namespace {
 // Updates whose rows are fetched before their turn.
 constexpr std::size_t kAhead = 16;
 
+// Fewer updates are not worth starting threads for; tasks of a run, for each thread; and how many one takes.
+constexpr std::size_t kWorthThreads = 256;
+constexpr std::size_t kTasks = 2048;
+constexpr std::size_t kTaken = 8;
+
+class ThreadWatch : public Watch {
+ public:
+  ThreadWatch(Watch* inner, std::atomic<bool>& stop) : inner_(inner), stop_(stop) {}
+  bool keep_going() override {
+    if (inner_ != nullptr && !inner_->keep_going()) stop_.store(true);
+    return !stop_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  Watch* inner_;
+  std::atomic<bool>& stop_;
+};
+
 }  // namespace
+
+void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
+  if (matches == 0) return;
+  add_checked(positive ? this->positive : negative, matches);
+  if (changes.empty() || changes.back().update != update) changes.push_back({update, 0});
+  std::uint64_t& sum = changes.back().matches;
+  if (matches > UINT64_MAX || __builtin_add_overflow(sum, static_cast<std::uint64_t>(matches), &sum))
+    throw std::overflow_error("the matches of one update exceed 2^64 - 1");
+}
 
 bool Found::has_rows() const {
   return std::any_of(patterns.begin(), patterns.end(), [](const OfPattern& one) { return !one.rows.empty(); });
@@ -68,12 +98,12 @@ void Monitor::find_needs() {
   }
 }
 
-// The plans that an edge with these labels may concern.
-const std::vector<std::uint32_t>& Monitor::plans_for(const Edge& edge) {
+// The list of the plans that an edge with these labels may concern.
+std::uint32_t Monitor::gate_of(const Edge& edge) {
   const Label first = graph_.label(edge.source), second = graph_.label(edge.target);
   const GateKey key{first, graph_.relations().class_of(edge.label, second)};
   if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-  if (const std::uint32_t* known = gate_.find(key)) return gated_[*known];
+  if (const std::uint32_t* known = gate_.find(key)) return *known;
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
@@ -84,9 +114,8 @@ const std::vector<std::uint32_t>& Monitor::plans_for(const Edge& edge) {
         }))
       plans.push_back(number);
   }
-  gate_[key] = static_cast<std::uint32_t>(gated_.size());
   gated_.push_back(std::move(plans));
-  return gated_.back();
+  return gate_[key] = static_cast<std::uint32_t>(gated_.size() - 1);
 }
 
 // Finds the matches that come or go with an edge that is there.
@@ -109,13 +138,7 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
     } else {
       matches = pass.matcher.count(plan, Now{graph_}, edge, edge.source, edge.target);
     }
-    if (matches == 0) continue;
-    add_checked(positive ? found.positive : found.negative, matches);
-    if (matches > UINT64_MAX) throw std::overflow_error("the matches of one update exceed 2^64 - 1");
-    if (found.changes.empty() || found.changes.back().update != update) found.changes.push_back({update, 0});
-    std::uint64_t& sum = found.changes.back().matches;
-    if (__builtin_add_overflow(sum, static_cast<std::uint64_t>(matches), &sum))
-      throw std::overflow_error("the matches of one update exceed 2^64 - 1");
+    found.add(update, positive, matches);
   }
 }
 
@@ -161,36 +184,168 @@ void Monitor::or_nothing(Work&& work) {
   done_.clear();
 }
 
-void Monitor::apply_sequence(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
-                             const std::function<void()>& full) {
+void Monitor::apply_sequence(std::span<const Update> updates, int threads, Found& found, Watch& watch,
+                             std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
   Pass pass{found, {allowed_, watch}, most, full};
   done_.reserve(updates.size());
   or_nothing([&] {
-    for (std::uint64_t number = 0; number < updates.size(); ++number) {
-      if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
-      if (number + kAhead < updates.size()) {
-        graph_.prefetch(updates[number + kAhead].edge);
-        graph_.prefetch_rows(updates[number + kAhead / 2].edge);
-      }
-      const auto& [edge, inserts] = updates[number];
-      if (inserts) {
-        if (insert(edge)) {
-          match(edge, number, true, pass);
-          continue;
-        }
-        ++found.noops;
-        if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
-      } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
-        set_more_copies(edge, more - 1);
-      } else if (graph_.has(edge)) {
-        match(edge, number, false, pass);
-        erase(edge);
-      } else {
-        ++found.noops;
-      }
+    if (threads == 1 || updates.size() < kWorthThreads) {
+      one_by_one(updates, pass, watch);
+      return;
+    }
+    const std::size_t tasks = kTasks * static_cast<std::size_t>(threads);
+    for (std::size_t first = 0; first < updates.size();) {
+      first = start_run(updates, first, tasks, found, watch);
+      std::vector<Share> shares(static_cast<std::size_t>(threads));
+      match_run(threads, watch, shares);
+      gather(shares, pass);
+      lifetimes_.for_each_gone([&](const Edge& edge) { erase(edge); });
     }
   });
+  lifetimes_.clear();
+}
+
+void Monitor::one_by_one(std::span<const Update> updates, Pass& pass, Watch& watch) {
+  for (std::uint64_t number = 0; number < updates.size(); ++number) {
+    if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
+    if (number + kAhead < updates.size()) {
+      graph_.prefetch(updates[number + kAhead].edge);
+      graph_.prefetch_rows(updates[number + kAhead / 2].edge);
+    }
+    const auto& [edge, inserts] = updates[number];
+    if (inserts) {
+      if (insert(edge)) {
+        match(edge, number, true, pass);
+        continue;
+      }
+      ++pass.found.noops;
+      if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
+    } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
+      set_more_copies(edge, more - 1);
+    } else if (graph_.has(edge)) {
+      match(edge, number, false, pass);
+      erase(edge);
+    } else {
+      ++pass.found.noops;
+    }
+  }
+}
+
+// Applies updates from `first` on until there are so many tasks; edges that plans may concern and that go are
+// left in the graph. Returns the first update that is left.
+std::size_t Monitor::start_run(std::span<const Update> updates, std::size_t first, std::size_t tasks,
+                               Found& found, Watch& watch) {
+  lifetimes_.clear();
+  tasks_.clear();
+  std::size_t number = first;
+  for (; number < updates.size() && tasks_.size() < tasks; ++number) {
+    if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
+    const auto& [edge, inserts] = updates[number];
+    const auto moment = static_cast<Moment>(number - first);
+    const std::uint32_t gate = gate_of(edge);
+    const bool watched = !gated_[gate].empty();
+    const bool there = graph_.has(edge) && (!watched || lifetimes_.is_there(edge));
+    if (!there && !inserts) {
+      ++found.noops;
+    } else if (there && inserts) {
+      ++found.noops;
+      if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
+    } else if (const std::uint64_t more = graph_.more_copies(edge); !inserts && more > 0) {
+      set_more_copies(edge, more - 1);
+    } else if (!watched) {
+      inserts ? insert(edge) : erase(edge);
+    } else {
+      if (inserts) {
+        insert(edge);  // unless it went in this run
+        lifetimes_.begin(edge, moment);
+      } else {
+        lifetimes_.end(edge, moment);
+      }
+      tasks_.push_back({number, moment, inserts, edge, gate});
+    }
+  }
+  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  lifetimes_.sort();
+  return number;
+}
+
+// Matches all tasks on so many threads; this one looks after signals.
+void Monitor::match_run(int threads, Watch& watch, std::vector<Share>& shares) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stop{false};
+  const auto body = [&](int index) {
+    ThreadWatch guarded(index == 0 ? &watch : nullptr, stop);
+    Matcher<AtMoment> matcher(allowed_, guarded);
+    Share& share = shares[static_cast<std::size_t>(index)];
+    share.rows.resize(listed_.size());
+    try {
+      for (;;) {
+        const std::size_t first = next.fetch_add(kTaken, std::memory_order_relaxed);
+        if (first >= tasks_.size()) return;
+        const std::size_t last = std::min(first + kTaken, tasks_.size());
+        for (std::size_t number = first; number < last; ++number)
+          match_task(static_cast<std::uint32_t>(number), matcher, share);
+        if (!guarded.keep_going()) throw Stopped();
+      }
+    } catch (...) {
+      stop.store(true);
+      throw;
+    }
+  };
+  if (tasks_.size() <= kTaken)
+    body(0);
+  else
+    on_threads(threads, body);
+}
+
+void Monitor::match_task(std::uint32_t number, Matcher<AtMoment>& matcher, Share& share) const {
+  const Task& task = tasks_[number];
+  const AtMoment view{graph_, lifetimes_, task.moment};
+  for (std::uint32_t at : gated_[task.gate]) {
+    const Plan& plan = plans_[at];
+    auto& rows = share.rows[plan.pattern];
+    const std::size_t first_word = rows.size();
+    Total matches = 0;
+    if (listed_[plan.pattern]) {
+      matcher.list(plan, view, task.edge, task.edge.source, task.edge.target, [&](std::span<const Vertex> row) {
+        rows.insert(rows.end(), row.begin(), row.end());
+        ++matches;
+      });
+    } else {
+      matches = matcher.count(plan, view, task.edge, task.edge.source, task.edge.target);
+    }
+    if (matches > 0)
+      share.matched.push_back({number, plan.pattern, matches, first_word, rows.size() - first_word});
+  }
+}
+
+// Puts what threads found in the order of the updates.
+void Monitor::gather(std::vector<Share>& shares, Pass& pass) {
+  struct Piece {
+    const Share::Matched* matched;
+    const Share* share;
+  };
+  std::vector<Piece> pieces;
+  for (const Share& share : shares)
+    for (const Share::Matched& matched : share.matched) pieces.push_back({&matched, &share});
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.matched->task < b.matched->task; });
+  for (const auto& [matched, share] : pieces) {
+    const Task& task = tasks_[matched->task];
+    Found::OfPattern& found = pass.found.patterns[matched->pattern];
+    found.add(task.update, task.positive, matched->matches);
+    if (matched->words == 0) continue;
+    const auto first = share->rows[matched->pattern].begin() + static_cast<std::ptrdiff_t>(matched->first_word);
+    found.rows.insert(found.rows.end(), first, first + static_cast<std::ptrdiff_t>(matched->words));
+    const auto rows = static_cast<std::size_t>(matched->matches);
+    found.updates.insert(found.updates.end(), rows, task.update);
+    found.positives.insert(found.positives.end(), rows, task.positive);
+    pass.words += matched->words;
+    if (pass.words < pass.most) continue;
+    pass.full();
+    pass.words = 0;
+  }
 }
 
 // What the updates come to, each edge once, in the order of their first mention.

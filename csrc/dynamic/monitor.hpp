@@ -8,6 +8,7 @@
 
 #include "common/total.hpp"
 #include "dynamic/graph.hpp"
+#include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/plan.hpp"
 
@@ -30,29 +31,14 @@ struct Found {
     std::vector<Vertex> rows;             // matches, if they are wanted: one row after the other
     std::vector<std::uint64_t> updates;   // of each row
     std::vector<std::uint8_t> positives;  // of each row
+
+    void add(std::uint64_t update, bool positive, Total matches);
   };
   std::vector<OfPattern> patterns;
   std::uint64_t noops = 0;
 
   bool has_rows() const;
   void drop_rows();
-};
-
-// The graph as it is.
-struct Now {
-  const Graph& graph;
-
-  sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
-    return graph.neighbors(vertex, way, target, scratch);
-  }
-  bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
-    return graph.witnessed(from, to, way, relation, ignored);
-  }
-  bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
-  bool serves(Vertex vertex, const Needs& needs) const {
-    return (needs.out & ~graph.rows(Way::kOut).present(vertex)) == 0 &&
-           (needs.in == 0 || (needs.in & ~graph.rows(Way::kIn).present(vertex)) == 0);
-  }
 };
 
 class Monitor {
@@ -69,9 +55,11 @@ class Monitor {
   void drop_pattern(std::uint32_t pattern);
 
   // Applies updates one after the other, each matched against the graph as it is then. If anything is thrown,
-  // the graph is as before. `full` is called whenever there are more than `most` words of rows.
-  void apply_sequence(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
-                      const std::function<void()>& full);
+  // the graph is as before. `full` is called whenever there are more than `most` words of rows. With several
+  // threads, updates are matched at once, each against the graph of its moment; `full` is then called once
+  // for many of them.
+  void apply_sequence(std::span<const Update> updates, int threads, Found& found, Watch& watch,
+                      std::size_t most, const std::function<void()>& full);
   // Applies them as one change: only the difference between before and after is matched.
   void apply_batch(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
                    const std::function<void()>& full);
@@ -99,7 +87,33 @@ class Monitor {
     std::size_t words = 0;
   };
 
-  const std::vector<std::uint32_t>& plans_for(const Edge& edge);
+  // What is left to match of an update that is applied already.
+  struct Task {
+    std::uint64_t update;
+    Moment moment;
+    bool positive;
+    Edge edge;
+    std::uint32_t gate;
+  };
+  // What one thread found.
+  struct Share {
+    struct Matched {
+      std::uint32_t task, pattern;
+      Total matches;
+      std::size_t first_word, words;  // of rows[pattern]
+    };
+    std::vector<Matched> matched;
+    std::vector<std::vector<Vertex>> rows;
+  };
+
+  std::uint32_t gate_of(const Edge& edge);
+  const std::vector<std::uint32_t>& plans_for(const Edge& edge) { return gated_[gate_of(edge)]; }
+  void one_by_one(std::span<const Update> updates, Pass& pass, Watch& watch);
+  std::size_t start_run(std::span<const Update> updates, std::size_t first, std::size_t tasks, Found& found,
+                        Watch& watch);
+  void match_run(int threads, Watch& watch, std::vector<Share>& shares);
+  void match_task(std::uint32_t number, Matcher<AtMoment>& matcher, Share& share) const;
+  void gather(std::vector<Share>& shares, Pass& pass);
   void find_needs();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
@@ -125,6 +139,8 @@ class Monitor {
   std::vector<std::vector<std::uint32_t>> gated_;
   std::vector<Done> done_;
   std::size_t classes_seen_ = 0;
+  Lifetimes lifetimes_{graph_};
+  std::vector<Task> tasks_;
 };
 
 }  // namespace motiflux::dynamic

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.arguments import resolve_threads
 from motiflux.config import resolve_tuning
 from motiflux.engine.results import Count
 from motiflux.engine.static import count as count_matches
@@ -63,6 +64,9 @@ class Monitor:
         ``"ignore"``: it changes nothing.
     strict
         Whether inserting an edge that is there, or deleting one that is not, is an error.
+    threads
+        Threads that match the updates of one call in sequence mode; default: as many as this process may run
+        on.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
@@ -101,6 +105,7 @@ class Monitor:
         symmetry: str = "embeddings",
         duplicates: str = "count",
         strict: bool = False,
+        threads: int | None = None,
         tuning: Mapping[str, str] | None = None,
     ) -> None:
         self.mode = _one_of("mode", mode, MODES)
@@ -110,6 +115,7 @@ class Monitor:
         self._count_copies = _one_of("duplicates", duplicates, DUPLICATES) == "count"
         self._matches = bool(matches)
         self._strict = bool(strict)
+        self._threads = resolve_threads(threads)
         self._switches = resolve_tuning(tuning)
         self._base = graph
         self._vertex_labels = GrowingLabels(graph.vertex_label_table, "vertex label")
@@ -280,6 +286,7 @@ class Monitor:
                 columns.targets,
                 columns.labels,
                 self.mode == "batch",
+                self._threads,
                 0,
                 None,
             )
