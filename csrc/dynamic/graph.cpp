@@ -101,9 +101,16 @@ void Graph::set_more_copies(const Edge& edge, std::uint64_t more) {
 bool Graph::insert(const Edge& edge) {
   const Class to = relations_.class_of(edge.label, labels_[edge.target]);
   const Class from = relations_.class_of(edge.label, labels_[edge.source]);
-  if (!out_.insert(edge.source, to, edge.target)) return false;
+  Rows& back = directed_ ? in_ : out_;
+  out_.admit(std::max(to, from));
+  back.admit(std::max(to, from));
+  // Both looked for before either is changed: one does not wait for the other.
+  const std::size_t at = out_.place(edge.source, to, edge.target);
+  const std::size_t back_at = back.place(edge.target, from, edge.source);
+  if (out_.is_at(edge.source, at, to, edge.target)) return false;
+  out_.insert(edge.source, at, to, edge.target);
   try {
-    (directed_ ? in_ : out_).insert(edge.target, from, edge.source);
+    back.insert(edge.target, back_at, from, edge.source);
   } catch (...) {
     out_.erase(edge.source, to, edge.target);
     throw;

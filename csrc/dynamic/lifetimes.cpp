@@ -9,48 +9,59 @@ void Lifetimes::clear() {
   numbers_.clear();
   lived_.clear();
   ends_.clear();
+  first_.clear();
   touched_.assign(graph_.vertices() / 64 + 1, 0);
-}
-
-Lifetimes::Lived& Lifetimes::lived(const Edge& edge) {
-  if (const std::uint32_t* known = numbers_.find(edge)) return lived_[*known];
-  numbers_[edge] = static_cast<std::uint32_t>(lived_.size());
-  lived_.push_back({edge, {}});
-  return lived_.back();
 }
 
 bool Lifetimes::is_there(const Edge& edge) const {
   const std::uint32_t* known = numbers_.find(edge);
-  return known == nullptr || lived_[*known].spans.back().last == kForever;
+  return known == nullptr || lived_[*known].span.last == kForever;
 }
 
 void Lifetimes::begin(const Edge& edge, Moment at) {
-  lived(edge).spans.push_back({at, kForever});
+  if (const std::uint32_t* known = numbers_.find(edge)) {
+    Lived& one = lived_[*known];
+    one.earlier.push_back(one.span);
+    one.span = {at, kForever};
+    return;
+  }
+  numbers_[edge] = static_cast<std::uint32_t>(lived_.size());
+  lived_.push_back({edge, {at, kForever}, {}});
 }
 
 void Lifetimes::end(const Edge& edge, Moment at) {
-  Lived& one = lived(edge);
-  if (one.spans.empty()) one.spans.push_back({0, kForever});
-  one.spans.back().last = at;
+  if (const std::uint32_t* known = numbers_.find(edge)) {
+    lived_[*known].span.last = at;
+    return;
+  }
+  numbers_[edge] = static_cast<std::uint32_t>(lived_.size());
+  lived_.push_back({edge, {0, at}, {}});
 }
 
 void Lifetimes::sort() {
-  for (std::uint32_t number = 0; number < lived_.size(); ++number) {
-    const Edge& edge = lived_[number].edge;
+  for (const Lived& one : lived_) {
+    const Edge& edge = one.edge;
     const auto to = *graph_.relations().known_class(edge.label, graph_.label(edge.target));
     const auto from = *graph_.relations().known_class(edge.label, graph_.label(edge.source));
-    ends_.push_back({edge.source, true, to, edge.target, number});
-    ends_.push_back({edge.target, !graph_.directed(), from, edge.source, number});
+    const auto add = [&](Span span) {
+      ends_.push_back({edge.source, true, to, edge.target, span});
+      ends_.push_back({edge.target, !graph_.directed(), from, edge.source, span});
+    };
+    add(one.span);
+    for (Span span : one.earlier) add(span);
     for (Vertex vertex : {edge.source, edge.target}) touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
   }
   std::sort(ends_.begin(), ends_.end(), [](const End& a, const End& b) {
     return std::tie(a.vertex, a.forward, a.of, a.neighbor) < std::tie(b.vertex, b.forward, b.of, b.neighbor);
   });
+  for (std::size_t at = 0; at < ends_.size(); ++at)
+    if (at == 0 || ends_[at].vertex != ends_[at - 1].vertex)
+      first_[{ends_[at].vertex}] = static_cast<std::uint32_t>(at);
 }
 
 bool Lifetimes::Lived::there_at(Moment moment) const {
-  return std::any_of(spans.begin(), spans.end(),
-                     [&](Span span) { return span.first <= moment && moment <= span.last; });
+  return span.has(moment) ||
+         std::any_of(earlier.begin(), earlier.end(), [&](Span one) { return one.has(moment); });
 }
 
 bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
@@ -60,11 +71,19 @@ bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
 
 void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment,
                           std::vector<Vertex>& holes) const {
-  auto at = std::partition_point(ends_.begin(), ends_.end(), [&](const End& end) {
-    return std::tie(end.vertex, end.forward, end.of) < std::tie(vertex, forward, of);
-  });
-  for (; at != ends_.end() && at->vertex == vertex && at->forward == forward && at->of == of; ++at)
-    if (!lived_[at->lived].there_at(moment)) holes.push_back(at->neighbor);
+  const std::uint32_t* first = first_.find({vertex});
+  if (first == nullptr) return;
+  for (std::size_t at = *first; at < ends_.size() && ends_[at].vertex == vertex;) {
+    const Vertex neighbor = ends_[at].neighbor;
+    const bool asked = ends_[at].forward == forward && ends_[at].of == of;
+    bool there = false;
+    do {
+      there |= ends_[at].span.has(moment);
+      ++at;
+    } while (at < ends_.size() && ends_[at].neighbor == neighbor && ends_[at].vertex == vertex &&
+             ends_[at].of == ends_[at - 1].of && ends_[at].forward == ends_[at - 1].forward);
+    if (asked && !there) holes.push_back(neighbor);
+  }
 }
 
 sets::Span AtMoment::neighbors(Vertex vertex, Way way, std::uint32_t target,

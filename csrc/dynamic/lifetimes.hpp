@@ -63,31 +63,39 @@ class Lifetimes {
   template <class Visit>
   void for_each_gone(Visit&& visit) const {
     for (const Lived& one : lived_)
-      if (one.spans.back().last != kForever) visit(one.edge);
+      if (one.span.last != kForever) visit(one.edge);
   }
 
  private:
   struct Span {
     Moment first, last;
+    bool has(Moment moment) const { return first <= moment && moment <= last; }
   };
   struct Lived {
     Edge edge;
-    std::vector<Span> spans;  // in order
+    Span span;                  // the latest
+    std::vector<Span> earlier;  // those before, of an edge that went and came again
     bool there_at(Moment moment) const;
   };
+  // An end of an edge at one time of its life, in the row of a vertex: of the source, if `forward`.
   struct End {
     Vertex vertex;
-    bool forward;  // in the row of the source
+    bool forward;
     Class of;
     Vertex neighbor;
-    std::uint32_t lived;
+    Span span;
   };
-  Lived& lived(const Edge& edge);
+  struct Key {
+    Vertex vertex = 0;
+    bool operator==(const Key&) const = default;
+    std::uint64_t hash() const { return mixed(vertex); }
+  };
 
   const Graph& graph_;
   FlatMap<Edge, std::uint32_t> numbers_;
   std::vector<Lived> lived_;
-  std::vector<End> ends_;  // by vertex, row, class and neighbour
+  std::vector<End> ends_;             // by vertex, row, class and neighbour
+  FlatMap<Key, std::uint32_t> first_;  // of a vertex, in ends_
   std::vector<std::uint64_t> touched_;
 };
 

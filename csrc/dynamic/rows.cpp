@@ -123,33 +123,13 @@ sets::Span Rows::of_class(Vertex vertex, Class of) const {
   return {row.data + first, row.data + last};
 }
 
-// Where in the row the neighbour is, or belongs. No branch depends on what the row holds.
-std::size_t Rows::place(const Row& row, Class of, Vertex neighbor) const {
-  if (!classed_) return static_cast<std::size_t>(sets::lower_bound({row.begin(), row.end()}, neighbor) - row.data);
-  const Class* classes = row.data + row.capacity;
-  const auto key = [](Class a, Vertex b) { return std::uint64_t{a} << 32 | b; };
-  const std::uint64_t sought = key(of, neighbor);
-  std::size_t first = 0;
-  for (std::size_t left = row.size; left > 0;) {
-    const std::size_t half = (left + 1) / 2, middle = first + half - 1;
-    const std::size_t below = key(classes[middle], row.data[middle]) < sought;
-    first += half & (std::size_t{0} - below);
-    left -= half;
-  }
-  return first;
-}
-
 bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
   const Row& row = rows_[vertex];
-  if (!classed_ && of != 0) return false;
-  return row.size > 0 && is_at(row, place(row, of, neighbor), of, neighbor);
+  return is_at(row, place(row, of, neighbor), of, neighbor);
 }
 
-bool Rows::insert(Vertex vertex, Class of, Vertex neighbor) {
-  if (!classed_ && of != 0) become_classed();
+void Rows::insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor) {
   Row& row = rows_[vertex];
-  const std::size_t at = row.size == 0 ? 0 : place(row, of, neighbor);
-  if (is_at(row, at, of, neighbor)) return false;
   if (row.size == row.capacity) {
     if (row.size == UINT32_MAX) throw std::bad_alloc();
     resize(row, capacity_for(row.size + 1));
@@ -164,12 +144,10 @@ bool Rows::insert(Vertex vertex, Class of, Vertex neighbor) {
     present_[vertex] |= bit(of);
   }
   ++row.size;
-  return true;
 }
 
 bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
   Row& row = rows_[vertex];
-  if (row.size == 0 || (!classed_ && of != 0)) return false;
   const std::size_t at = place(row, of, neighbor);
   if (!is_at(row, at, of, neighbor)) return false;
   const std::size_t moved = (row.size - at - 1) * sizeof(Vertex);

@@ -37,8 +37,19 @@ class Rows {
   // Fills an empty row; neighbours are sorted by class, then by id.
   void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
 
-  // False if the row had it already, or did not have it.
-  bool insert(Vertex vertex, Class of, Vertex neighbor);
+  // Makes room for a class, before places in it are looked for.
+  void admit(Class of) {
+    if (!classed_ && of != 0) become_classed();
+  }
+  // Where in the row the neighbour is, or belongs; and whether it is there.
+  std::size_t place(Vertex vertex, Class of, Vertex neighbor) const { return place(rows_[vertex], of, neighbor); }
+  bool is_at(Vertex vertex, std::size_t at, Class of, Vertex neighbor) const {
+    return is_at(rows_[vertex], at, of, neighbor);
+  }
+
+  // Puts a neighbour that is not there where it belongs; its class was admitted.
+  void insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor);
+  // False if the row did not have it.
   bool erase(Vertex vertex, Class of, Vertex neighbor);
   bool contains(Vertex vertex, Class of, Vertex neighbor) const;
 
@@ -98,8 +109,24 @@ class Rows {
   std::size_t words(std::uint32_t capacity) const {
     return std::size_t{capacity} * (classed_ ? 2 : 1);
   }
-  std::size_t place(const Row& row, Class of, Vertex neighbor) const;
+  // No branch depends on what the row holds.
+  std::size_t place(const Row& row, Class of, Vertex neighbor) const {
+    if (!classed_)
+      return static_cast<std::size_t>(sets::lower_bound({row.begin(), row.end()}, neighbor) - row.data);
+    const Class* classes = row.data + row.capacity;
+    const auto key = [](Class a, Vertex b) { return std::uint64_t{a} << 32 | b; };
+    const std::uint64_t sought = key(of, neighbor);
+    std::size_t first = 0;
+    for (std::size_t left = row.size; left > 0;) {
+      const std::size_t half = (left + 1) / 2, middle = first + half - 1;
+      const std::size_t below = key(classes[middle], row.data[middle]) < sought;
+      first += half & (std::size_t{0} - below);
+      left -= half;
+    }
+    return first;
+  }
   bool is_at(const Row& row, std::size_t at, Class of, Vertex neighbor) const {
+    if (!classed_ && of != 0) return false;
     return at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of);
   }
   void resize(Row& row, std::uint32_t capacity);
