@@ -56,8 +56,9 @@ class FlatMap {
     slots_[hole] = {};
   }
 
+  // Keeps the room.
   void clear() {
-    slots_.clear();
+    if (size_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{});
     size_ = 0;
   }
 

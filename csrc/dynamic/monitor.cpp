@@ -15,7 +15,7 @@ constexpr std::size_t kAhead = 16;
 
 // Fewer updates are not worth starting threads for; tasks of a run, for each thread; and how many one takes.
 constexpr std::size_t kWorthThreads = 256;
-constexpr std::size_t kTasks = 2048;
+constexpr std::size_t kTasks = 512;
 constexpr std::size_t kTaken = 8;
 
 class ThreadWatch : public Watch {
