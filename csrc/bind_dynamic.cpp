@@ -32,10 +32,11 @@ using dynamic::Way;
 using Labels = InputArray<Label>;
 using Codes = std::optional<std::vector<Label>>;
 using Levels = std::vector<int>;
-using PyPair = std::tuple<int, std::uint32_t>;                                   // way, relation
-using PySource = std::tuple<int, int, std::uint32_t, std::uint32_t, bool>;       // level, way, target, relation, before
+using PyPair = std::tuple<int, std::uint32_t>;  // way, relation
+using PySource =
+    std::tuple<int, int, std::uint32_t, std::uint32_t, bool>;  // level, way, target, relation, before
 using PyStep = std::tuple<std::vector<PySource>, int, int, std::uint32_t, std::uint32_t, std::uint32_t, int>;
-using PyComponent = std::tuple<Levels, Levels, Levels>;                          // levels, sets, chains
+using PyComponent = std::tuple<Levels, Levels, Levels>;  // levels, sets, chains
 using PyTail = std::tuple<int, std::vector<PyComponent>>;
 using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
 using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
@@ -84,9 +85,9 @@ Plan plan_of(const PyPlan& given) {
   for (const auto& [members, sets, chains] : components) {
     require(members.size() == sets.size() && !members.empty(), "a malformed tail component");
     for (std::size_t at = 0; at < members.size(); ++at)
-      require(members[at] >= start && members[at] < levels && sets[at] >= 0 &&
-                  sets[at] < search::kMostTailSets,
-              "a malformed tail component");
+      require(
+          members[at] >= start && members[at] < levels && sets[at] >= 0 && sets[at] < search::kMostTailSets,
+          "a malformed tail component");
     plan.tail.blocks[0].components.push_back({members, sets, chains, {}});
   }
   for (const auto& image : images) {
@@ -253,7 +254,8 @@ class PyMonitor {
     std::vector<dynamic::Update> updates(size);
     for (std::size_t at = 0; at < size; ++at) {
       const Vertex source = sources.data()[at], target = targets.data()[at];
-      require(source < graph().vertices() && target < graph().vertices(), "an update names an unknown vertex");
+      require(source < graph().vertices() && target < graph().vertices(),
+              "an update names an unknown vertex");
       require(source != target, "an update is a self-loop");
       const Label label = labels ? labels->data()[at] : 0;
       require(label < dynamic::kStandIn, "a label is too large");

@@ -7,7 +7,9 @@ namespace motiflux::dynamic {
 
 void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
   starts.push_back(values.size());
-  const auto at = [&](std::size_t position) { return values.begin() + static_cast<std::ptrdiff_t>(position); };
+  const auto at = [&](std::size_t position) {
+    return values.begin() + static_cast<std::ptrdiff_t>(position);
+  };
   for (std::size_t width = 1; width + 1 < starts.size(); width *= 2)
     for (std::size_t run = 0; run + width + 1 < starts.size(); run += 2 * width)
       std::inplace_merge(at(starts[run]), at(starts[run + width]),
@@ -77,8 +79,8 @@ void Graph::load(std::span<const std::uint64_t> offsets, std::span<const Vertex>
   std::vector<std::uint64_t> next(starts.begin(), starts.end() - 1);
   for (Vertex source = 0; source < vertices(); ++source)
     for (std::uint64_t arc = offsets[source]; arc < offsets[source + 1]; ++arc)
-      into[next[neighbors[arc]]++] = {
-          relations_.class_of(labels.empty() ? 0 : labels[arc], labels_[source]), source};
+      into[next[neighbors[arc]]++] = {relations_.class_of(labels.empty() ? 0 : labels[arc], labels_[source]),
+                                      source};
   for (Vertex target = 0; target < vertices(); ++target) {
     entries.assign(into.begin() + static_cast<std::ptrdiff_t>(starts[target]),
                    into.begin() + static_cast<std::ptrdiff_t>(starts[target + 1]));
@@ -122,12 +124,14 @@ bool Graph::insert(const Edge& edge) {
 bool Graph::erase(const Edge& edge) {
   const auto to = relations_.known_class(edge.label, labels_[edge.target]);
   if (!to || !out_.erase(edge.source, *to, edge.target)) return false;
-  (directed_ ? in_ : out_).erase(edge.target, *relations_.known_class(edge.label, labels_[edge.source]), edge.source);
+  (directed_ ? in_ : out_)
+      .erase(edge.target, *relations_.known_class(edge.label, labels_[edge.source]), edge.source);
   --edges_;
   return true;
 }
 
-sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
+sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target,
+                            std::vector<Vertex>& scratch) const {
   if (!in_one_run(vertex, way, target))
     return merged_neighbors(vertex, way, target, scratch, [](bool, Class, auto&, std::size_t) {});
   const Rows& from = rows(way);

@@ -74,8 +74,8 @@ class Graph {
     const Target& asked = relations_.target(target);
     return (rows(way).classes(vertex) == nullptr && asked.everything) || asked.classes.size() == 1;
   }
-  // The same otherwise, after thin(forward, class, list, first) took out what it likes of each run: of the row
-  // of the source if `forward`, the elements of `list` from `first` on.
+  // The same otherwise, after thin(forward, class, list, first) took out what it likes of each run: of the
+  // row of the source if `forward`, the elements of `list` from `first` on.
   template <class Thin>
   sets::Span merged_neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch,
                               Thin&& thin) const;
@@ -85,7 +85,6 @@ class Graph {
   void for_each_edge(Visit&& visit) const;
 
  private:
-
   bool directed_;
   std::uint64_t edges_ = 0;
   std::vector<Label> labels_;

@@ -49,7 +49,8 @@ void Lifetimes::sort() {
     };
     add(one.span);
     for (Span span : one.earlier) add(span);
-    for (Vertex vertex : {edge.source, edge.target}) touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
+    for (Vertex vertex : {edge.source, edge.target})
+      touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
   }
   std::sort(ends_.begin(), ends_.end(), [](const End& a, const End& b) {
     return std::tie(a.vertex, a.forward, a.of, a.neighbor) < std::tie(b.vertex, b.forward, b.of, b.neighbor);
@@ -91,17 +92,17 @@ sets::Span AtMoment::neighbors(Vertex vertex, Way way, std::uint32_t target,
   if (!lifetimes.touches(vertex) || graph.in_one_run(vertex, way, target))
     return graph.neighbors(vertex, way, target, scratch);
   std::vector<Vertex> holes;
-  return graph.merged_neighbors(vertex, way, target, scratch, [&](bool forward, Class of, auto& list, std::size_t first) {
-    holes.clear();
-    lifetimes.add_holes(vertex, forward, of, moment, holes);
-    if (holes.empty()) return;
-    const auto begin = list.begin() + static_cast<std::ptrdiff_t>(first);
-    list.erase(std::remove_if(begin, list.end(),
-                              [&](Vertex other) {
-                                return std::binary_search(holes.begin(), holes.end(), other);
-                              }),
-               list.end());
-  });
+  return graph.merged_neighbors(
+      vertex, way, target, scratch, [&](bool forward, Class of, auto& list, std::size_t first) {
+        holes.clear();
+        lifetimes.add_holes(vertex, forward, of, moment, holes);
+        if (holes.empty()) return;
+        const auto begin = list.begin() + static_cast<std::ptrdiff_t>(first);
+        list.erase(std::remove_if(
+                       begin, list.end(),
+                       [&](Vertex other) { return std::binary_search(holes.begin(), holes.end(), other); }),
+                   list.end());
+      });
 }
 
 void AtMoment::add_holes(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& holes) const {

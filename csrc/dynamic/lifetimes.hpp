@@ -94,7 +94,7 @@ class Lifetimes {
   const Graph& graph_;
   FlatMap<Edge, std::uint32_t> numbers_;
   std::vector<Lived> lived_;
-  std::vector<End> ends_;             // by vertex, row, class and neighbour
+  std::vector<End> ends_;              // by vertex, row, class and neighbour
   FlatMap<Key, std::uint32_t> first_;  // of a vertex, in ends_
   std::vector<std::uint64_t> touched_;
 };

@@ -93,7 +93,8 @@ class Matcher {
   std::int64_t budget_ = kBudget;
   std::uint64_t clock_ = 0;
   std::array<Vertex, kMostLevels> value_{};
-  std::array<std::uint64_t, kMostLevels> stamp_{}, made_{};  // made_: the anchor's stamp when the set was made
+  std::array<std::uint64_t, kMostLevels> stamp_{},
+      made_{};  // made_: the anchor's stamp when the set was made
   std::array<sets::Span, kMostLevels> set_{};
   Buffers holes_;  // by level: members of its set that are not there, ascending
   Buffers buffers_;

@@ -85,8 +85,8 @@ sets::Span Matcher<View>::made_set(int level) {
   for (std::size_t source = 0; source < step.sources.size(); ++source) {
     const Source& from = step.sources[source];
     hidden |= from.before_change;
-    const sets::Span row = view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way,
-                                            from.target, rows_[source]);
+    const sets::Span row =
+        view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target, rows_[source]);
     if (row.size() == 0) {
       holes_[at].clear();
       return {};
@@ -144,12 +144,14 @@ sets::Span Matcher<View>::without_change(sets::Span set, int level) {
     const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
     if (!from.before_change || (vertex != edge_.source && vertex != edge_.target)) continue;
     const Vertex other = vertex == edge_.source ? edge_.target : edge_.source;
-    if (!sets::contains(set, other) || is_hole(level, other) || view_->witnessed(vertex, other, from.way, from.relation, &edge_))
+    if (!sets::contains(set, other) || is_hole(level, other) ||
+        view_->witnessed(vertex, other, from.way, from.relation, &edge_))
       continue;
     set = copied(set, level);
     auto& buffer = buffers_[static_cast<std::size_t>(level)];
     const auto end = buffer.begin() + static_cast<std::ptrdiff_t>(set.size());
-    std::move(std::lower_bound(buffer.begin(), end, other) + 1, end, std::lower_bound(buffer.begin(), end, other));
+    std::move(std::lower_bound(buffer.begin(), end, other) + 1, end,
+              std::lower_bound(buffer.begin(), end, other));
     --set.last;
   }
   return set;
@@ -159,9 +161,8 @@ template <class View>
 sets::Span Matcher<View>::clipped(int level) {
   const Step& step = plan_->steps[static_cast<std::size_t>(level)];
   std::uint64_t first = 0, end = std::uint64_t{UINT32_MAX} + 1;
-  for_each_bit(step.after, [&](std::uint32_t other) {
-    first = std::max(first, std::uint64_t{value_[other]} + 1);
-  });
+  for_each_bit(step.after,
+               [&](std::uint32_t other) { first = std::max(first, std::uint64_t{value_[other]} + 1); });
   for_each_bit(step.before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
   const sets::Span set = whole_set(level);
   return first < end ? sets::clip(set, first, end) : sets::Span{set.first, set.first};
@@ -261,9 +262,10 @@ Total Matcher<View>::count_component(const search::TailComponent& component) {
       const auto& other = meetings_[rest];
       meeting.resize(std::min(other.size(), tail_sets_[top].size()));
       spend(meeting.size());
-      meeting.resize(sets::intersect({other.data(), other.data() + other.size()},
-                                     {tail_sets_[top].data(), tail_sets_[top].data() + tail_sets_[top].size()},
-                                     meeting.data(), policy_));
+      meeting.resize(
+          sets::intersect({other.data(), other.data() + other.size()},
+                          {tail_sets_[top].data(), tail_sets_[top].data() + tail_sets_[top].size()},
+                          meeting.data(), policy_));
     }
     common[mask] = meeting.size();
   }

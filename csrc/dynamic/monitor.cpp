@@ -43,7 +43,8 @@ void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
 }
 
 bool Found::has_rows() const {
-  return std::any_of(patterns.begin(), patterns.end(), [](const OfPattern& one) { return !one.rows.empty(); });
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [](const OfPattern& one) { return !one.rows.empty(); });
 }
 
 void Found::drop_rows() {
@@ -165,9 +166,15 @@ void Monitor::undo() {
   for (; !done_.empty(); done_.pop_back()) {
     const Done& last = done_.back();
     switch (last.kind) {
-      case Done::kInserted: graph_.erase(last.edge); break;
-      case Done::kErased: graph_.insert(last.edge); break;
-      case Done::kCopies: graph_.set_more_copies(last.edge, last.more); break;
+      case Done::kInserted:
+        graph_.erase(last.edge);
+        break;
+      case Done::kErased:
+        graph_.insert(last.edge);
+        break;
+      case Done::kCopies:
+        graph_.set_more_copies(last.edge, last.more);
+        break;
     }
   }
 }
@@ -308,10 +315,11 @@ void Monitor::match_task(std::uint32_t number, Matcher<AtMoment>& matcher, Share
     const std::size_t first_word = rows.size();
     Total matches = 0;
     if (listed_[plan.pattern]) {
-      matcher.list(plan, view, task.edge, task.edge.source, task.edge.target, [&](std::span<const Vertex> row) {
-        rows.insert(rows.end(), row.begin(), row.end());
-        ++matches;
-      });
+      matcher.list(plan, view, task.edge, task.edge.source, task.edge.target,
+                   [&](std::span<const Vertex> row) {
+                     rows.insert(rows.end(), row.begin(), row.end());
+                     ++matches;
+                   });
     } else {
       matches = matcher.count(plan, view, task.edge, task.edge.source, task.edge.target);
     }
@@ -336,7 +344,8 @@ void Monitor::gather(std::vector<Share>& shares, Pass& pass) {
     Found::OfPattern& found = pass.found.patterns[matched->pattern];
     found.add(task.update, task.positive, matched->matches);
     if (matched->words == 0) continue;
-    const auto first = share->rows[matched->pattern].begin() + static_cast<std::ptrdiff_t>(matched->first_word);
+    const auto first =
+        share->rows[matched->pattern].begin() + static_cast<std::ptrdiff_t>(matched->first_word);
     found.rows.insert(found.rows.end(), first, first + static_cast<std::ptrdiff_t>(matched->words));
     const auto rows = static_cast<std::size_t>(matched->matches);
     found.updates.insert(found.updates.end(), rows, task.update);
@@ -392,8 +401,8 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Net> net) const {
   std::vector<Change> changes;
   for (const Net& one : net)
     if ((one.before > 0) != (one.after > 0))
-      changes.push_back({std::min(one.edge.source, one.edge.target),
-                         std::max(one.edge.source, one.edge.target), &one});
+      changes.push_back(
+          {std::min(one.edge.source, one.edge.target), std::max(one.edge.source, one.edge.target), &one});
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
     return std::pair(a.low, a.high) < std::pair(b.low, b.high);
   });

@@ -1,4 +1,5 @@
-// How the matches of one pattern that use a changed edge are found: from one pair of joined query vertices on.
+// How the matches of one pattern that use a changed edge are found: from one pair of joined query vertices
+// on.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct PairEdge {
   std::uint32_t relation = 0;
 };
 
-// The images of a query vertex under the automorphisms that fix those before it, with one that takes it there:
-// query vertex q goes to moves[q].
+// The images of a query vertex under the automorphisms that fix those before it, with one that takes it
+// there: query vertex q goes to moves[q].
 struct Orbit {
   struct Image {
     std::uint8_t vertex;
@@ -57,7 +58,7 @@ struct Plan {
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;  // by level; they change when classes are added
-  search::Tail tail;  // counting only
+  search::Tail tail;         // counting only
   // Every match found stands for one with the vertex at level image[q] for query vertex q, for each image.
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only

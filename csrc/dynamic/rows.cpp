@@ -119,7 +119,8 @@ sets::Span Rows::of_class(Vertex vertex, Class of) const {
   const Class* classes = row.data + row.capacity;
   const sets::Span run{classes, classes + row.size};
   const auto first = static_cast<std::size_t>(sets::lower_bound(run, of) - classes);
-  const auto last = static_cast<std::size_t>(std::upper_bound(classes + first, classes + row.size, of) - classes);
+  const auto last =
+      static_cast<std::size_t>(std::upper_bound(classes + first, classes + row.size, of) - classes);
   return {row.data + first, row.data + last};
 }
 
@@ -157,7 +158,8 @@ bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
     Class* classes = row.data + row.capacity;
     std::memmove(classes + at, classes + at + 1, moved);
     const bool more = (at > 0 && classes[at - 1] == of) || (at < row.size && classes[at] == of);
-    if (!more && std::none_of(classes, classes + row.size, [&](Class other) { return bit(other) == bit(of); }))
+    if (!more &&
+        std::none_of(classes, classes + row.size, [&](Class other) { return bit(other) == bit(of); }))
       present_[vertex] &= ~bit(of);
   }
   // A quarter full or less: half the block is given back, and the rest lasts for as many insertions again.
@@ -192,7 +194,8 @@ void Rows::become_classed() {
     copy.size = row.size;
   }
   present_.resize(rows_.size());
-  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex) present_[vertex] = rows_[vertex].size > 0 ? bit(0) : 0;
+  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex)
+    present_[vertex] = rows_[vertex].size > 0 ? bit(0) : 0;
   rows_.swap(classed.rows_);
   std::swap(blocks_, classed.blocks_);
   std::swap(classed_, classed.classed_);

@@ -42,7 +42,9 @@ class Rows {
     if (!classed_ && of != 0) become_classed();
   }
   // Where in the row the neighbour is, or belongs; and whether it is there.
-  std::size_t place(Vertex vertex, Class of, Vertex neighbor) const { return place(rows_[vertex], of, neighbor); }
+  std::size_t place(Vertex vertex, Class of, Vertex neighbor) const {
+    return place(rows_[vertex], of, neighbor);
+  }
   bool is_at(Vertex vertex, std::size_t at, Class of, Vertex neighbor) const {
     return is_at(rows_[vertex], at, of, neighbor);
   }
@@ -106,9 +108,7 @@ class Rows {
   };
 
   static std::uint32_t capacity_for(std::uint32_t size);
-  std::size_t words(std::uint32_t capacity) const {
-    return std::size_t{capacity} * (classed_ ? 2 : 1);
-  }
+  std::size_t words(std::uint32_t capacity) const { return std::size_t{capacity} * (classed_ ? 2 : 1); }
   // No branch depends on what the row holds.
   std::size_t place(const Row& row, Class of, Vertex neighbor) const {
     if (!classed_)

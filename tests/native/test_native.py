@@ -17,7 +17,9 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 SOURCES = sorted(HERE.glob("test_*.cpp"))
 LITMUS_TESTS = [
-    source for source in SOURCES if source.name.startswith(("test_atomics", "test_ring", "test_sharing"))
+    source
+    for source in SOURCES
+    if source.name.startswith(("test_atomics", "test_dynamic", "test_ring", "test_sharing"))
 ]
 FLAGS = (
     "-std=c++20",
@@ -31,7 +33,13 @@ FLAGS = (
     "-D_GLIBCXX_ASSERTIONS",
 )
 SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/parallel.cpp", "csrc/common/team.cpp")
-PARTS = {"test_sets": ("csrc/sets/*.cpp",), "test_sharing": SEARCH, "test_sharing_parts": SEARCH}
+DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", "csrc/common/parallel.cpp")
+PARTS = {
+    "test_dynamic": DYNAMIC,
+    "test_sets": ("csrc/sets/*.cpp",),
+    "test_sharing": SEARCH,
+    "test_sharing_parts": SEARCH,
+}
 """What a check is linked with."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 

@@ -269,7 +269,9 @@ class Monitor:
         else:
             given = updates if isinstance(updates, Updates) else Updates.of(updates)
             if vertex_labels is not None:
-                raise ArgumentError("vertex_labels", "none beside updates, which name their own", vertex_labels)
+                raise ArgumentError(
+                    "vertex_labels", "none beside updates, which name their own", vertex_labels
+                )
         return self._apply(given)
 
     def _apply(self, updates: Updates) -> Delta:
@@ -469,7 +471,9 @@ class Monitor:
         row = at if columns.origin is None else int(columns.origin[at])
         edge = f"{updates.sources[row].item()!r} - {updates.targets[row].item()!r}"
         if updates.inserts[row]:
-            raise StreamError(f"updates, row {row}: expected an edge that is not there to insert, found {edge}")
+            raise StreamError(
+                f"updates, row {row}: expected an edge that is not there to insert, found {edge}"
+            )
         raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}")
 
 

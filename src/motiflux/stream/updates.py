@@ -133,7 +133,10 @@ class Updates:
 
     @classmethod
     def edges(
-        cls, inserts: object = None, deletes: object = None, vertex_labels: Mapping[VertexId, Label] | None = None
+        cls,
+        inserts: object = None,
+        deletes: object = None,
+        vertex_labels: Mapping[VertexId, Label] | None = None,
     ) -> Updates:
         """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])`` rows."""
         gone, come = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
@@ -181,7 +184,9 @@ def _edge_columns(edges: object, what: str) -> _Edges:
         columns = [_column(part, what) for part in edges]
     elif isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] not in (2, 3):
-            raise StreamError(f"{what}: expected an array of shape [k, 2] or [k, 3], found {list(edges.shape)}")
+            raise StreamError(
+                f"{what}: expected an array of shape [k, 2] or [k, 3], found {list(edges.shape)}"
+            )
         columns = [_column(edges[:, at], what) for at in range(edges.shape[1])]
     else:
         rows = list(edges)  # type: ignore[call-overload]
