@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/free_gil.hpp"
 #include "common/parallel.hpp"
 #include "dynamic/monitor.hpp"
+#include "dynamic/window.hpp"
 #include "python_int.hpp"
 
 namespace motiflux {
@@ -128,7 +130,8 @@ class SignalWatch : public dynamic::Watch {
 
 class PyMonitor {
  public:
-  PyMonitor(bool directed, bool count_copies) : monitor_(directed, count_copies) {}
+  PyMonitor(bool directed, bool count_copies)
+      : monitor_(directed, count_copies), count_copies_(count_copies) {}
 
   void load(const Labels& vertex_labels, const InputArray<std::uint64_t>& offsets,
             const InputArray<Vertex>& neighbors, const std::optional<Labels>& edge_labels,
@@ -149,7 +152,7 @@ class PyMonitor {
   }
   void keep_vertices(std::uint32_t count) {
     require(count <= graph().vertices(), "there are not so many vertices");
-    graph().keep_vertices(count);
+    monitor_.keep_vertices(count);
   }
 
   std::uint32_t relation(const Codes& labels, bool either) {
@@ -212,6 +215,75 @@ class PyMonitor {
     return nb::make_tuple(patterns, found.noops, rows_of(found));
   }
 
+  void open_window(std::int64_t span, bool timed) {
+    require(span > 0, "a window has a span");
+    window_.emplace(span, timed, count_copies_);
+  }
+
+  // Copies that are in the graph already; `came` is their number, and of those before them.
+  void fill_window(const InputArray<Vertex>& sources, const InputArray<Vertex>& targets, const Labels& labels,
+                   const InputArray<std::int64_t>& since, std::int64_t came) {
+    require(window_.has_value(), "there is no window");
+    const std::vector<std::uint8_t> inserts(sources.size(), 1);
+    const auto updates = updates_of(inserts, as_span(sources), as_span(targets), as_span(labels), true);
+    require(since.size() == updates.size(), "columns of copies differ in length");
+    std::vector<dynamic::Window::Copy> copies(updates.size());
+    for (std::size_t at = 0; at < copies.size(); ++at) {
+      require(at == 0 || since.data()[at - 1] <= since.data()[at], "copies are out of order");
+      copies[at] = {updates[at].edge, since.data()[at]};
+    }
+    window_->fill(copies, came);
+  }
+
+  // Updates with what the window takes away: columns, the origin of each, and how many left the window.
+  nb::object expand(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
+                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
+                    const std::optional<InputArray<std::int64_t>>& moments) {
+    require(window_.has_value(), "there is no window");
+    require(!window_->timed() || (moments && moments->size() == inserts.size()),
+            "one moment per update expected");
+    const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
+    dynamic::Expanded found;
+    std::vector<std::uint8_t> all_inserts;
+    Columns all;
+    {
+      const FreeGil free_gil;
+      found = window_->expand(updates, as_span(moments), graph());
+      for (const auto& [edge, comes] : found.updates) {
+        all_inserts.push_back(comes);
+        all.add(edge);
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(all_inserts)), to_numpy(std::move(all.sources)),
+                          to_numpy(std::move(all.targets)), to_numpy(std::move(all.labels)),
+                          to_numpy(std::move(found.origins)), found.expired);
+  }
+
+  // The copies in the window: columns, since when, and how many ever came.
+  nb::object window_copies() const {
+    require(window_.has_value(), "there is no window");
+    Columns all;
+    std::vector<std::int64_t> since;
+    {
+      const FreeGil free_gil;
+      for (const dynamic::Window::Copy& copy : window_->copies()) {
+        all.add(copy.edge);
+        since.push_back(copy.since);
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(all.sources)), to_numpy(std::move(all.targets)),
+                          to_numpy(std::move(all.labels)), to_numpy(std::move(since)), window_->came());
+  }
+
+  void begin() {
+    monitor_.begin();
+    if (window_) window_->begin();
+  }
+  void take_back() {
+    monitor_.take_back();
+    if (window_) window_->undo();
+  }
+
   std::size_t first_noop(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                          const InputArray<Vertex>& targets, const std::optional<Labels>& labels) const {
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
@@ -238,9 +310,20 @@ class PyMonitor {
 
   std::uint32_t num_vertices() const { return graph().vertices(); }
   std::uint64_t num_edges() const { return graph().edges(); }
-  std::size_t nbytes() const { return graph().bytes(); }
+  std::size_t nbytes() const { return graph().bytes() + (window_ ? window_->bytes() : 0); }
 
  private:
+  struct Columns {
+    std::vector<Vertex> sources, targets;
+    std::vector<Label> labels;
+
+    void add(const Edge& edge) {
+      sources.push_back(edge.source);
+      targets.push_back(edge.target);
+      labels.push_back(edge.label);
+    }
+  };
+
   dynamic::Graph& graph() { return monitor_.graph(); }
   const dynamic::Graph& graph() const { return monitor_.graph(); }
 
@@ -248,18 +331,25 @@ class PyMonitor {
                                           const InputArray<Vertex>& sources,
                                           const InputArray<Vertex>& targets,
                                           const std::optional<Labels>& labels) const {
+    return updates_of(as_span(inserts), as_span(sources), as_span(targets), as_span(labels),
+                      labels.has_value());
+  }
+
+  std::vector<dynamic::Update> updates_of(std::span<const std::uint8_t> inserts,
+                                          std::span<const Vertex> sources, std::span<const Vertex> targets,
+                                          std::span<const Label> labels, bool labelled) const {
     const std::size_t size = inserts.size();
-    require(sources.size() == size && targets.size() == size && (!labels || labels->size() == size),
+    require(sources.size() == size && targets.size() == size && (!labelled || labels.size() == size),
             "columns of updates differ in length");
     std::vector<dynamic::Update> updates(size);
     for (std::size_t at = 0; at < size; ++at) {
-      const Vertex source = sources.data()[at], target = targets.data()[at];
+      const Vertex source = sources[at], target = targets[at];
       require(source < graph().vertices() && target < graph().vertices(),
               "an update names an unknown vertex");
       require(source != target, "an update is a self-loop");
-      const Label label = labels ? labels->data()[at] : 0;
+      const Label label = labelled ? labels[at] : 0;
       require(label < dynamic::kStandIn, "a label is too large");
-      updates[at] = {graph().named(source, target, label), inserts.data()[at] != 0};
+      updates[at] = {graph().named(source, target, label), inserts[at] != 0};
     }
     return updates;
   }
@@ -283,6 +373,8 @@ class PyMonitor {
   }
 
   dynamic::Monitor monitor_;
+  bool count_copies_;
+  std::optional<dynamic::Window> window_;
   std::vector<std::size_t> widths_;
 };
 
@@ -305,6 +397,13 @@ void bind_dynamic(nb::module_& module) {
            "threads"_a, "most"_a, "full"_a.none())
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
       .def("edges", &PyMonitor::edges)
+      .def("open_window", &PyMonitor::open_window, "span"_a, "timed"_a)
+      .def("fill_window", &PyMonitor::fill_window, "sources"_a, "targets"_a, "labels"_a, "since"_a, "came"_a)
+      .def("expand", &PyMonitor::expand, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
+           "moments"_a.none())
+      .def("window_copies", &PyMonitor::window_copies)
+      .def("begin", &PyMonitor::begin)
+      .def("take_back", &PyMonitor::take_back)
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)
       .def_prop_ro("nbytes", &PyMonitor::nbytes);

@@ -66,6 +66,12 @@ void Monitor::extend_list(std::uint32_t number, Vertex vertex) {
   if (at == list.end() || *at != vertex) list.insert(at, vertex);
 }
 
+void Monitor::keep_vertices(std::uint32_t count) {
+  graph_.keep_vertices(count);
+  for (std::vector<Vertex>& list : allowed_)
+    list.erase(std::lower_bound(list.begin(), list.end(), count), list.end());
+}
+
 void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed) {
   if (listed_.size() <= pattern) listed_.resize(pattern + std::size_t{1});
   listed_[pattern] = listed;
@@ -188,7 +194,6 @@ void Monitor::or_nothing(Work&& work) {
     undo();
     throw;
   }
-  done_.clear();
 }
 
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Found& found, Watch& watch,

@@ -11,13 +11,9 @@
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/plan.hpp"
+#include "dynamic/update.hpp"
 
 namespace motiflux::dynamic {
-
-struct Update {
-  Edge edge;
-  bool inserts = true;
-};
 
 // What updates brought, by pattern.
 struct Found {
@@ -53,6 +49,8 @@ class Monitor {
   // Plans of a pattern that is not watched yet; the number it has from then on.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
+  // Takes the last vertices away again, which have no edges, so that there are `count`.
+  void keep_vertices(std::uint32_t count);
 
   // Applies updates one after the other, each matched against the graph as it is then. If anything is thrown,
   // the graph is as before. `full` is called whenever there are more than `most` words of rows. With several
@@ -65,6 +63,9 @@ class Monitor {
                    const std::function<void()>& full);
   // The first update that would change nothing, or as many as there are: a copy is a change to nothing.
   std::size_t first_noop(std::span<const Update> updates) const;
+  // Takes back what was applied since `begin`, once; the graph must be as that left it.
+  void begin() { done_.clear(); }
+  void take_back() { undo(); }
 
  private:
   struct Done {

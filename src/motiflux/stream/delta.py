@@ -48,7 +48,9 @@ class PatternDelta:
         Numbers of matches that appeared and that vanished.
     updates, matches
         uint64 arrays: the updates that changed something, by position, and how many matches each did. In
-        batch mode these are empty.
+        batch mode these are empty. An update that made edges leave a window comes once for each of them too.
+    signs
+        int8, beside `updates`: 1 where matches appeared, -1 where they vanished.
     rows
         The matches themselves; None where only numbers were asked for.
     """
@@ -58,6 +60,7 @@ class PatternDelta:
     negative: int
     updates: NDArray[np.uint64]
     matches: NDArray[np.uint64]
+    signs: NDArray[np.int8]
     rows: MatchRows | None
     _ids: GrowingIds = field(repr=False)
 
@@ -107,15 +110,15 @@ class Delta:
     patterns
         By watched pattern, in the order in which they were added.
     updates
-        Updates that were applied, self-loops and those out of order left out.
+        Updates that were applied; self-loops and those dropped as late are left out.
     noops
         Insertions of edges that were there, and deletions of edges that were not.
     self_loops
         Updates left out because both ends were one vertex.
     late
-        Updates left out because they were out of time order.
+        Updates out of time order, which were left out (``disorder="drop"``) or moved (``"clamp"``).
     expired
-        Edges that left the window.
+        Copies of edges that left the window.
     seconds
         Wall-clock seconds.
     """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motiflux import _native
 from motiflux.arguments import resolve_threads
@@ -19,13 +20,23 @@ from motiflux.errors import ArgumentError, StreamError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.plan.delta import delta_plans, transversals
+from motiflux.plan.delta import Transversal, delta_plans, transversals
 from motiflux.plan.planner import check_symmetry
 from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta, chosen_pattern
 from motiflux.stream.names import GrowingIds, GrowingLabels
 from motiflux.stream.native import PlanWriter, bind_growing
 from motiflux.stream.updates import Row, Updates, VertexLabels
+from motiflux.stream.window import (
+    DISORDERS,
+    TIME_UNITS,
+    Clock,
+    WindowLength,
+    fill_window,
+    open_window,
+    parse_window,
+)
 from motiflux.types import DEFAULT_LABEL, Label, Semantics, Symmetry, VertexId
+from motiflux.units import grouped, quantity
 
 MODES = ("sequence", "batch")
 DUPLICATES = ("count", "ignore")
@@ -64,6 +75,19 @@ class Monitor:
         ``"ignore"``: it changes nothing.
     strict
         Whether inserting an edge that is there, or deleting one that is not, is an error.
+    window
+        How long inserted edges stay: a time (``"90s"``, ``"15min"``, ``"1h"``, ``"7d"``, a timedelta, or
+        seconds as a float), or a number of edges (an int), the newest of which stay. Edges that leave are deleted
+        before the update that makes them leave is applied; matches that vanish with them carry its position.
+    time_unit
+        The unit of times that are numbers: ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``. Datetimes know their own.
+    disorder
+        What becomes of updates that are older than one before: ``"error"`` refuses them, ``"clamp"`` gives
+        them the time of that one, ``"drop"`` leaves them out. Default: ``"error"`` with a time window,
+        otherwise their order does not matter.
+    edge_times
+        The attribute of the graph's edges with their times: those that have one are in the window from the
+        start. All others stay until they are deleted.
     threads
         Threads that match the updates of one call in sequence mode; default: as many as this process may run
         on.
@@ -79,7 +103,9 @@ class Monitor:
 
     Notes
     -----
-    Belongs to one thread at a time. A call that fails, or is interrupted, leaves the graph as it was before.
+    Belongs to one thread at a time: a call while another is running is refused. A call that fails, or is
+    interrupted, leaves the graph and the window as they were before. A process made by fork has a monitor of
+    its own, unless the fork was made during a call.
 
     Examples
     --------
@@ -105,6 +131,10 @@ class Monitor:
         symmetry: str = "embeddings",
         duplicates: str = "count",
         strict: bool = False,
+        window: WindowLength | None = None,
+        time_unit: str = "s",
+        disorder: str | None = None,
+        edge_times: str | None = None,
         threads: int | None = None,
         tuning: Mapping[str, str] | None = None,
     ) -> None:
@@ -117,12 +147,20 @@ class Monitor:
         self._strict = bool(strict)
         self._threads = resolve_threads(threads)
         self._switches = resolve_tuning(tuning)
+        self._user: int | None = None
+        self._span = None if window is None else parse_window(window)
+        self._time_unit = _one_of("time_unit", time_unit, tuple(TIME_UNITS))
+        self._disorder = None if disorder is None else _one_of("disorder", disorder, DISORDERS)
+        self._clock = Clock(
+            time_unit, disorder, self._span if self._span is not None and self._span.timed else None
+        )
         self._base = graph
-        self._vertex_labels = GrowingLabels(graph.vertex_label_table, "vertex label")
-        self._edge_labels = GrowingLabels(graph.edge_label_table, "edge label")
+        self._vertex_labels = GrowingLabels(graph.vertex_label_table, in_use=graph.num_vertices > 0)
+        self._edge_labels = GrowingLabels(graph.edge_label_table, in_use=graph.num_edges > 0)
         self._codes = _Codes(graph)
         self._ids = GrowingIds(graph)
         self._native = _loaded(graph, count_copies=self._count_copies)
+        self._fill_window(edge_times)
         self._watched: dict[Pattern, _Watched] = {}
         self._awaited: dict[VertexId, list[int]] = {}
         self._next_number = 0
@@ -132,6 +170,41 @@ class Monitor:
         many = [patterns] if isinstance(patterns, (Pattern, str)) else patterns
         for pattern in many:
             self.add(pattern)
+
+    def _fill_window(self, edge_times: str | None) -> None:
+        if self._span is None:
+            if edge_times is not None:
+                raise ArgumentError("edge_times", "none without a window", edge_times)
+            return
+        open_window(self._native, self._span)
+        if edge_times is not None:
+            fill_window(
+                self._native,
+                self._base,
+                edge_times,
+                self._span,
+                self._clock,
+                self._time_unit,
+                copies=self._count_copies,
+            )
+
+    def __repr__(self) -> str:
+        if getattr(self, "_native", None) is None:
+            return "Monitor(closed)"
+        kind = "directed" if self._base.directed else "undirected"
+        parts = [
+            quantity(len(self._watched), "pattern"),
+            f"{grouped(self.num_vertices)} vertices",
+            quantity(self.num_edges, "edge"),
+            kind,
+            self.mode,
+        ]
+        if self._span is not None:
+            parts.append(f"window of {self._span}")
+        return f"Monitor({', '.join(parts)})"
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise ArgumentError("monitor", "monitor.save(path) to keep it or hand it on", "pickling or copying")
 
     def __enter__(self) -> Monitor:
         return self
@@ -182,10 +255,16 @@ class Monitor:
         ArgumentError
             It is watched already, or has conditions on attributes.
         """
+        self._begin_call()
+        try:
+            return self._add(as_pattern(pattern), matches)
+        finally:
+            self._user = None
+
+    def _add(self, added: Pattern, matches: bool | None) -> Pattern:
         native = self._open()
-        added = as_pattern(pattern)
         if added in self._watched:
-            raise ArgumentError("pattern", "one that is not watched yet", str(pattern))
+            raise ArgumentError("pattern", "one that is not watched yet", str(added))
         if added.may_coincide and self._symmetry is Symmetry.SUBGRAPHS:
             raise ArgumentError(
                 "symmetry", "'embeddings' for a pattern with vertices that may coincide", self._symmetry.value
@@ -208,7 +287,7 @@ class Monitor:
             tail=self._switches["tail"] == "on",
             reuse=self._switches["reuse"] == "on",
         )
-        canonical = ()
+        canonical: tuple[Transversal, ...] = ()
         if listed and self._symmetry is Symmetry.SUBGRAPHS:
             canonical = transversals(added, directed=self._base.directed)
         writer = PlanWriter(native, added, bound, self._vertex_of)
@@ -227,8 +306,12 @@ class Monitor:
         ArgumentError
             It is not watched.
         """
-        gone = chosen_pattern(pattern, self.patterns)
-        self._open().drop_pattern(self._watched.pop(gone).number)
+        self._begin_call()
+        try:
+            gone = chosen_pattern(pattern, self.patterns)
+            self._open().drop_pattern(self._watched.pop(gone).number)
+        finally:
+            self._user = None
 
     def apply(
         self,
@@ -237,6 +320,7 @@ class Monitor:
         inserts: object = None,
         deletes: object = None,
         vertex_labels: Mapping[VertexId, Label] | None = None,
+        times: ArrayLike | None = None,
     ) -> Delta:
         """Apply updates and return what they changed.
 
@@ -249,6 +333,8 @@ class Monitor:
             (sources, targets[, labels]), or rows ``(source, target[, label])``.
         vertex_labels
             Labels of vertices that these updates bring; others get the label 0.
+        times
+            The time of all, or of each: deletions first, where there is no order. `Updates` have their own.
 
         Returns
         -------
@@ -258,7 +344,7 @@ class Monitor:
         Raises
         ------
         StreamError
-            The updates cannot be applied, or with ``strict=True`` one changes nothing; nothing is applied then.
+            The updates cannot be applied, or with ``strict=True`` one changes nothing. Nothing is applied.
         KeyboardInterrupt
             On Ctrl-C; nothing is applied then.
         """
@@ -272,42 +358,77 @@ class Monitor:
                 raise ArgumentError(
                     "vertex_labels", "none beside updates, which name their own", vertex_labels
                 )
+        if times is not None:
+            if isinstance(updates, Updates):
+                raise ArgumentError("times", "none beside Updates, which have their own", "some")
+            column = np.asarray(times)
+            given = replace(given, times=np.full(len(given), column) if column.ndim == 0 else column)
         return self._apply(given)
 
     def _apply(self, updates: Updates) -> Delta:
         start = time.perf_counter()
-        native = self._open()
-        mark = self._mark()
+        self._begin_call()
+        try:
+            native = self._open()
+            mark = self._mark()
+            native.begin()
+        except BaseException:
+            self._user = None
+            raise
+        given = len(updates)
         try:
             columns = self._columns(updates)
+            applied, expired = self._with_expired(columns)
             if self._strict:
-                self._check_strict(updates, columns)
+                self._check_strict(updates, applied)
+            self._snapshot = None
             found, noops, rows = native.apply(
-                columns.inserts,
-                columns.sources,
-                columns.targets,
-                columns.labels,
+                applied.inserts,
+                applied.sources,
+                applied.targets,
+                applied.labels,
                 self.mode == "batch",
                 self._threads,
                 0,
                 None,
             )
+            patterns = {
+                pattern: self._pattern_delta(pattern, watched, found, rows, applied)
+                for pattern, watched in self._watched.items()
+            }
+            delta = Delta(
+                patterns,
+                updates=len(columns.sources),
+                noops=noops,
+                self_loops=columns.self_loops,
+                late=columns.late,
+                expired=expired,
+                seconds=time.perf_counter() - start,
+            )
+            # No call from here on: where Ctrl-C is heard, nothing has been applied.
+            self.updates_applied += given
+            self._user = None
+            return delta
         except BaseException:
+            native.take_back()
             self._back_to(mark)
+            self._user = None
             raise
-        self._snapshot = None
-        self.updates_applied += len(updates)
-        patterns = {
-            pattern: self._pattern_delta(pattern, watched, found, rows, columns.origin)
-            for pattern, watched in self._watched.items()
-        }
-        return Delta(
-            patterns,
-            updates=len(columns.sources),
-            noops=noops,
-            self_loops=len(updates) - len(columns.sources),
-            seconds=time.perf_counter() - start,
+
+    def _with_expired(self, columns: _NativeUpdates) -> tuple[_NativeUpdates, int]:
+        """Return updates with the deletions that the window sets off, and the number of these."""
+        if self._span is None:
+            return columns, 0
+        inserts, sources, targets, labels, origin, expired = self._open().expand(
+            columns.inserts,
+            columns.sources,
+            columns.targets,
+            columns.labels,
+            columns.moments if self._span.timed else None,
         )
+        if columns.origin is not None:
+            origin = columns.origin[origin]
+        return _NativeUpdates(inserts, sources, targets, labels, origin), expired
 
     def _pattern_delta(
         self,
@@ -315,10 +436,11 @@ class Monitor:
         watched: _Watched,
         found: list[Any],
         rows: list[Any],
-        origin: NDArray[np.int64] | None,
+        applied: _NativeUpdates,
     ) -> PatternDelta:
         positive, negative, numbers, matches = found[watched.number]
         listed = None
+        origin = applied.origin if self.mode == "sequence" else None
         if watched.listed:
             table, updates, signs = rows[watched.number] or (
                 np.empty((0, len(pattern.vertices)), dtype=np.uint32),
@@ -328,16 +450,23 @@ class Monitor:
             listed = MatchRows(table, _original(updates, origin), signs.view(bool))
         if self.mode == "batch":
             numbers = matches = NO_NUMBERS
+        came: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
         return PatternDelta(
-            pattern, positive, negative, _original(numbers, origin), matches, listed, self._ids
+            pattern, positive, negative, _original(numbers, origin), matches, came, listed, self._ids
         )
 
     def snapshot(self) -> Graph:
         """Return the graph as it is now."""
+        self._begin_call()
+        try:
+            return self._take_snapshot()
+        finally:
+            self._user = None
+
+    def _take_snapshot(self) -> Graph:
         if self._snapshot is None:
             sources, targets, labels, copies = self._open().edges()
-            names = np.array(self._edge_labels.values)
-            vertex_names = np.array(self._vertex_labels.values)
+            names, vertex_names = self._edge_labels.array(), self._vertex_labels.array()
             repeat = copies.astype(np.int64)
             self._snapshot = Graph.from_columns(
                 GraphColumns(
@@ -363,6 +492,14 @@ class Monitor:
             raise ArgumentError("monitor", "one that is not closed", "a closed one")
         return self._native
 
+    def _begin_call(self) -> None:
+        """Refuse a call during another one, from whatever thread."""
+        caller = threading.get_ident()
+        if self._user is not None:
+            where = "this thread" if self._user == caller else "another thread"
+            raise ArgumentError("monitor", "one call at a time", f"a call while one is running in {where}")
+        self._user = caller
+
     def _vertex_of(self, name: VertexId) -> int | None:
         column = np.array([name])
         if column.dtype.kind != self._ids.kind:
@@ -370,24 +507,36 @@ class Monitor:
         found = int(self._ids.find(column)[0])
         return None if found < 0 else found
 
-    def _mark(self) -> tuple[int, int, int]:
-        return len(self._ids), len(self._vertex_labels.values), len(self._edge_labels.values)
+    def _mark(self) -> _Mark:
+        return _Mark(
+            len(self._ids),
+            len(self._vertex_labels.values),
+            len(self._edge_labels.values),
+            self._clock.latest,
+            self.updates_applied,
+            (self._ids.kind, self._vertex_labels.kind_in_use, self._edge_labels.kind_in_use),
+        )
 
-    def _back_to(self, mark: tuple[int, int, int]) -> None:
-        vertices, vertex_labels, edge_labels = mark
-        if len(self._ids) > vertices:
-            self._ids.keep(vertices)
-            self._codes.keep(vertices)
-        if self._native is not None and self._native.num_vertices > vertices:
-            self._native.keep_vertices(vertices)
-        self._vertex_labels.keep(vertex_labels)
-        self._edge_labels.keep(edge_labels)
+    def _back_to(self, mark: _Mark) -> None:
+        if len(self._ids) > mark.vertices:
+            self._ids.keep(mark.vertices)
+            self._codes.keep(mark.vertices)
+        if self._native is not None and self._native.num_vertices > mark.vertices:
+            self._native.keep_vertices(mark.vertices)
+        self._vertex_labels.keep(mark.vertex_labels)
+        self._edge_labels.keep(mark.edge_labels)
+        self._clock.latest, self.updates_applied = mark.latest, mark.updates_applied
+        self._ids.kind, self._vertex_labels.kind_in_use, self._edge_labels.kind_in_use = mark.kinds
 
     def _columns(self, updates: Updates) -> _NativeUpdates:
         """Return updates in internal numbers; the vertices that they bring are added."""
         self._ids.check_kind(updates.sources, "updates, sources")
         self._ids.check_kind(updates.targets, "updates, targets")
+        if len(updates) and updates.sources.dtype.kind != updates.targets.dtype.kind:
+            raise StreamError("updates: expected all ids to be integers, or all strings, found both")
         kept = updates.sources != updates.targets
+        self_loops = len(kept) - int(np.count_nonzero(kept))
+        kept, moments, late = self._clock.order(updates.times, kept)
         origin = None
         inserts, sources, targets, labels = updates.inserts, updates.sources, updates.targets, updates.labels
         if not kept.all():
@@ -399,6 +548,9 @@ class Monitor:
             self._add_vertices(sources, targets, ends, updates.vertex_labels, origin)
             ends = [self._ids.find(sources), self._ids.find(targets)]
         codes = None
+        if len(sources):
+            kind = "i" if labels is None else labels.dtype.kind
+            self._edge_labels.admit(kind, "updates, labels")
         if labels is not None:
             codes = self._edge_labels.codes_of(labels)
         elif (default := self._edge_labels.code(DEFAULT_LABEL)) != 0:
@@ -409,6 +561,9 @@ class Monitor:
             ends[1].astype(np.uint32),
             codes,
             origin,
+            moments,
+            self_loops,
+            late,
         )
 
     def _add_vertices(
@@ -428,6 +583,9 @@ class Monitor:
         new = dict.fromkeys([*labels, *first_mention])
         if not new:
             return
+        for name in new:
+            kind = "U" if isinstance(labels.get(name, DEFAULT_LABEL), str) else "i"
+            self._vertex_labels.admit(kind, f"vertex {name!r}, label")
         column = np.array(list(new))
         codes = np.array(
             [self._vertex_labels.code(labels.get(name, DEFAULT_LABEL)) for name in new], dtype=np.uint32
@@ -479,13 +637,37 @@ class Monitor:
 
 @dataclass(frozen=True, eq=False)
 class _NativeUpdates:
-    """Updates in internal numbers; `origin` is where each stood among those given, None if all are there."""
+    """Updates in internal numbers.
+
+    Parameters
+    ----------
+    origin
+        Where each stood among those given; None if all are there.
+    moments
+        Of each, in nanoseconds, ascending.
+    self_loops, late
+        Those left out, and those out of time order.
+    """
 
     inserts: NDArray[np.uint8]
     sources: NDArray[np.uint32]
     targets: NDArray[np.uint32]
     labels: NDArray[np.uint32] | None
     origin: NDArray[np.int64] | None
+    moments: NDArray[np.int64] | None = None
+    self_loops: int = 0
+    late: int = 0
+
+
+class _Mark(NamedTuple):
+    """What a call that fails goes back to."""
+
+    vertices: int
+    vertex_labels: int
+    edge_labels: int
+    latest: int
+    updates_applied: int
+    kinds: tuple[str | None, str | None, str | None]
 
 
 class _Codes:

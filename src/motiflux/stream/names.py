@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motiflux.errors import GraphError, StreamError
 from motiflux.graph import Graph, LabelTable
-from motiflux.types import MAX_VERTICES, Label, LabelArray, VertexArray, VertexId
+from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, Label, LabelArray, VertexArray, VertexId
 
 # A table from ids to vertices is kept where it has at most so many entries for each vertex.
 _SPARSEST = 8
@@ -29,14 +29,14 @@ class GrowingLabels:
     ----------
     table
         The labels known from the start.
-    what
-        What they are labels of, for messages.
+    in_use
+        Whether something has them: then all that come later are of their kind.
     """
 
-    def __init__(self, table: LabelTable, what: str) -> None:
+    def __init__(self, table: LabelTable, *, in_use: bool) -> None:
         self.values: list[Label] = list(table.values)
         self._codes: dict[Label, int] = {value: code for code, value in enumerate(self.values)}
-        self._what = what
+        self.kind_in_use: str | None = ("U" if isinstance(self.values[0], str) else "i") if in_use else None
         self._table = np.full(_DIRECT, _UNKNOWN, dtype=np.int32)
 
     def code(self, label: Label) -> int:
@@ -46,6 +46,27 @@ class GrowingLabels:
             known = self._codes[label] = len(self.values)
             self.values.append(label)
         return known
+
+    def admit(self, kind: str, what: str) -> None:
+        """Refuse strings where labels are integers, and the other way round; patterns may ask for either.
+
+        Raises
+        ------
+        StreamError
+            Names what has such labels.
+        """
+        if self.kind_in_use is None:
+            self.kind_in_use = kind
+        elif kind != self.kind_in_use:
+            words = {"i": "integers", "U": "strings"}
+            found = words[kind] if kind == "U" else f"{words[kind]} (without a label: {DEFAULT_LABEL})"
+            raise StreamError(f"{what}: expected {words[self.kind_in_use]}, as others have, found {found}")
+
+    def array(self) -> NDArray[Any]:
+        """Return all labels by code; those that nothing has may be others."""
+        if self.kind_in_use == "U":
+            return np.array([str(value) for value in self.values])
+        return np.array([DEFAULT_LABEL if isinstance(value, str) else value for value in self.values])
 
     def find(self, label: Label) -> int | None:
         """Return the code of a label, or None if there is no such label."""
@@ -61,8 +82,9 @@ class GrowingLabels:
                 codes = self._table[labels]
             return codes.astype(np.uint32)
         distinct, places = np.unique(labels, return_inverse=True)
-        codes = np.array([self.code(label) for label in distinct.tolist()], dtype=np.uint32)
-        return codes[places]
+        coded: NDArray[Any] = np.array([self.code(label) for label in distinct.tolist()], dtype=np.uint32)
+        all_codes: LabelArray = coded[places]
+        return all_codes
 
     def keep(self, count: int) -> None:
         """Forget the labels that came after the first `count`."""

@@ -31,8 +31,9 @@ def bind_growing(
     PatternError
         A directed query edge on an undirected graph.
     """
-    for part in (*pattern.vertices, *pattern.edges):
-        if part.where is not None:
+    conditions = [part.where for part in pattern.vertices] + [part.where for part in pattern.edges]
+    for condition in conditions:
+        if condition is not None:
             raise ArgumentError("patterns", "no conditions on attributes: updates carry none", str(pattern))
     vertices = tuple(label_codes(vertex.labels, vertex_labels) for vertex in pattern.vertices)
     edges: dict[BoundEdge, None] = {}

@@ -61,7 +61,7 @@ class Updates:
     labels
         A label for each edge [k], integers or strings; None where all have the label 0.
     times
-        Moments [k], integers or floats of any unit; None where they have none.
+        Moments [k]: datetimes, or integers or floats of the monitor's unit; None where they have none.
     vertex_labels
         Labels of vertices that come with these updates.
 
@@ -112,7 +112,7 @@ class Updates:
         StreamError
             Names the row.
         """
-        listed = list(rows)
+        listed: list[Any] = list(rows)
         for number, row in enumerate(listed):
             if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
                 raise StreamError(
@@ -138,7 +138,7 @@ class Updates:
         deletes: object = None,
         vertex_labels: Mapping[VertexId, Label] | None = None,
     ) -> Updates:
-        """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])`` rows."""
+        """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])``."""
         gone, come = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
         labels = None
         if gone[2] is not None or come[2] is not None:
@@ -223,8 +223,11 @@ def _column(values: ArrayLike, what: str) -> NDArray[Any]:
 
 def _moments(values: ArrayLike) -> NDArray[Any]:
     times = np.asarray(values)
-    if times.dtype.kind == "M":
-        times = times.astype("datetime64[ns]").astype(np.int64)
+    if times.dtype.kind == "M" and times.ndim == 1:
+        times = times.astype("datetime64[ns]")
+        if (missing := np.isnat(times)).any():
+            raise StreamError(f"updates, times, row {int(missing.argmax())}: expected a moment, found none")
+        return times
     if times.ndim != 1 or times.dtype.kind not in "iuf":
         raise StreamError(f"updates, times: expected numbers, found {times.dtype}")
     if times.dtype.kind == "f" and not np.isfinite(times).all():

@@ -1,0 +1,13 @@
+// One edge that comes or goes.
+#pragma once
+
+#include "dynamic/graph.hpp"
+
+namespace motiflux::dynamic {
+
+struct Update {
+  Edge edge;
+  bool inserts = true;
+};
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,77 @@
+// Edges that go by themselves: when they have been there for a time, or when so many others have come.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dynamic/flat_map.hpp"
+#include "dynamic/graph.hpp"
+#include "dynamic/update.hpp"
+
+namespace motiflux::dynamic {
+
+// What updates come to in a window: themselves, and before each the deletions that it sets off.
+struct Expanded {
+  std::vector<Update> updates;
+  std::vector<std::int64_t>
+      origins;  // which of those given; that which set it off, for a deletion by the window
+  std::uint64_t expired = 0;
+};
+
+class Window {
+ public:
+  struct Copy {
+    Edge edge;
+    std::int64_t since = 0;  // a moment, or how many copies came before
+  };
+
+  // Edges stay for less than `span`: a time, or a number of copies that come after.
+  Window(std::int64_t span, bool timed, bool count_copies)
+      : span_(span), timed_(timed), count_copies_(count_copies) {}
+
+  bool timed() const { return timed_; }
+  // Adds copies that are in the graph already, in the order in which they came; `since` of a window of copies
+  // is at most `came`.
+  void fill(std::span<const Copy> copies, std::int64_t came);
+  // `moments` of the updates ascend; a window that counts needs none. `graph` is as it is before the updates.
+  Expanded expand(std::span<const Update> updates, std::span<const std::int64_t> moments, const Graph& graph);
+  // Takes back what was expanded since `begin`.
+  void begin();
+  void undo();
+  // The copies in the window, in the order in which they came.
+  std::vector<Copy> copies() const;
+  std::int64_t came() const { return came_; }
+  std::size_t size() const { return queue_.size() - head_; }
+  std::size_t bytes() const { return queue_.capacity() * sizeof(Copy) + held_.bytes(); }
+
+ private:
+  // The copies of an edge in the queue: those that are there, and those deleted before their time, which are
+  // the first to come to its head.
+  struct Held {
+    std::uint64_t live = 0, deleted = 0;
+  };
+  struct Before {
+    Edge edge;
+    Held held;
+  };
+
+  void set(const Edge& edge, const Held& held);
+  void write(const Edge& edge, const Held& held);
+  Held held(const Edge& edge) const;
+  void expire(std::int64_t now, std::int64_t origin, Expanded& out);
+  void insert(const Edge& edge, std::int64_t moment, std::int64_t origin, Expanded& out);
+
+  std::int64_t span_;
+  bool timed_, count_copies_;
+  std::vector<Copy> queue_;
+  std::size_t head_ = 0;
+  std::int64_t came_ = 0;
+  FlatMap<Edge, Held> held_;
+  // To take the last call back.
+  std::vector<Before> log_;
+  std::size_t head_before_ = 0, size_before_ = 0;
+  std::int64_t came_before_ = 0;
+};
+
+}  // namespace motiflux::dynamic

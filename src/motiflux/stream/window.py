@@ -1,0 +1,248 @@
+"""Windows over streams: how long edges stay, and the order of time.
+
+A window takes edges away that have been there for its length. The copies in it are kept beside the graph
+(`csrc/dynamic/window.hpp`); here is what users say of it, and moments in nanoseconds.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import ArgumentError, StreamError
+from motiflux.graph import Graph, Kind
+from motiflux.units import quantity
+
+WindowLength: TypeAlias = str | int | float | dt.timedelta | np.timedelta64
+
+TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+"""Nanoseconds of the units that moments may have."""
+DISORDERS = ("error", "clamp", "drop")
+
+MOST = 1 << 62
+"""Moments and lengths are at most so many nanoseconds, 146 years: their sums fit 64 bits."""
+
+_LENGTH_UNITS = {
+    **TIME_UNITS,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "d": 86_400 * 10**9,
+    "w": 7 * 86_400 * 10**9,
+}
+_TEXT = re.compile(r"\s*(\d+)(\.\d+)?\s*([a-z]*)\s*")
+_EXPECTED = (
+    "a time such as '90s', '15min', '1h' or '7d', a timedelta, seconds as a float, "
+    "or a number of edges as an int"
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """How long edges stay.
+
+    Parameters
+    ----------
+    length
+        Nanoseconds, or a number of edges.
+    timed
+        Which of the two.
+    """
+
+    length: int
+    timed: bool
+
+    def __str__(self) -> str:
+        if not self.timed:
+            return quantity(self.length, "edge")
+        fits = [unit for unit in _LENGTH_UNITS if self.length % _LENGTH_UNITS[unit] == 0]
+        unit = max(fits, key=_LENGTH_UNITS.__getitem__)
+        return f"{self.length // _LENGTH_UNITS[unit]}{unit}"
+
+
+def parse_window(window: object) -> Span:
+    """Return how long edges stay.
+
+    Raises
+    ------
+    ArgumentError
+        It says no time and no number of edges, or none above 0, or a time beyond 146 years.
+    """
+    length, timed = _read_length(window)
+    if length is None or not 1 <= length <= MOST:
+        raise ArgumentError("window", _EXPECTED, window)
+    return Span(length, timed)
+
+
+def _read_length(window: object) -> tuple[int | None, bool]:
+    if isinstance(window, str):
+        parts = _TEXT.fullmatch(window)
+        if parts is None or (parts[3] and parts[3] not in _LENGTH_UNITS) or (parts[2] and not parts[3]):
+            return None, True
+        if not parts[3]:
+            return int(parts[1]), False
+        return _scaled(parts[1] + (parts[2] or ""), _LENGTH_UNITS[parts[3]]), True
+    if isinstance(window, np.timedelta64):
+        return None if np.isnat(window) else int(window.astype("timedelta64[ns]").astype(np.int64)), True
+    if isinstance(window, dt.timedelta):
+        return window // dt.timedelta(microseconds=1) * 1000, True
+    if isinstance(window, bool):
+        return None, True
+    if isinstance(window, (int, np.integer)):
+        return int(window), False
+    if isinstance(window, (float, np.floating)):
+        return int(window * 10**9) if 0 < window < MOST / 10**9 else None, True
+    return None, True
+
+
+def _scaled(number: str, unit: int) -> int:
+    whole, _, part = number.partition(".")
+    return int(whole) * unit + (int(part) * unit // 10 ** len(part) if part else 0)
+
+
+class Clock:
+    """Reads moments, and says what becomes of updates out of time order.
+
+    Parameters
+    ----------
+    unit
+        Of moments that are numbers: a key of `TIME_UNITS`.
+    disorder
+        ``"error"``, ``"clamp"`` or ``"drop"``; None where time order does not matter.
+    needed
+        The time window that asks for moments, if there is one.
+    """
+
+    def __init__(self, unit: str, disorder: str | None, needed: Span | None) -> None:
+        self._unit = unit
+        self._needed = needed
+        self._disorder = disorder or ("error" if needed else None)
+        self.latest = -MOST
+        """The latest moment so far, in nanoseconds."""
+
+    def order(
+        self, times: NDArray[Any] | None, kept: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None, int]:
+        """Return which of the `kept` updates are still kept, their moments, and how many came too late.
+
+        Raises
+        ------
+        StreamError
+            There are no moments, or some are out of range, or out of order where that is an error.
+        """
+        if self._disorder is None:
+            return kept, None, 0
+        if times is None:
+            if self._needed is None or not kept.any():
+                return kept, np.empty(0, dtype=np.int64) if self._needed else None, 0
+            raise StreamError(
+                f"updates: expected times, which a window of {self._needed} asks for, found none"
+            )
+        rows = np.flatnonzero(kept)
+        moments = nanoseconds(times, self._unit)[rows]
+        latest = np.maximum.accumulate(np.concatenate([[self.latest], moments]))
+        late = moments < latest[1:]
+        count = int(np.count_nonzero(late))
+        if count and self._disorder == "error":
+            at = int(late.argmax())
+            raise StreamError(
+                f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]))} or later, found "
+                f"{times[rows[at]]}; disorder='clamp' or 'drop' lets updates out of time order pass"
+            )
+        self.latest = int(latest[-1])
+        if count and self._disorder == "drop":
+            kept = kept.copy()
+            kept[rows[late]] = False
+            return kept, moments[~late], count
+        return kept, latest[1:], count
+
+    def _text(self, moment: int) -> str:
+        whole, part = divmod(moment, TIME_UNITS[self._unit])
+        return f"{whole if part == 0 else moment / TIME_UNITS[self._unit]} {self._unit}"
+
+
+def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
+    """Return moments in nanoseconds; `unit` is that of numbers.
+
+    Raises
+    ------
+    StreamError
+        Names the first that is more than 146 years away from 0.
+    """
+    if times.dtype.kind == "M":
+        return times.astype(np.int64)
+    scale = TIME_UNITS[unit]
+    most = MOST // scale
+    beyond = (times < -most) | (times > most) if times.dtype.kind != "u" else times > most
+    if beyond.any():
+        row = int(beyond.argmax())
+        raise StreamError(
+            f"updates, times, row {row}: expected from {-most} to {most} {unit}, found {times[row]}; "
+            "time_unit says what unit times have"
+        )
+    if times.dtype.kind == "f":
+        return np.rint(times.astype(np.float64) * scale).astype(np.int64)
+    return times.astype(np.int64) * scale
+
+
+def open_window(native: _native.Monitor, span: Span) -> None:
+    """Give a native monitor a window, with nothing in it."""
+    native.open_window(span.length, span.timed)
+
+
+def fill_window(
+    native: _native.Monitor,
+    graph: Graph,
+    edge_times: str,
+    span: Span,
+    clock: Clock,
+    unit: str,
+    *,
+    copies: bool,
+) -> None:
+    """Put the edges of the first graph into the window, as far as they have moments.
+
+    Parameters
+    ----------
+    edge_times
+        The attribute of its edges with their moments; copies without a value stay out.
+    copies
+        Whether every copy counts; if not, the first of each edge.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such attribute, or it holds no numbers.
+    StreamError
+        A moment is out of range.
+    """
+    column = graph.edge_attributes.get(edge_times)
+    if column is None or column.kind not in (Kind.INTEGER, Kind.FLOAT):
+        found = f"{edge_times!r}, {column.kind.value}" if column is not None else f"{edge_times!r}"
+        raise ArgumentError("edge_times", "an attribute of the graph's edges that holds numbers", found)
+    rows = graph.forward
+    sources = rows.sources()
+    kept = np.ones(len(sources), dtype=bool) if graph.directed else sources < rows.neighbors
+    counts = np.ones(len(sources), dtype=np.int64) if rows.copies is None else rows.copies.astype(np.int64)
+    of_rows = np.repeat(np.flatnonzero(kept), counts[kept])
+    timed = ~column.missing()
+    if not copies:
+        timed &= np.concatenate([[True], of_rows[1:] != of_rows[:-1]]) if len(of_rows) else timed
+    moments = nanoseconds(column.data[timed], unit)
+    order = np.argsort(moments, kind="stable")
+    arcs, moments = of_rows[timed][order], moments[order]
+    if len(moments):
+        clock.latest = int(moments[-1])
+    labels = np.zeros(len(arcs), dtype=np.uint32) if rows.labels is None else rows.labels[arcs]
+    native.fill_window(
+        sources[arcs].astype(np.uint32),
+        np.ascontiguousarray(rows.neighbors[arcs], dtype=np.uint32),
+        np.ascontiguousarray(labels, dtype=np.uint32),
+        moments if span.timed else np.arange(1, len(arcs) + 1),
+        len(arcs),
+    )

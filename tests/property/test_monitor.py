@@ -1,0 +1,358 @@
+"""Monitors beside recounting: whatever edges do, the matches that come and go are those of the reference."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, deque
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import motiflux as mf
+from motiflux.cpu import reference
+from motiflux.stream import VertexLabels
+from tests import strategies
+from tests.strategies import ABSENT, LABELS
+
+MOST_VERTICES = 7
+EdgeKey = tuple[int, int, Any]
+
+
+class Watched:
+    """A pattern, and what the reference says of it."""
+
+    def __init__(
+        self, world: World, labels: tuple[Any, ...], edges: tuple[Any, ...], coinciding: Any
+    ) -> None:
+        self.world = world
+        case = strategies.Case(world.directed, (), "ids", (), None, None, labels, edges)
+        self.case = case
+        self.pattern = dataclasses.replace(case.pattern(), may_coincide=coinciding)
+        self.coinciding = coinciding
+        self.automorphisms = case.automorphisms()
+        self.given: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.now = self.matches()
+
+    def matches(self) -> set[tuple[Any, ...]]:
+        """What is in the graph now; for subgraphs, the least embedding of each occurrence."""
+        world = self.world
+        edges = [key for key, copies in world.copies.items() if copies]
+        found = reference.embeddings(
+            len(world.ids),
+            [(u, v) for u, v, _ in edges],
+            self.case.pattern_vertex_labels,
+            self.case.pattern_edges,
+            directed=world.directed,
+            vertex_labels=world.vertex_labels,
+            edge_labels=[label for *_, label in edges],
+            semantics=world.semantics,
+            may_coincide=self.coinciding,
+        )
+        return {self.least(image) for image in found}
+
+    def least(self, image: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.world.symmetry == "embeddings":
+            return image
+        return min(tuple(image[at] for at in moved) for moved in self.automorphisms)
+
+    def changes(self) -> Counter[tuple[bool, tuple[Any, ...]]]:
+        """What came (True) and went since the last call."""
+        before, self.now = self.now, self.matches()
+        return Counter(
+            {(True, row): 1 for row in self.now - before} | {(False, row): 1 for row in before - self.now}
+        )
+
+
+class World:
+    """A graph whose edges come and go, in plain Python."""
+
+    def __init__(self, case: strategies.Case, options: dict[str, Any]) -> None:
+        self.directed = case.directed
+        self.ids = list(case.ids)
+        self.vertex_labels = list(case.vertex_labels or [0] * len(case.ids))
+        self.copies: Counter[EdgeKey] = Counter()
+        self.semantics, self.symmetry = options["semantics"], options["symmetry"]
+        self.ignores = options["duplicates"] == "ignore"
+        self.window, self.timed = options["window"], isinstance(options["window"], float)
+        self.queue: deque[tuple[EdgeKey, float]] = deque()
+        labels = case.edge_labels or [0] * len(case.edges)
+        for (u, v), label in zip(case.edges, labels, strict=True):
+            key = self.key(u, v, label)
+            self.copies[key] = 1 if self.ignores else self.copies[key] + 1
+        self.came = 0
+
+    def key(self, u: int, v: int, label: Any) -> EdgeKey:
+        return (u, v, label) if self.directed or u < v else (v, u, label)
+
+    def steps(self, inserts: bool, key: EdgeKey, time: float) -> Any:
+        """Apply one update step by step: what leaves the window first."""
+        if self.window is not None and self.timed:
+            yield from self._expire(time)
+        if inserts and self.ignores and self.copies[key]:
+            return
+        if inserts and self.window is not None:
+            self.came += 1
+            if not self.timed:
+                yield from self._expire(self.came)
+            self.queue.append((key, time if self.timed else self.came))
+        if inserts:
+            self.copies[key] += 1
+        elif self.copies[key]:
+            self.copies[key] -= 1
+            queued = next((entry for entry in self.queue if entry[0] == key), None)
+            if queued is not None:
+                self.queue.remove(queued)
+        yield
+
+    def _expire(self, now: float) -> Any:
+        while self.queue and self.queue[0][1] + self.window <= now:
+            key, _ = self.queue.popleft()
+            self.copies[key] -= 1
+            yield
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
+    """Draw a graph and what a monitor is given with it."""
+    directed = draw(st.booleans())
+    vertex_kind = draw(st.sampled_from((None, "int", "str")))
+    edge_kind = draw(st.sampled_from((None, "int", "str")))
+    size = draw(st.integers(2, 5))
+    edges = draw(strategies.data_edges(size))
+    case = strategies.Case(
+        directed=directed,
+        ids=tuple(range(size)),
+        universe="ids",
+        edges=edges,
+        vertex_labels=draw(strategies.label_columns(vertex_kind, size)),
+        edge_labels=draw(strategies.label_columns(edge_kind, len(edges))),
+        pattern_vertex_labels=(None, None),
+        pattern_edges=((0, 1, None, "follow"),),
+    )
+    names = draw(st.sampled_from((range(100), [f"v{number}" for number in range(100)])))
+    ids = draw(st.lists(st.sampled_from(names), min_size=MOST_VERTICES, max_size=MOST_VERTICES, unique=True))
+    semantics = draw(st.sampled_from(("isomorphism", "isomorphism", "homomorphism")))
+    options = {
+        "mode": draw(st.sampled_from(("sequence", "batch"))),
+        "semantics": semantics,
+        "symmetry": "embeddings"
+        if semantics == "homomorphism"
+        else draw(st.sampled_from(("embeddings", "subgraphs"))),
+        "duplicates": draw(st.sampled_from(("count", "count", "ignore"))),
+        "window": draw(st.sampled_from((None, None, 1, 3, 8, 1.0, 3.0, 10.0))),
+        "tuning": {name: draw(st.sampled_from(("on", "off"))) for name in ("orbits", "tail", "reuse")},
+    }
+    draws = {"ids": ids, "vertex_kind": vertex_kind, "edge_kind": edge_kind}
+    return dataclasses.replace(case, ids=tuple(ids[:size])), {"options": options, **draws}
+
+
+class MonitorMachine(RuleBasedStateMachine):
+    """Two monitors, one listing and one counting, beside a world and the reference."""
+
+    @initialize(world=worlds())
+    def start(self, world: Any) -> None:
+        case, drawn = world
+        self.options, self.ids = drawn["options"], drawn["ids"]
+        self.vertex_kind, self.edge_kind = drawn["vertex_kind"], drawn["edge_kind"]
+        self.world = World(case, self.options)
+        self.time = 0.0
+        self.watched: list[Watched] = []
+        graph = case.graph()
+        self.listing = mf.Monitor(graph, matches=True, **self.options)
+        self.counting = mf.Monitor(graph, **self.options)
+        self.at_start = {}
+
+    @precondition(lambda self: len(self.watched) < 3)
+    @rule(data=st.data())
+    def watch_one_more(self, data: Any) -> None:
+        size = data.draw(st.sampled_from((2, 3, 3, 3, 4)))
+        labels = data.draw(strategies.pattern_vertices(size, self.vertex_kind))
+        edges = data.draw(strategies.pattern_edges(size, self.world.directed, self.edge_kind))
+        coinciding: tuple[tuple[int, int], ...] = ()
+        if self.options["symmetry"] == "embeddings" and self.options["semantics"] == "isomorphism":
+            joined = {frozenset(edge[:2]) for edge in edges}
+            free = [(u, v) for v in range(size) for u in range(v) if frozenset((u, v)) not in joined]
+            if free:
+                coinciding = tuple(data.draw(st.lists(st.sampled_from(free), max_size=1)))
+        watched = Watched(self.world, labels, edges, coinciding)
+        if watched.pattern not in self.listing.patterns:
+            self.watched.append(watched)
+            self.listing.add(watched.pattern)
+            self.counting.add(watched.pattern)
+
+    @precondition(lambda self: self.watched)
+    @rule(data=st.data())
+    def watch_one_less(self, data: Any) -> None:
+        gone = self.watched.pop(data.draw(st.integers(0, len(self.watched) - 1)))
+        self.listing.drop(gone.pattern)
+        self.counting.drop(gone.pattern)
+
+    @rule(data=st.data())
+    def update(self, data: Any) -> None:
+        updates, applied = self._draw(data)
+        self._compare(applied, self.listing.apply(updates), self.counting.apply(updates))
+
+    @precondition(lambda self: not isinstance(self.options["window"], float))
+    @rule(data=st.data())
+    def update_without_order(self, data: Any) -> None:
+        updates, applied = self._draw(data, new_vertices=False)
+        order = sorted(range(len(updates)), key=lambda at: bool(updates.inserts[at]))
+        applied = [applied[at] for at in order]
+        parts = {}
+        for name, chosen in (("inserts", updates.inserts), ("deletes", ~updates.inserts)):
+            if chosen.any():
+                columns = [updates.sources[chosen], updates.targets[chosen]]
+                parts[name] = tuple(columns) if updates.labels is None else (*columns, updates.labels[chosen])
+        self._compare(applied, self.listing.apply(**parts), self.counting.apply(**parts))
+
+    @rule(data=st.data())
+    def refused(self, data: Any) -> None:
+        """A call with one bad update changes nothing, whatever came before it."""
+        size = len(self.world.ids)
+        vertex_labels = list(self.world.vertex_labels)
+        updates, _ = self._draw(data, dry=True)
+        wrong = 0 if self.vertex_kind == "str" else 12345
+        named = VertexLabels(
+            np.array([self.ids[0]]), np.array([wrong]), np.array([len(updates) - 1], dtype=np.int64)
+        )
+        if updates.vertex_labels is not None:
+            return
+        before = graph_edges(self.listing.snapshot())
+        for monitor in (self.listing, self.counting):
+            with pytest.raises(mf.StreamError, match="label"):
+                monitor.apply(dataclasses.replace(updates, vertex_labels=named))
+        assert graph_edges(self.listing.snapshot()) == before
+        assert (self.listing.num_vertices, self.world.vertex_labels) == (size, vertex_labels)
+
+    @invariant()
+    def graphs_agree(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        index = {name: vertex for vertex, name in enumerate(self.world.ids)}
+        expected = Counter({key: copies for key, copies in self.world.copies.items() if copies})
+        for monitor in (self.listing, self.counting):
+            found: Counter[EdgeKey] = Counter()
+            for (source, target, label), copies in graph_edges(monitor.snapshot()).items():
+                found[self.world.key(index[source], index[target], label)] += copies
+            if self.world.ignores:  # the graph of the start may have copies
+                found = Counter(dict.fromkeys(found, 1))
+            assert found == expected
+            assert monitor.snapshot().vertex_labels_by_id() == dict(
+                zip(self.world.ids, self.world.vertex_labels, strict=True)
+            )
+        for watched in self.watched:
+            assert int(
+                self.counting.count(watched.case.pattern() if not watched.coinciding else watched.pattern)
+            ) == len(watched.now)
+
+    def _draw(self, data: Any, *, new_vertices: bool = True, dry: bool = False) -> Any:
+        """Draw updates, as `Updates` and as what the world takes."""
+        ids, vertex_labels = list(self.world.ids), list(self.world.vertex_labels)
+        unseen = [name for name in self.ids if name not in ids]
+        names = ids + (unseen[:2] if new_vertices and not dry else [])
+        hot = data.draw(
+            st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), min_size=1, max_size=4)
+        )
+        kind = self.edge_kind
+        labels: Any = st.just(0) if kind is None else st.sampled_from((*LABELS[kind], ABSENT[kind]))
+        row = st.tuples(st.booleans(), st.sampled_from(hot), labels, st.integers(0, 3))
+        rows = data.draw(st.lists(row, min_size=1, max_size=6))
+        met = dict.fromkeys(name for _, (u, v), *_ in rows if u != v for name in (u, v) if name in unseen)
+        choice = st.sampled_from(LABELS[self.vertex_kind] if self.vertex_kind else (0,))
+        named = {name: data.draw(choice) for name in met}
+        ids += named
+        vertex_labels += named.values()
+        place = {name: at for at, name in enumerate(ids)}
+        time, times = self.time, []
+        applied: list[tuple[bool, EdgeKey, float] | None] = []
+        for inserts, (u, v), label, later in rows:
+            if u == v:  # left out, and its time with it
+                applied.append(None)
+            else:
+                time += later
+                applied.append((inserts, self.world.key(place[u], place[v], label), time))
+            times.append(time)
+        if not dry:
+            self.time, self.world.ids, self.world.vertex_labels = time, ids, vertex_labels
+        updates = mf.Updates(
+            np.array([inserts for inserts, *_ in rows]),
+            np.array([u for _, (u, _), *_ in rows]),
+            np.array([v for _, (_, v), *_ in rows]),
+            None if kind is None else np.array([label for *_, label, _ in rows]),
+            np.array(times),
+            VertexLabels.of(named) if named else None,
+        )
+        return updates, applied
+
+    def _compare(self, applied: Any, listed: mf.Delta, counted: mf.Delta) -> None:
+        sequence = self.options["mode"] == "sequence"
+        expected: list[list[Counter[Any]]] = [[] for _ in self.watched]
+        by_step: list[list[tuple[int, int, int]]] = [[] for _ in self.watched]
+        for number, update in enumerate(applied):
+            sums: list[Counter[Any]] = [Counter() for _ in self.watched]
+            for _ in () if update is None else self.world.steps(*update):
+                if not sequence:
+                    continue
+                for at, watched in enumerate(self.watched):
+                    changes = watched.changes()
+                    sums[at] += changes
+                    if changes:
+                        by_step[at].append((number, 1 if next(iter(changes))[0] else -1, len(changes)))
+            if sequence:
+                for at, one in enumerate(sums):
+                    expected[at].append(one)
+        if not sequence:
+            expected = [[watched.changes()] for watched in self.watched]
+        for at, watched in enumerate(self.watched):
+            found = listed[watched.pattern]
+            assert by_update(self.world, watched, found, len(expected[at])) == expected[at]
+            positive = sum(count for one in expected[at] for (sign, _), count in one.items() if sign)
+            negative = sum(sum(one.values()) for one in expected[at]) - positive
+            for delta in (found, counted[watched.pattern]):
+                assert (delta.positive, delta.negative) == (positive, negative)
+                steps = zip(delta.updates.tolist(), delta.signs.tolist(), delta.matches.tolist(), strict=True)
+                assert list(steps) == by_step[at]
+
+
+def by_update(world: World, watched: Watched, found: mf.PatternDelta, updates: int) -> list[Counter[Any]]:
+    """The rows of each update; those that vanish must be those that were given when they appeared."""
+    place = {name: at for at, name in enumerate(world.ids)}
+    rows: list[Counter[Any]] = [Counter() for _ in range(updates)]
+    for row, update, positive in given_rows(found):
+        image = tuple(place[name] for name in row)
+        least = watched.least(image)
+        if positive:
+            watched.given[least] = image
+        else:
+            assert watched.given.pop(least, image) == image
+        rows[update][positive, least] += 1
+    return rows
+
+
+def given_rows(found: mf.PatternDelta) -> list[tuple[Any, int, bool]]:
+    """The matches of a delta: the row in external ids, the update and whether it appeared."""
+    return [
+        row
+        for names, piece in found.batches()
+        for row in zip(names.tolist(), piece.updates.tolist(), piece.positive.tolist(), strict=True)
+    ]
+
+
+def graph_edges(graph: mf.Graph) -> Counter[tuple[Any, Any, Any]]:
+    """How many copies there are of each edge."""
+    edges = graph.to_edges()
+    labels = [0] * len(edges.src) if edges.labels is None else edges.labels.tolist()
+    found: Counter[tuple[Any, Any, Any]] = Counter()
+    for *key, copies in zip(
+        edges.src.tolist(), edges.dst.tolist(), labels, edges.multiplicity.tolist(), strict=True
+    ):
+        found[tuple(key)] += copies
+    return found
+
+
+TestMonitorMachine = MonitorMachine.TestCase
+TestMonitorMachine.settings = settings(stateful_step_count=10, deadline=None)
