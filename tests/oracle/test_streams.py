@@ -1,9 +1,11 @@
-"""Recorded update streams: counts before the first update and after the last one."""
+"""Recorded update streams: counts before and after, and what each update changes."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import motiflux as mf
@@ -74,6 +76,60 @@ def test_streams_change_the_count_by_positive_minus_negative(name: str, device: 
     assert before.complete
     assert after.complete
     assert after - before == STREAMS[name]["positive"] - STREAMS[name]["negative"]
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
+@pytest.mark.parametrize("case", or_skip(tiny_cases(), "oracle/csm/tiny.json"))
+def test_monitors_give_what_each_update_of_small_random_graphs_changes(
+    case: dict[str, Any], listed: bool
+) -> None:
+    pattern = tiny_pattern(case)
+    monitor = mf.Monitor(tiny_graph(case, case["init"]), pattern, matches=listed)
+    updates = [("+" if sign > 0 else "-", u, v, label) for sign, u, v, label in case["updates"]]
+    delta = monitor.apply(updates)[pattern]
+    assert (delta.positive, delta.negative) == (case["pos"], case["neg"])
+    assert signed(delta) == {at: change for at, change in enumerate(case["per_update"]) if change}
+    assert monitor.count(pattern) == case["initial"] + case["pos"] - case["neg"]
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
+@pytest.mark.parametrize("name", or_skip(sorted(STREAMS), "oracle/csm/expected.json"))
+def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: bool) -> None:
+    folder = shared_path("oracle", "csm", name)
+    pattern = mf.read_pattern(folder / "query.graph")
+    graph = mf.read_graph(folder / "data.graph.gz")
+    before = mf.count(graph, pattern)
+    monitor = mf.Monitor(graph, pattern, matches=listed)
+    found: dict[int, int] = {}
+    positive = negative = 0
+    updates = stream_updates(folder)
+    for first, part in zip(range(0, len(updates), 10_000), updates.slices(10_000), strict=True):
+        delta = monitor.apply(part)[pattern]
+        found |= {first + at: change for at, change in signed(delta).items()}
+        positive, negative = positive + delta.positive, negative + delta.negative
+        if listed:
+            assert delta.rows is not None
+            assert np.count_nonzero(delta.rows.positive) == delta.positive
+            assert len(delta.rows) == delta.positive + delta.negative
+    assert (positive, negative) == (STREAMS[name]["positive"], STREAMS[name]["negative"])
+    assert found == {
+        int(at): int(change) for at, change in map(str.split, gzip_lines(folder / "per_update_nonzero.gz"))
+    }
+    assert monitor.count(pattern) - before == positive - negative
+
+
+def signed(delta: mf.PatternDelta) -> dict[int, int]:
+    """The change of the count by update, as far as it is one."""
+    steps = zip(delta.updates.tolist(), delta.signs.tolist(), delta.matches.tolist(), strict=True)
+    return {update: sign * matches for update, sign, matches in steps}
+
+
+def stream_updates(folder: Path) -> mf.Updates:
+    """Read ``e u v label`` and ``-e u v label`` lines without the readers of motiflux."""
+    rows = [line.split() for line in gzip_lines(folder / "updates.stream.gz")]
+    assert {row[0] for row in rows} <= {"e", "-e"}
+    columns = np.array([list(map(int, row[1:4])) for row in rows])
+    return mf.Updates(np.array([row[0] == "e" for row in rows]), *columns.T)
 
 
 def read_graph_lines(lines: list[str]) -> tuple[list[int], set[tuple[int, int, int]]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 from collections import Counter, deque
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,7 +166,6 @@ class MonitorMachine(RuleBasedStateMachine):
         graph = case.graph()
         self.listing = mf.Monitor(graph, matches=True, **self.options)
         self.counting = mf.Monitor(graph, **self.options)
-        self.at_start = {}
 
     @precondition(lambda self: len(self.watched) < 3)
     @rule(data=st.data())
@@ -208,6 +209,15 @@ class MonitorMachine(RuleBasedStateMachine):
                 columns = [updates.sources[chosen], updates.targets[chosen]]
                 parts[name] = tuple(columns) if updates.labels is None else (*columns, updates.labels[chosen])
         self._compare(applied, self.listing.apply(**parts), self.counting.apply(**parts))
+
+    @rule()
+    def save_and_load(self) -> None:
+        """Both go on from files: the rows that come must be those that would have come."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("listing", "counting"):
+                path = Path(folder, name)
+                getattr(self, name).save(path)
+                setattr(self, name, mf.Monitor.load(path))
 
     @rule(data=st.data())
     def refused(self, data: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +18,13 @@ from motiflux.arguments import resolve_threads
 from motiflux.config import resolve_tuning
 from motiflux.engine.results import Count
 from motiflux.engine.static import count as count_matches
-from motiflux.errors import ArgumentError, StreamError
+from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.plan.delta import Transversal, delta_plans, transversals
 from motiflux.plan.planner import check_symmetry
+from motiflux.stream.checkpoint import Checkpoint, read_checkpoint
 from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta, chosen_pattern
 from motiflux.stream.names import GrowingIds, GrowingLabels
 from motiflux.stream.native import PlanWriter, bind_growing
@@ -37,6 +40,9 @@ from motiflux.stream.window import (
 )
 from motiflux.types import DEFAULT_LABEL, Label, Semantics, Symmetry, VertexId
 from motiflux.units import grouped, quantity
+
+_EDGE_ARRAYS = ("edges.sources", "edges.targets", "edges.labels", "edges.copies")
+_WINDOW_ARRAYS = ("window.sources", "window.targets", "window.labels", "window.since")
 
 MODES = ("sequence", "batch")
 DUPLICATES = ("count", "ignore")
@@ -77,8 +83,9 @@ class Monitor:
         Whether inserting an edge that is there, or deleting one that is not, is an error.
     window
         How long inserted edges stay: a time (``"90s"``, ``"15min"``, ``"1h"``, ``"7d"``, a timedelta, or
-        seconds as a float), or a number of edges (an int), the newest of which stay. Edges that leave are deleted
-        before the update that makes them leave is applied; matches that vanish with them carry its position.
+        seconds as a float), or a number of edges (an int), the newest of which stay. Edges that leave are
+        deleted before the update that makes them leave is applied; matches that vanish with them carry its
+        position.
     time_unit
         The unit of times that are numbers: ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``. Datetimes know their own.
     disorder
@@ -116,7 +123,7 @@ class Monitor:
     ...     delta = monitor.apply(inserts=[("c", "a")])
     ...     print(delta[ring].positive, delta[ring].appeared().tolist())
     ...     print(monitor.apply([("-", "a", "b")])[ring].negative)
-    1 [['b', 'c', 'a']]
+    1 [['a', 'b', 'c']]
     1
     """
 
@@ -157,8 +164,8 @@ class Monitor:
         self._base = graph
         self._vertex_labels = GrowingLabels(graph.vertex_label_table, in_use=graph.num_vertices > 0)
         self._edge_labels = GrowingLabels(graph.edge_label_table, in_use=graph.num_edges > 0)
-        self._codes = _Codes(graph)
-        self._ids = GrowingIds(graph)
+        self._codes = _Codes(graph.num_vertices, graph.vertex_labels)
+        self._ids = GrowingIds(graph.vertex_ids)
         self._native = _loaded(graph, count_copies=self._count_copies)
         self._fill_window(edge_times)
         self._watched: dict[Pattern, _Watched] = {}
@@ -167,6 +174,8 @@ class Monitor:
         self._snapshot: Graph | None = graph
         self.updates_applied = 0
         """Updates that were given to `apply` so far."""
+        self.source_position: Any = None
+        """How far the source was read, as `save` was told; for `load`."""
         many = [patterns] if isinstance(patterns, (Pattern, str)) else patterns
         for pattern in many:
             self.add(pattern)
@@ -487,6 +496,127 @@ class Monitor:
         options.setdefault("symmetry", self._symmetry.value)
         return count_matches(self.snapshot(), pattern, **options)
 
+    def save(self, path: str | os.PathLike[str], position: object = None) -> int:
+        """Write all that is needed to go on from here, by `Monitor.load`.
+
+        Parameters
+        ----------
+        path
+            A file; it is replaced when all of the new one is on disk.
+        position
+            How far the source was read: anything that JSON can say. `source_position` is set to it.
+
+        Returns
+        -------
+        int
+            Bytes of the file.
+
+        Raises
+        ------
+        OutputError
+            It cannot be written; a file that was there is as it was.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, motiflux as mf
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "monitor.mfg")
+        >>> monitor = mf.Monitor(mf.Graph.from_edges([(0, 1), (1, 2)]), "(a)--(b)--(c)--(a)", window=100)
+        >>> _ = monitor.apply(inserts=[(2, 3)])
+        >>> _ = monitor.save(path, position=1)
+        >>> again = mf.Monitor.load(path)
+        >>> again, again.source_position
+        (Monitor(1 pattern, 4 vertices, 3 edges, undirected, sequence, window of 100 edges), 1)
+        >>> again.apply(inserts=[(0, 2)])[0].positive
+        6
+        >>> folder.cleanup()
+        """
+        self._begin_call()
+        try:
+            size = self._checkpoint(position).write(Path(path))
+            self.source_position = position
+            return size
+        finally:
+            self._user = None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Monitor:
+        """Return a monitor as it was when it was saved; what it finds is what that would have found.
+
+        Parameters
+        ----------
+        path
+            A file of `save`.
+        threads
+            As for `Monitor`.
+
+        Raises
+        ------
+        FormatError
+            It is no such file, of a newer version, or damaged.
+        """
+        saved = read_checkpoint(Path(path))
+        try:
+            monitor = cls(saved.graph(), threads=threads, **saved.options)
+            monitor._restore(saved)
+        except (KeyError, TypeError, ArgumentError, GraphError) as error:
+            raise FormatError(Path(path), f"the facts are damaged: {type(error).__name__}: {error}") from None
+        return monitor
+
+    def _checkpoint(self, position: object) -> Checkpoint:
+        native = self._open()
+        arrays: dict[str, NDArray[Any]] = dict(zip(_EDGE_ARRAYS, native.edges(), strict=True))
+        nothing, came = np.empty(0, dtype=np.uint32), 0
+        in_window: tuple[NDArray[Any], ...] = (nothing, nothing, nothing, nothing.astype(np.int64))
+        if self._span is not None:
+            sources, targets, labels, since, came = native.window_copies()
+            in_window = (sources, targets, labels, since)
+        arrays |= dict(zip(_WINDOW_ARRAYS, in_window, strict=True))
+        arrays |= {"vertex_ids": self._ids.all(), "vertex_labels": self._codes.all()}
+        span = self._span
+        options = {
+            "mode": self.mode,
+            "matches": self._matches,
+            "semantics": self._semantics.value,
+            "symmetry": self._symmetry.value,
+            "duplicates": "count" if self._count_copies else "ignore",
+            "strict": self._strict,
+            "window": None if span is None else f"{span.length}ns" if span.timed else span.length,
+            "time_unit": self._time_unit,
+            "disorder": self._disorder,
+            "tuning": dict(self._switches),
+        }
+        return Checkpoint(
+            directed=self._base.directed,
+            options=options,
+            patterns=[(pattern, watched.listed) for pattern, watched in self._watched.items()],
+            facts={"latest": self._clock.latest, "updates_applied": self.updates_applied, "came": came},
+            position=position,
+            vertex_label_values=self._vertex_labels.array().tolist(),
+            edge_label_values=self._edge_labels.array().tolist(),
+            arrays=arrays,
+        )
+
+    def _restore(self, saved: Checkpoint) -> None:
+        """Go on from a checkpoint; the monitor was made of its graph, whose vertices have other numbers."""
+        vertex_codes = self._vertex_labels.codes_of(np.array(saved.vertex_label_values))
+        edge_codes = self._edge_labels.codes_of(np.array(saved.edge_label_values))
+        codes = vertex_codes[saved.arrays["vertex_labels"]]
+        self._ids = GrowingIds(saved.arrays["vertex_ids"])
+        self._codes = _Codes(len(codes), codes)
+        native = _native.Monitor(saved.directed, self._count_copies)
+        native.load(codes, *saved.rows(edge_codes))
+        if self._span is not None:
+            open_window(native, self._span)
+            sources, targets, labels, since = (saved.arrays[name] for name in _WINDOW_ARRAYS)
+            native.fill_window(sources, targets, edge_codes[labels], since, saved.facts["came"])
+        self._native = native
+        self._clock.latest = saved.facts["latest"]
+        self.updates_applied = saved.facts["updates_applied"]
+        self.source_position = saved.position
+        for pattern, listed in saved.patterns:
+            self.add(pattern, matches=listed)
+
     def _open(self) -> _native.Monitor:
         if self._native is None:
             raise ArgumentError("monitor", "one that is not closed", "a closed one")
@@ -673,9 +803,9 @@ class _Mark(NamedTuple):
 class _Codes:
     """Label codes of vertices, which grow in number."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._first = graph.vertex_labels
-        self._known = graph.num_vertices
+    def __init__(self, vertices: int, codes: NDArray[np.uint32] | None) -> None:
+        self._first = codes
+        self._known = vertices
         self._late: list[NDArray[np.uint32]] = []
 
     def add(self, codes: NDArray[np.uint32]) -> None:

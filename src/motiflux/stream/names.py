@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import GraphError, StreamError
-from motiflux.graph import Graph, LabelTable
-from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, Label, LabelArray, VertexArray, VertexId
+from motiflux.graph import LabelTable
+from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, IdArray, Label, LabelArray, VertexArray, VertexId
 
 # A table from ids to vertices is kept where it has at most so many entries for each vertex.
 _SPARSEST = 8
@@ -75,7 +75,7 @@ class GrowingLabels:
     def codes_of(self, labels: NDArray[Any]) -> LabelArray:
         """Return the codes of labels [k], integers or strings."""
         if labels.dtype.kind == "i" and len(labels) and labels.min() >= 0 and labels.max() < _DIRECT:
-            codes = self._table[labels]
+            codes: NDArray[Any] = self._table[labels]
             if (unknown := codes < 0).any():
                 for label in np.unique(labels[unknown]).tolist():
                     self._table[label] = self.code(label)
@@ -100,12 +100,12 @@ class GrowingIds:
 
     Parameters
     ----------
-    graph
-        Whose vertices have the first numbers.
+    ids
+        Those with the first numbers.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self._ids = graph.vertex_ids
+    def __init__(self, ids: IdArray) -> None:
+        self._ids: NDArray[Any] = ids
         self._size = len(self._ids)
         # Of an empty graph either kind may come.
         self.kind: str | None = self._ids.dtype.kind if self._size else None

@@ -1,0 +1,237 @@
+"""Monitors in files: all that is needed to go on as if nothing had happened.
+
+The container is that of `motiflux.io.sections`: written whole or not at all, each section with a checksum.
+With n vertices, e edges and c copies in the window, it holds:
+
+    section                             type            shape
+    ----------------------------------  --------------  -----
+    vertex_ids                          int64 or str    [n]
+    vertex_labels                       uint32 codes    [n]
+    edges.sources, .targets, .labels    uint32          [e]
+    edges.copies                        uint32          [e]
+    window.sources, .targets, .labels   uint32          [c]
+    window.since                        int64           [c]
+
+The facts are the options, the patterns, the labels behind the codes, the clock and the position in the
+source. Vertices keep their numbers, so that matches come in the very rows in which they came before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import FormatError, MotifluxError, OutputError
+from motiflux.graph import Graph
+from motiflux.interop import GraphColumns
+from motiflux.io.sections import SectionFile, write_sections
+from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.types import Label
+
+VERSION = 1
+
+_COLUMNS = ("sources", "targets", "labels")
+_MOST_COPIES = 2**32 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """What a monitor was when it was saved.
+
+    Parameters
+    ----------
+    options
+        What `Monitor` is called with.
+    patterns
+        With whether their matches are given.
+    facts
+        Plain numbers: the latest moment, how many updates were applied, how many copies came to the window.
+    position
+        How far the source was read, as it was given.
+    vertex_label_values, edge_label_values
+        The labels behind the codes.
+    arrays
+        The sections.
+    """
+
+    directed: bool
+    options: Mapping[str, Any]
+    patterns: list[tuple[Pattern, bool]]
+    facts: Mapping[str, int]
+    position: Any
+    vertex_label_values: list[Label]
+    edge_label_values: list[Label]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def graph(self) -> Graph:
+        """Return the graph; its vertices have other numbers."""
+        copies = self.arrays["edges.copies"].astype(np.int64)
+        labels = np.repeat(self.arrays["edges.labels"], copies)
+        return Graph.from_columns(
+            GraphColumns(
+                np.repeat(self.arrays["edges.sources"], copies),
+                np.repeat(self.arrays["edges.targets"], copies),
+                vertex_ids=self.arrays["vertex_ids"],
+                vertex_labels=np.array(self.vertex_label_values)[self.arrays["vertex_labels"]],
+                edge_labels=np.array(self.edge_label_values)[labels],
+                directed=self.directed,
+                positions=True,
+            )
+        )
+
+    def rows(self, codes: NDArray[np.uint32]) -> tuple[NDArray[Any], ...]:
+        """Return the arcs by source, as the native monitor loads them: offsets, neighbours, labels, copies.
+
+        Parameters
+        ----------
+        codes
+            Of `edge_label_values`, in the terms of the new monitor.
+        """
+        sources, targets, labels = (self.arrays[f"edges.{name}"] for name in _COLUMNS)
+        columns = [sources, targets, codes[labels], self.arrays["edges.copies"]]
+        if not self.directed:
+            ends = [np.concatenate([sources, targets]), np.concatenate([targets, sources])]
+            columns = ends + [np.concatenate([one, one]) for one in columns[2:]]
+        order = np.lexsort((columns[2], columns[1], columns[0]))
+        degrees = np.bincount(columns[0], minlength=len(self.arrays["vertex_ids"]))
+        offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
+        return offsets, *(np.ascontiguousarray(one[order], dtype=np.uint32) for one in columns[1:])
+
+    def write(self, path: Path) -> int:
+        """Write the file; return its bytes.
+
+        Raises
+        ------
+        OutputError
+            It cannot be written; nothing is left, and a file that was there is as it was.
+        """
+        copies = self.arrays["edges.copies"]
+        if len(copies) and int(copies.max()) > _MOST_COPIES:
+            raise OutputError(
+                f"{path}: cannot be written: expected at most {_MOST_COPIES:,} copies of an edge"
+            )
+        ids = self.arrays["vertex_ids"]
+        arrays = {
+            **self.arrays,
+            "vertex_ids": ids if ids.itemsize else ids.astype("<U1"),
+            "edges.copies": copies.astype(np.uint32),
+        }
+        facts = {
+            "monitor": VERSION,
+            "directed": self.directed,
+            "options": dict(self.options),
+            "patterns": [(_pattern_facts(pattern), listed) for pattern, listed in self.patterns],
+            "facts": dict(self.facts),
+            "position": self.position,
+            "vertex_labels": self.vertex_label_values,
+            "edge_labels": self.edge_label_values,
+        }
+        try:
+            return write_sections(path, facts, arrays)
+        except (TypeError, ValueError) as error:
+            raise OutputError(f"{path}: cannot be written: position: {error}") from None
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Return what a file holds, after all checksums were compared.
+
+    Raises
+    ------
+    FormatError
+        It cannot be read, is no checkpoint, is of a newer version or is damaged.
+    """
+    file = SectionFile(path)
+    version = file.facts.get("monitor")
+    if type(version) is not int:
+        raise file.fault("found another .mfg file, expected one that Monitor.save has written")
+    if version != VERSION:
+        age = "a newer motiflux" if version > VERSION else "no motiflux"
+        raise file.fault(f"found checkpoint version {version}, written by {age}; expected version {VERSION}")
+    file.verify()
+    arrays = _arrays(file)
+    try:
+        facts = file.facts
+        return Checkpoint(
+            directed=facts["directed"] is True,
+            options=dict(facts["options"]),
+            patterns=[(_pattern(one), bool(listed)) for one, listed in facts["patterns"]],
+            facts={name: int(number) for name, number in facts["facts"].items()},
+            position=facts["position"],
+            vertex_label_values=list(facts["vertex_labels"]),
+            edge_label_values=list(facts["edge_labels"]),
+            arrays=_checked(file, arrays, len(facts["vertex_labels"]), len(facts["edge_labels"])),
+        )
+    except FormatError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, MotifluxError) as error:
+        raise file.fault(f"the facts are damaged: {type(error).__name__}: {error}") from None
+
+
+def _arrays(file: SectionFile) -> dict[str, NDArray[Any]]:
+    arrays = {
+        "vertex_ids": file.array("vertex_ids", "<i8 <U", 1),
+        "vertex_labels": file.array("vertex_labels", "<u4", 1),
+        "window.since": file.array("window.since", "<i8", 1),
+        "edges.copies": file.array("edges.copies", "<u4", 1),
+    }
+    for part in ("edges", "window"):
+        arrays |= {f"{part}.{name}": file.array(f"{part}.{name}", "<u4", 1) for name in _COLUMNS}
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def _checked(
+    file: SectionFile, arrays: dict[str, NDArray[Any]], vertex_labels: int, edge_labels: int
+) -> dict[str, NDArray[Any]]:
+    """Refuse numbers of vertices and labels that are not there."""
+    vertices = len(arrays["vertex_ids"])
+    if len(arrays["vertex_labels"]) != vertices:
+        raise file.fault(f"section vertex_labels: expected {vertices} values")
+    for name, last in (("edges", "edges.copies"), ("window", "window.since")):
+        for column in _COLUMNS:
+            if len(arrays[f"{name}.{column}"]) != len(arrays[last]):
+                raise file.fault(f"section {name}.{column}: expected {len(arrays[last])} values")
+    bounds = {"vertex_labels": vertex_labels}
+    for part in ("edges", "window"):
+        bounds |= {f"{part}.sources": vertices, f"{part}.targets": vertices, f"{part}.labels": edge_labels}
+    for name, bound in bounds.items():
+        if len(arrays[name]) and int(arrays[name].max()) >= bound:
+            raise file.fault(
+                f"section {name}: expected numbers below {bound}, found {int(arrays[name].max())}"
+            )
+    return arrays
+
+
+def _pattern_facts(pattern: Pattern) -> dict[str, Any]:
+    return {
+        "name": pattern.name,
+        "vertices": [[one.name, _listed(one.labels), _listed(one.ids)] for one in pattern.vertices],
+        "edges": [
+            [one.source, one.target, _listed(one.labels), one.directed, one.name] for one in pattern.edges
+        ],
+        "may_coincide": pattern.may_coincide,
+    }
+
+
+def _pattern(facts: Mapping[str, Any]) -> Pattern:
+    return Pattern(
+        tuple(QueryVertex(name, _set(labels), _set(ids)) for name, labels, ids in facts["vertices"]),
+        tuple(
+            QueryEdge(source, target, _set(labels), directed, name)
+            for source, target, labels, directed, name in facts["edges"]
+        ),
+        facts["name"],
+        tuple((first, second) for first, second in facts["may_coincide"]),
+    )
+
+
+def _listed(values: frozenset[Any] | None) -> list[Any] | None:
+    return None if values is None else sorted(values, key=lambda value: (isinstance(value, str), value))
+
+
+def _set(values: list[Any] | None) -> frozenset[Any] | None:
+    return None if values is None else frozenset(values)

@@ -1,0 +1,300 @@
+"""What a monitor promises, one promise at a time."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.stream import VertexLabels
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+MODES = ("sequence", "batch")
+
+
+def empty(vertices: int = 6, **given: Any) -> mf.Graph:
+    return mf.Graph.from_edges(np.empty((0, 2), dtype=np.int64), num_vertices=vertices, **given)
+
+
+def state(monitor: mf.Monitor) -> Any:
+    """All that can be seen of a monitor's graph."""
+    graph = monitor.snapshot()
+    edges = graph.to_edges()
+    labels = [0] * len(edges.src) if edges.labels is None else edges.labels.tolist()
+    rows = zip(edges.src.tolist(), edges.dst.tolist(), labels, edges.multiplicity.tolist(), strict=True)
+    return sorted(rows), graph.vertex_labels_by_id(), monitor.num_vertices, monitor.updates_applied
+
+
+@pytest.mark.parametrize("tuning", [{}, {"orbits": "off"}], ids=["orbits", "places"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_triangle_inserted_whole_is_six_embeddings(mode: str, tuning: dict[str, str]) -> None:
+    monitor = mf.Monitor(empty(), TRIANGLE, mode=mode, matches=True, tuning=tuning)
+    delta = monitor.apply(inserts=[(0, 1), (1, 2), (2, 0)])[0]
+    assert (delta.positive, delta.negative) == (6, 0)
+    assert len({tuple(row) for row in delta.appeared().tolist()}) == 6
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_a_witness_replaced_by_another_label_in_a_batch_changes_nothing(matches: bool) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], edge_labels=["wire", "card"])
+    monitor = mf.Monitor(graph, "(a)-[:wire|cash]-(b)--(c)", mode="batch", matches=matches)
+    delta = monitor.apply([("-", 0, 1, "wire"), ("+", 0, 1, "cash")])[0]
+    assert (delta.positive, delta.negative) == (0, 0)
+    assert monitor.num_edges == 2
+
+
+def test_a_witness_replaced_one_update_after_the_other_vanishes_and_appears() -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], edge_labels=["wire", "card"])
+    delta = mf.Monitor(graph, "(a)-[:wire|cash]-(b)--(c)").apply([("-", 0, 1, "wire"), ("+", 0, 1, "cash")])[
+        0
+    ]
+    assert (delta.positive, delta.negative) == (1, 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_repeated_transfer_goes_with_its_last_copy(mode: str) -> None:
+    monitor = mf.Monitor(empty(directed=True), "(a)-->(b)", mode=mode)
+    assert monitor.apply(inserts=[(0, 1)])[0].net == 1
+    assert monitor.apply(inserts=[(0, 1)])[0].net == 0
+    assert monitor.apply(deletes=[(0, 1)])[0].net == 0
+    assert monitor.apply(deletes=[(0, 1)])[0].net == -1
+
+
+def test_repeated_transfers_that_are_ignored_go_at_once() -> None:
+    monitor = mf.Monitor(empty(directed=True), "(a)-->(b)", duplicates="ignore")
+    assert monitor.apply(inserts=[(0, 1), (0, 1)]).noops == 1
+    assert monitor.apply(deletes=[(0, 1)])[0].net == -1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_homomorphism_may_use_the_new_edge_twice(mode: str) -> None:
+    monitor = mf.Monitor(empty(), "(a)--(b)--(c)", mode=mode, semantics="homomorphism", matches=True)
+    appeared = monitor.apply(inserts=[(0, 1)])[0].appeared().tolist()
+    assert sorted(appeared) == [[0, 1, 0], [1, 0, 1]]
+    assert sorted(monitor.apply(deletes=[(0, 1)])[0].vanished().tolist()) == sorted(appeared)
+
+
+def test_an_edge_inserted_and_deleted_in_one_batch_cancels_out() -> None:
+    monitor = mf.Monitor(empty(), "(a)--(b)", mode="batch", matches=True)
+    delta = monitor.apply([("+", 0, 1), ("-", 0, 1)])[0]
+    assert (delta.positive, delta.negative, len(delta.rows)) == (0, 0, 0)
+
+
+def test_the_same_updates_one_by_one_do_not_cancel_out() -> None:
+    delta = mf.Monitor(empty(), "(a)--(b)").apply([("+", 0, 1), ("-", 0, 1)])[0]
+    assert (delta.positive, delta.negative) == (2, 2)
+    assert (delta.updates.tolist(), delta.signs.tolist(), delta.matches.tolist()) == ([0, 1], [1, -1], [2, 2])
+
+
+@pytest.mark.parametrize("last", [(0, 1), (1, 2), (2, 3), (3, 0)])
+def test_the_row_that_vanishes_is_the_row_that_appeared(last: tuple[int, int]) -> None:
+    square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    for first in square:
+        monitor = mf.Monitor(empty(), "(a)--(b)--(c)--(d)--(a)", symmetry="subgraphs", matches=True)
+        monitor.apply(inserts=[edge for edge in square if edge != first])
+        appeared = monitor.apply(inserts=[first])[0].appeared().tolist()
+        assert len(appeared) == 1
+        assert monitor.apply(deletes=[last])[0].vanished().tolist() == appeared
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"semantics": "induced"}, "semantics: expected 'isomorphism', 'homomorphism'"),
+        ({"mode": "stream"}, "mode: expected 'sequence', 'batch'"),
+        ({"semantics": "homomorphism", "symmetry": "subgraphs"}, "symmetry"),
+        ({"duplicates": "drop"}, "duplicates"),
+        ({"patterns": "(a {age: 3})--(b)"}, "patterns: expected no conditions on attributes"),
+        ({"patterns": "(a)-[x]-(b) WHERE x.amount > 3"}, "patterns: expected no conditions on attributes"),
+        ({"window": 0}, "window: expected a time such as"),
+        ({"window": "1 fortnight"}, "window: expected a time such as"),
+        ({"window": True}, "window: expected a time such as"),
+        ({"window": -1.5}, "window: expected a time such as"),
+        ({"window": "200000d"}, "window: expected a time such as"),
+        ({"time_unit": "hours"}, "time_unit"),
+        ({"disorder": "sort"}, "disorder"),
+        ({"edge_times": "time"}, "edge_times: expected none without a window"),
+        ({"edge_times": "time", "window": 5}, "edge_times: expected an attribute of the graph's edges"),
+    ],
+)
+def test_what_a_monitor_cannot_do_is_refused_by_name(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(mf.ArgumentError) as refused:
+        mf.Monitor(empty(), **given)
+    assert str(refused.value).startswith(named)
+
+
+def test_labels_that_the_graph_does_not_have_may_still_come() -> None:
+    monitor = mf.Monitor(empty(2, vertex_labels=["payer", "payer"]), "(a:payer)-[:wire]-(b:shop)")
+    delta = monitor.apply(inserts=[(0, 9, "wire")], vertex_labels={9: "shop"})
+    assert delta[0].positive == 1
+    assert int(monitor.count("(a:payer)-[:wire]-(b:shop)")) == 1
+
+
+def test_labels_of_patterns_leave_those_of_the_graph_as_they_are() -> None:
+    monitor = mf.Monitor(mf.Graph.from_edges([(0, 1)]), ["(a:shop)--(b)", "(a)-[:wire]-(b)"])
+    monitor.apply(inserts=[(1, 2)])
+    edges, vertex_labels, *_ = state(monitor)
+    assert {label for *_, label, _ in edges} == {0}
+    assert set(vertex_labels.values()) == {0}
+    assert int(monitor.count(mf.Pattern.from_edges([(0, 1)], edge_labels=[0]))) == 4
+
+
+REFUSED = {
+    "another vertex label": mf.Updates(
+        np.array([True, True]),
+        np.array([0, 8]),
+        np.array([7, 9]),
+        np.array([5, 6]),
+        vertex_labels=VertexLabels(np.array([0]), np.array([3]), np.array([1])),
+    ),
+    "strings as ids": [("+", "a", "b", 1)],
+    "strings as labels": [("+", 0, 7, "wire")],
+    "strings as vertex labels": mf.Updates(
+        np.array([True]),
+        np.array([0]),
+        np.array([9]),
+        np.array([1]),
+        vertex_labels=VertexLabels(np.array([9]), np.array(["shop"]), np.array([0])),
+    ),
+    "rows that are no rows": [("+", 0, 7, 1), ("?", 1, 2, 1)],
+    "some without a label": [("+", 0, 7, 1), ("+", 1, 2)],
+}
+
+
+@pytest.mark.parametrize("updates", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_refused_call_changes_nothing(mode: str, updates: Any) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], vertex_labels=[1, 1, 2], edge_labels=[1, 2])
+    monitor = mf.Monitor(graph, "(a)--(b)", mode=mode)
+    monitor.apply(inserts=[(2, 3, 2)])
+    before = state(monitor)
+    with pytest.raises(mf.StreamError):
+        monitor.apply(updates)
+    assert state(monitor) == before
+    assert monitor.apply(inserts=[(0, 7, 1)])[0].positive == 2
+
+
+def test_an_id_named_by_a_pattern_is_forgotten_with_the_vertex_of_a_refused_call() -> None:
+    pattern = mf.Pattern.from_edges([(0, 1)], vertex_ids=[77, None])
+    monitor = mf.Monitor(empty(2), pattern, strict=True)
+    with pytest.raises(mf.StreamError):
+        monitor.apply([("+", 0, 77), ("-", 0, 1)])
+    assert monitor.apply([("+", 0, 55)])[0].positive == 0
+    assert monitor.apply([("+", 0, 77)])[0].positive == 1
+
+
+def test_an_empty_graph_takes_either_kind_of_id_after_a_refused_call() -> None:
+    monitor = mf.Monitor(empty(0), "(a)--(b)", strict=True)
+    with pytest.raises(mf.StreamError):
+        monitor.apply([("+", 0, 1), ("-", 2, 3)])
+    assert monitor.apply([("+", "a", "b")])[0].positive == 2
+
+
+def test_ids_of_both_kinds_in_one_update_are_refused() -> None:
+    with pytest.raises(mf.StreamError, match="both"):
+        mf.Monitor(empty(0)).apply([("+", 1, "a")])
+
+
+@pytest.mark.parametrize(
+    ("updates", "row"),
+    [([("+", 3, 4), ("+", 0, 1)], 1), ([("-", 0, 2)], 0), ([("-", 0, 1), ("+", 3, 3), ("-", 0, 1)], 2)],
+)
+def test_strict_names_the_update_that_changes_nothing(updates: Any, row: int) -> None:
+    monitor = mf.Monitor(mf.Graph.from_edges([(0, 1), (1, 2)]), "(a)--(b)", strict=True)
+    before = state(monitor)
+    with pytest.raises(mf.StreamError, match=f"row {row}: expected an edge that is"):
+        monitor.apply(updates)
+    assert state(monitor) == before
+
+
+def test_positions_are_those_of_the_updates_given_though_self_loops_are_left_out() -> None:
+    monitor = mf.Monitor(empty(), "(a)--(b)", matches=True)
+    delta = monitor.apply([("+", 1, 1), ("+", 0, 1), ("-", 2, 2), ("-", 0, 1)])
+    assert (delta.self_loops, delta.updates, delta[0].updates.tolist()) == (2, 2, [1, 3])
+    assert delta[0].rows.updates.tolist() == [1, 1, 3, 3]
+
+
+def test_rows_of_a_batch_have_no_position() -> None:
+    delta = mf.Monitor(empty(), "(a)--(b)", mode="batch", matches=True).apply([("+", 1, 1), ("+", 0, 1)])
+    assert delta[0].rows.updates.tolist() == [0, 0]
+
+
+def random_updates(seed: int, count: int, vertices: int) -> mf.Updates:
+    draw = random.Random(seed)
+    rows = [
+        ("+" if draw.random() < 0.6 else "-", *draw.sample(range(vertices), 2), draw.randrange(2))
+        for _ in range(count)
+    ]
+    return mf.Updates.of(rows)
+
+
+@pytest.mark.parametrize("window", [None, 150])
+@pytest.mark.parametrize("pattern", [TRIANGLE, "(a)-[:0]->(b)-[:1]->(c)", "(a)-->(b)-->(c)-->(d)-->(a)"])
+def test_several_threads_find_what_one_does(pattern: str, window: int | None) -> None:
+    updates = random_updates(7, 3000, 12)
+    found = []
+    for threads in (1, 3):
+        monitor = mf.Monitor(empty(12, directed=True), pattern, matches=True, window=window, threads=threads)
+        delta = monitor.apply(updates)[0]
+        rows = zip(
+            delta.rows.updates.tolist(),
+            delta.rows.positive.tolist(),
+            map(tuple, delta.rows.vertices.tolist()),
+            strict=True,
+        )
+        found.append((sorted(rows), delta.updates.tolist(), delta.matches.tolist(), state(monitor)))
+    assert len(found[0][0]) > 1000
+    assert found[0] == found[1]
+
+
+def test_a_call_during_another_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monitor = mf.Monitor(empty(), "(a)--(b)")
+    calls = (
+        monitor.snapshot,
+        lambda: monitor.apply(inserts=[(0, 1)]),
+        lambda: monitor.add("(a)--(b)--(c)"),
+        lambda: monitor.drop(0),
+        lambda: monitor.save("nowhere.mfg"),
+    )
+    refusals: list[str] = []
+
+    def try_all() -> None:
+        for call in calls:
+            with pytest.raises(mf.ArgumentError) as refused:
+                call()
+            refusals.append(str(refused.value))
+
+    take = monitor._take_snapshot
+
+    def meanwhile() -> mf.Graph:
+        elsewhere = threading.Thread(target=try_all)
+        elsewhere.start()
+        elsewhere.join()
+        try_all()
+        return take()
+
+    monkeypatch.setattr(monitor, "_take_snapshot", meanwhile)
+    monitor.snapshot()
+    expected = "monitor: expected one call at a time, found 'a call while one is running in {} thread'"
+    assert refusals == [expected.format(which) for which in ("another", "this") for _ in calls]
+    assert monitor.apply(inserts=[(0, 1)])[0].positive == 2
+
+
+def test_pickling_and_copying_are_refused_by_name() -> None:
+    monitor = mf.Monitor(empty(), "(a)--(b)")
+    for call in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(mf.ArgumentError, match=r"monitor\.save"):
+            call(monitor)
+
+
+def test_a_monitor_says_what_it_is() -> None:
+    monitor = mf.Monitor(empty(directed=True), ["(a)-->(b)"], mode="batch", window="90s")
+    assert repr(monitor) == "Monitor(1 pattern, 6 vertices, 0 edges, directed, batch, window of 90s)"
+    monitor.close()
+    assert repr(monitor) == "Monitor(closed)"

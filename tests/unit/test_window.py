@@ -1,0 +1,212 @@
+"""Windows: which edges leave, when, and what is said of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+
+EDGE = "(a)-->(b)"
+
+
+def monitor(window: Any, edges: Any = (), **options: Any) -> mf.Monitor:
+    table = np.array(list(edges) or np.empty((0, 2)), dtype=np.int64)
+    return mf.Monitor(
+        mf.Graph.from_edges(table, num_vertices=9, directed=True), EDGE, window=window, **options
+    )
+
+
+def moves(delta: mf.Delta) -> list[tuple[int, int, int]]:
+    """Update, sign and number of matches."""
+    found = delta[0]
+    return list(zip(found.updates.tolist(), found.signs.tolist(), found.matches.tolist(), strict=True))
+
+
+def edges_now(watching: mf.Monitor) -> list[tuple[int, int, int]]:
+    edges = watching.snapshot().to_edges()
+    return sorted(zip(edges.src.tolist(), edges.dst.tolist(), edges.multiplicity.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"),
+    [
+        ("90s", "90s"),
+        ("1.5h", "90min"),
+        (" 24 h ", "1d"),
+        ("14d", "2w"),
+        (90.0, "90s"),
+        (dt.timedelta(minutes=90), "90min"),
+        (np.timedelta64(250, "ms"), "250ms"),
+        ("7us", "7us"),
+        ("1000", "1,000 edges"),
+        (1, "1 edge"),
+    ],
+)
+def test_windows_are_times_or_numbers_of_edges(window: Any, shown: str) -> None:
+    assert f"window of {shown})" in repr(monitor(window))
+
+
+def test_an_edge_stays_for_less_than_the_window_and_leaves_with_the_update_that_is_so_much_later() -> None:
+    watching = monitor("10s")
+    assert moves(watching.apply(inserts=[(0, 1), (1, 2)], times=[0, 3])) == [(0, 1, 1), (1, 1, 1)]
+    assert moves(watching.apply([("+", 2, 3), ("-", 7, 8), ("+", 3, 4)], times=[9, 10, 13])) == [
+        (0, 1, 1),
+        (1, -1, 1),
+        (2, -1, 1),
+        (2, 1, 1),
+    ]
+    assert edges_now(watching) == [(2, 3, 1), (3, 4, 1)]
+
+
+def test_a_window_of_edges_keeps_the_newest() -> None:
+    watching = monitor(2)
+    delta = watching.apply([("+", 0, 1), ("+", 1, 2), ("-", 1, 2), ("+", 2, 3), ("+", 3, 4)])
+    assert moves(delta) == [(0, 1, 1), (1, 1, 1), (2, -1, 1), (3, -1, 1), (3, 1, 1), (4, 1, 1)]
+    assert (delta.expired, edges_now(watching)) == (1, [(2, 3, 1), (3, 4, 1)])
+
+
+def test_the_repeated_transfer_leaves_the_window_with_its_last_copy() -> None:
+    watching = monitor("10s")
+    assert watching.apply(inserts=[(0, 1), (0, 1)], times=[0, 5])[0].net == 1
+    later = watching.apply([("+", 2, 3)], times=10)
+    assert (later.expired, later[0].negative, edges_now(watching)) == (1, 0, [(0, 1, 1), (2, 3, 1)])
+    assert watching.apply([("+", 4, 5)], times=15)[0].negative == 1
+
+
+def test_repetitions_that_are_ignored_do_not_prolong_the_stay() -> None:
+    watching = monitor("10s", duplicates="ignore")
+    watching.apply(inserts=[(0, 1), (0, 1)], times=[0, 5])
+    delta = watching.apply([("+", 0, 1)], times=10)
+    assert (moves(delta), delta.noops) == ([(0, -1, 1), (0, 1, 1)], 0)
+
+
+def test_a_deletion_takes_the_oldest_copy_in_the_window() -> None:
+    watching = monitor("10s")
+    watching.apply([("+", 0, 1), ("+", 0, 1), ("-", 0, 1)], times=[0, 5, 6])
+    assert watching.apply([("+", 2, 3)], times=12).expired == 0
+    assert edges_now(watching) == [(0, 1, 1), (2, 3, 1)]
+    assert watching.apply([("+", 3, 4)], times=15).expired == 1
+
+
+@pytest.mark.parametrize("duplicates", ["count", "ignore"])
+def test_edges_of_the_first_graph_stay(duplicates: str) -> None:
+    watching = monitor("10s", edges=[(0, 1)], duplicates=duplicates)
+    watching.apply([("+", 0, 1)], times=0)
+    watching.apply([("+", 2, 3)], times=100)
+    assert edges_now(watching) == [(0, 1, 1), (2, 3, 1)]
+    assert watching.apply([("-", 0, 1)], times=100)[0].negative == 1
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("duplicates", ["count", "ignore"])
+def test_edges_of_the_first_graph_that_have_times_leave(directed: bool, duplicates: str) -> None:
+    graph = mf.Graph.from_edges(
+        [(0, 1), (1, 2), (0, 1), (2, 3)],
+        directed=directed,
+        edge_attributes={"time": [5, 1, 2, None]},
+    )
+    watching = mf.Monitor(graph, "(a)--(b)", window="10s", edge_times="time", duplicates=duplicates)
+    assert watching.apply([("+", 3, 1)], times=11)[0].negative == 2
+    # Its copies came at 2 and 5; where copies do not count, it stays from the first that is listed.
+    assert watching.apply([("-", 1, 3)], times=12).expired == (1 if duplicates == "count" else 0)
+    assert watching.apply([("-", 1, 3)], times=15)[0].negative == 2
+    assert watching.num_edges == (1 if directed is False else 2)
+
+
+def test_in_a_batch_what_came_and_left_is_not_reported() -> None:
+    watching = monitor("10s", mode="batch", matches=True)
+    delta = watching.apply([("+", 0, 1), ("+", 1, 2)], times=[0, 20])
+    assert (delta[0].appeared().tolist(), delta[0].negative, delta.expired) == ([[1, 2]], 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("unit", "times"),
+    [("ms", [0, 9999, 10_000]), ("us", [0, 9_999_999, 10_000_000]), ("s", [0.0, 9.75, 10.0])],
+)
+def test_times_are_in_the_unit_that_is_named(unit: str, times: list[float]) -> None:
+    watching = monitor("10s", time_unit=unit)
+    delta = watching.apply([("+", 0, 1), ("+", 1, 2), ("+", 2, 3)], times=times)
+    assert [move for move in moves(delta) if move[1] < 0] == [(2, -1, 1)]
+
+
+def test_datetimes_know_their_unit() -> None:
+    watching = monitor("1h")
+    times = np.array(["2024-05-01T00:00", "2024-05-01T00:59", "2024-05-01T01:00"], dtype="datetime64[m]")
+    assert moves(watching.apply([("+", 0, 1), ("+", 1, 2), ("+", 2, 3)], times=times))[-2:] == [
+        (2, -1, 1),
+        (2, 1, 1),
+    ]
+
+
+def test_an_update_out_of_time_order_is_an_error_and_nothing_is_applied() -> None:
+    watching = monitor("10s")
+    watching.apply(inserts=[(0, 1)], times=5)
+    with pytest.raises(mf.StreamError, match=r"row 1: expected 19 s or later, found 7; disorder="):
+        watching.apply(inserts=[(1, 2), (2, 3)], times=[19, 7])
+    assert edges_now(watching) == [(0, 1, 1)]
+    delta = watching.apply(inserts=[(1, 2)], times=6)  # not later than the refused 19
+    assert delta.expired == 0
+
+
+@pytest.mark.parametrize(("disorder", "applied"), [("drop", 2), ("clamp", 3)])
+def test_updates_out_of_time_order_are_dropped_or_moved(disorder: str, applied: int) -> None:
+    watching = monitor("10s", disorder=disorder)
+    delta = watching.apply(inserts=[(0, 1), (1, 2), (2, 3)], times=[9, 4, 15])
+    assert (delta.late, delta.updates, delta[0].positive) == (1, applied, applied)
+    assert delta[0].updates.tolist() == ([0, 2] if disorder == "drop" else [0, 1, 2])
+    assert watching.apply([("-", 7, 8)], times=18).expired == 0
+    watching.apply([("-", 7, 8)], times=19)
+    assert edges_now(watching) == [(2, 3, 1)]
+
+
+def test_disorder_can_be_named_without_a_window() -> None:
+    updates = mf.Updates(np.array([True, True]), np.array([0, 1]), np.array([1, 2]), times=np.array([2, 1]))
+    assert monitor(None).apply(updates).late == 0
+    assert monitor(None, disorder="drop").apply(updates).late == 1
+    with pytest.raises(mf.StreamError, match="disorder"):
+        monitor(None, disorder="error").apply(updates)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (None, "expected times, which a window of 10s asks for"),
+        ([0.0, float("nan")], "row 1: expected a moment"),
+        ([0, 10**15], "row 1: expected from -4611686018 to 4611686018 s, found 10"),
+        ([0], "expected 2 values, found 1"),
+        (["a", "b"], "expected numbers"),
+        (np.array(["2024-01-01", "NaT"], dtype="datetime64[s]"), "row 1: expected a moment"),
+    ],
+)
+def test_times_that_a_window_cannot_use_are_refused(times: Any, message: str) -> None:
+    watching = monitor("10s")
+    with pytest.raises(mf.StreamError, match=message):
+        watching.apply([("+", 0, 1), ("+", 1, 2)], times=times)
+    assert watching.num_edges == 0
+
+
+@pytest.mark.parametrize("window", ["10s", 2])
+def test_a_refused_call_leaves_the_window_as_it_was(window: Any) -> None:
+    watching = monitor(window, strict=True)
+    watching.apply(inserts=[(0, 1), (1, 2)], times=[0, 1])
+    before = edges_now(watching)
+    with pytest.raises(mf.StreamError, match="row 2"):
+        watching.apply([("+", 2, 3), ("+", 3, 4), ("-", 7, 8)], times=[30, 31, 31])
+    assert edges_now(watching) == before
+    delta = watching.apply([("+", 2, 3)], times=10)
+    assert (delta.expired, delta[0].negative) == (1, 1)
+
+
+def test_a_window_holds_no_more_than_it_says() -> None:
+    watching = monitor(1000)
+    sizes = []
+    for number in range(60):
+        first = np.arange(number * 500, (number + 1) * 500)
+        watching.apply(inserts=np.column_stack([first % 7, 7 + first % 2]))
+        sizes.append(watching.nbytes)
+    assert max(sizes[40:]) == sizes[20]
+    assert sum(copies for *_, copies in edges_now(watching)) == 1000
