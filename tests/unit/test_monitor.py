@@ -180,6 +180,35 @@ def test_a_refused_call_changes_nothing(mode: str, updates: Any) -> None:
     assert monitor.apply(inserts=[(0, 7, 1)])[0].positive == 2
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("window", [None, 2, "10s"])
+@pytest.mark.parametrize("late", ["_pattern_delta", "_with_expired"])
+def test_ctrl_c_while_results_are_put_together_takes_all_back(
+    mode: str, window: Any, late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monitor = mf.Monitor(empty(4), "(a)--(b)", mode=mode, window=window)
+    monitor.apply(inserts=[(0, 1), (1, 2), (1, 2)], times=[0, 5, 5])
+    before = state(monitor)
+    work = getattr(monitor, late)
+
+    def interrupted(*given: Any) -> Any:
+        work(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(monitor, late, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            monitor.apply([("-", 1, 2), ("+", 8, 9), ("+", 0, 3), ("-", 0, 1)], times=[6, 7, 20, 20])
+    assert state(monitor) == before
+    whole = mf.Monitor(empty(4), "(a)--(b)", mode=mode, window=window)
+    whole.apply(inserts=[(0, 1), (1, 2), (1, 2)], times=[0, 5, 5])
+    for updates, time in (([("+", 2, 3)], 9), ([("+", 0, 2), ("-", 1, 2)], 14), ([("+", 3, 8)], 15)):
+        deltas = [one.apply(updates, times=time) for one in (monitor, whole)]
+        told = [(delta.expired, delta.noops, delta[0].positive, delta[0].negative) for delta in deltas]
+        assert told[0] == told[1]
+    assert state(monitor) == state(whole)
+
+
 def test_an_id_named_by_a_pattern_is_forgotten_with_the_vertex_of_a_refused_call() -> None:
     pattern = mf.Pattern.from_edges([(0, 1)], vertex_ids=[77, None])
     monitor = mf.Monitor(empty(2), pattern, strict=True)
