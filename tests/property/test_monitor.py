@@ -121,8 +121,8 @@ class World:
 def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
     """Draw a graph and what a monitor is given with it."""
     directed = draw(st.booleans())
-    vertex_kind = draw(st.sampled_from((None, "int", "str")))
-    edge_kind = draw(st.sampled_from((None, "int", "str")))
+    vertex_kind = draw(st.sampled_from((None, None, "int", "str")))
+    edge_kind = draw(st.sampled_from((None, None, "int", "str")))
     size = draw(st.integers(2, 5))
     edges = draw(strategies.data_edges(size))
     case = strategies.Case(
@@ -155,8 +155,8 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
 class MonitorMachine(RuleBasedStateMachine):
     """Two monitors, one listing and one counting, beside a world and the reference."""
 
-    @initialize(world=worlds())
-    def start(self, world: Any) -> None:
+    @initialize(world=worlds(), data=st.data())
+    def start(self, world: Any, data: Any) -> None:
         case, drawn = world
         self.options, self.ids = drawn["options"], drawn["ids"]
         self.vertex_kind, self.edge_kind = drawn["vertex_kind"], drawn["edge_kind"]
@@ -166,10 +166,14 @@ class MonitorMachine(RuleBasedStateMachine):
         graph = case.graph()
         self.listing = mf.Monitor(graph, matches=True, **self.options)
         self.counting = mf.Monitor(graph, **self.options)
+        self._watch(data)
 
     @precondition(lambda self: len(self.watched) < 3)
     @rule(data=st.data())
     def watch_one_more(self, data: Any) -> None:
+        self._watch(data)
+
+    def _watch(self, data: Any) -> None:
         size = data.draw(st.sampled_from((2, 3, 3, 3, 4)))
         labels = data.draw(strategies.pattern_vertices(size, self.vertex_kind))
         edges = data.draw(strategies.pattern_edges(size, self.world.directed, self.edge_kind))
@@ -196,6 +200,10 @@ class MonitorMachine(RuleBasedStateMachine):
     def update(self, data: Any) -> None:
         updates, applied = self._draw(data)
         self._compare(applied, self.listing.apply(updates), self.counting.apply(updates))
+
+    @rule(data=st.data())
+    def update_again(self, data: Any) -> None:  # so that this is drawn more often than others
+        self.update(data)
 
     @precondition(lambda self: not isinstance(self.options["window"], float))
     @rule(data=st.data())
@@ -270,7 +278,7 @@ class MonitorMachine(RuleBasedStateMachine):
         kind = self.edge_kind
         labels: Any = st.just(0) if kind is None else st.sampled_from((*LABELS[kind], ABSENT[kind]))
         row = st.tuples(st.booleans(), st.sampled_from(hot), labels, st.integers(0, 3))
-        rows = data.draw(st.lists(row, min_size=1, max_size=6))
+        rows = data.draw(st.lists(row, min_size=1, max_size=8))
         met = dict.fromkeys(name for _, (u, v), *_ in rows if u != v for name in (u, v) if name in unseen)
         choice = st.sampled_from(LABELS[self.vertex_kind] if self.vertex_kind else (0,))
         named = {name: data.draw(choice) for name in met}
@@ -365,4 +373,4 @@ def graph_edges(graph: mf.Graph) -> Counter[tuple[Any, Any, Any]]:
 
 
 TestMonitorMachine = MonitorMachine.TestCase
-TestMonitorMachine.settings = settings(stateful_step_count=10, deadline=None)
+TestMonitorMachine.settings = settings(stateful_step_count=16, deadline=None)
