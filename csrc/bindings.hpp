@@ -15,5 +15,6 @@ void bind_rows(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
 void bind_table(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
+void bind_updates(nanobind::module_& module);
 
 }  // namespace motiflux

@@ -19,4 +19,5 @@ NB_MODULE(_native, module) {
   motiflux::bind_search(module);
   motiflux::bind_table(module);
   motiflux::bind_text(module);
+  motiflux::bind_updates(module);
 }

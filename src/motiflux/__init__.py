@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from motiflux.graph import Graph, GraphStats, ShapeStats
     from motiflux.io import as_graph, read_graph, read_pattern, verify_graph, write_graph
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
-    from motiflux.stream import Delta, Monitor, PatternDelta, Updates
+    from motiflux.stream import Delta, FoundMatches, Monitor, PatternDelta, Totals, Updates, open_source
 
 __version__ = _version("motiflux")
 
@@ -54,6 +54,7 @@ __all__ = [
     "DeviceMemoryError",
     "Explanation",
     "FormatError",
+    "FoundMatches",
     "Graph",
     "GraphError",
     "GraphStats",
@@ -73,6 +74,7 @@ __all__ = [
     "QueryVertex",
     "ShapeStats",
     "StreamError",
+    "Totals",
     "Updates",
     "__version__",
     "as_graph",
@@ -83,6 +85,7 @@ __all__ = [
     "explain",
     "generate",
     "match",
+    "open_source",
     "read_graph",
     "read_pattern",
     "verify_graph",
@@ -107,7 +110,15 @@ _HOMES = {
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
     "motiflux.io": ("as_graph", "read_graph", "read_pattern", "verify_graph", "write_graph"),
     "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
-    "motiflux.stream": ("Delta", "Monitor", "PatternDelta", "Updates"),
+    "motiflux.stream": (
+        "Delta",
+        "FoundMatches",
+        "Monitor",
+        "PatternDelta",
+        "Totals",
+        "Updates",
+        "open_source",
+    ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

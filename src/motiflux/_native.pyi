@@ -254,6 +254,48 @@ class TableParser:
     def feed(self, chunk: bytes, start: int, end: int) -> None: ...
     def finish(self) -> ParsedTable: ...
 
+class UpdateParser:
+    def __init__(
+        self,
+        layout: Layout | None,
+        fields: Sequence[int],
+        names: Sequence[str],
+        width: int,
+        width_reason: str,
+        skips: bool,
+        line: int,
+        offset: int,
+        forms: Sequence[int],
+    ) -> None: ...
+    def feed(self, chunk: bytes) -> None: ...
+    def end(self) -> None: ...
+    def fill(self, most: int) -> bool: ...
+    def take(
+        self,
+    ) -> tuple[
+        NDArray[np.uint8],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64] | None,
+        NDArray[np.int64] | NDArray[np.float64] | None,
+        NDArray[np.int64],
+        tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None,
+        tuple[_Names, _Names, _Names],
+        list[tuple[int, str]],
+        int,
+        tuple[int, str] | None,
+    ]: ...
+    @property
+    def filled(self) -> int: ...
+    @property
+    def has_any(self) -> bool: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+
+_Names: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]] | None
+
 def first_record(
     data: bytes, layout: Layout, at_end: bool
 ) -> tuple[int, int, int, int, list[bytes]] | None: ...

@@ -121,7 +121,23 @@ class FormatError(MotifluxError, ValueError):
 
 
 class StreamError(MotifluxError, ValueError):
-    """Updates cannot be applied as they are: nothing of the call that raised this was."""
+    """Updates cannot be applied as they are: nothing of the call that raised this was.
+
+    Parameters
+    ----------
+    message
+        What was found and what was expected.
+    row
+        The update among those given, counted from 0, where it is one of them.
+    label
+        The label of a vertex among those given, where it is one of them.
+    """
+
+    def __init__(self, message: str, row: int | None = None, label: int | None = None) -> None:
+        self.message = message
+        self.row = row
+        self.label = label
+        super().__init__(message)
 
 
 class OutputError(MotifluxError, OSError):

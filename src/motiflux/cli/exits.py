@@ -28,6 +28,7 @@ from motiflux.errors import (
     MotifluxWarning,
     OutputError,
     PatternError,
+    StreamError,
 )
 
 P = ParamSpec("P")
@@ -43,7 +44,7 @@ class UsageError(MotifluxError):
     """Arguments of a command that do not go together."""
 
 
-_BAD_INPUT = (ArgumentError, GraphError, PatternError, FormatError, OutputError, UsageError)
+_BAD_INPUT = (ArgumentError, GraphError, PatternError, FormatError, OutputError, StreamError, UsageError)
 
 
 class ExitCode(IntEnum):

@@ -230,6 +230,17 @@ def read_inputs(
     return Inputs(data, query, time.perf_counter() - start)
 
 
+def read_patterns(patterns: list[str]) -> list["mf.Pattern"]:
+    """Read patterns; of several, a mistake in one names its position as the library does."""
+    from motiflux.engine.several import naming_pattern
+
+    queries = []
+    for position, source in enumerate(patterns):
+        with naming_pattern(position if len(patterns) > 1 else None):
+            queries.append(read_pattern(source))
+    return queries
+
+
 def read_several(
     graph: Path,
     patterns: list[str],
@@ -238,13 +249,8 @@ def read_several(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> SeveralInputs:
-    """Read all, the patterns first; of several, a mistake in one names its position as the library does."""
-    from motiflux.engine.several import naming_pattern
-
+    """Read all, the patterns first."""
     start = time.perf_counter()
-    queries = []
-    for position, source in enumerate(patterns):
-        with naming_pattern(position if len(patterns) > 1 else None):
-            queries.append(read_pattern(source))
+    queries = read_patterns(patterns)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
     return SeveralInputs(data, queries, time.perf_counter() - start)

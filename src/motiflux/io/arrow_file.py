@@ -26,15 +26,16 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
     ArgumentError
         It has no such columns.
     """
-    return read_edge_table(path, _open, mapping, threads)
+    return read_edge_table(path, open_file, mapping, threads)
 
 
 def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
     """Read a table of vertices; raises what `read` does."""
-    return read_vertex_table(path, _open, mapping)
+    return read_vertex_table(path, open_file, mapping)
 
 
-def _open(path: Path, pa: Any, threads: int | None) -> Table:
+def open_file(path: Path, pa: Any, threads: int | None) -> Table:
+    """Open the table in a file, which is in the file or the stream format."""
     with path.open("rb") as file:
         in_file_format = file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
     with _opened(path, pa, in_file_format, None, threads) as reader:

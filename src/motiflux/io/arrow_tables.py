@@ -30,18 +30,18 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
     ArgumentError
         It has no such columns.
     """
-    with _naming(path, said=bool(mapping.said())) as pa:
+    with naming(path, said=bool(mapping.said())) as pa:
         return read_edges(opened(path, pa, threads), mapping, str(path), resolve_threads(threads))
 
 
 def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:
     """Read a table of vertices; raises what `read_edge_table` does."""
-    with _naming(path, said=bool(mapping.said())) as pa:
+    with naming(path, said=bool(mapping.said())) as pa:
         return read_vertices(opened(path, pa, None), mapping, str(path))
 
 
 @contextmanager
-def _naming(path: Path, *, said: bool) -> Iterator[Any]:
+def naming(path: Path, *, said: bool) -> Iterator[Any]:
     """Give the package pyarrow; what goes wrong in the ``with`` block is said of the file.
 
     A column that is not there is the caller's fault where one was `said`, else the file's.

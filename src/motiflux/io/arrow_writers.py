@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from motiflux.packages import require
 
 _COMPRESSION = "zstd"
 
+Append = Callable[[], int]
+"""Writes the rows that a table holds, and returns their number."""
+
 
 def write_parquet(matches: MatchTables, path: Path) -> int:
     """Write a Parquet file: row groups of some megabytes, one in memory at a time.
@@ -25,13 +28,8 @@ def write_parquet(matches: MatchTables, path: Path) -> int:
     OutputError
         If the file cannot be written, pyarrow is not installed, or a string has no form in UTF-8.
     """
-    parquet = _package("pyarrow.parquet", path)
-    with _opened(matches, path) as (tables, sink):
-        return _write_all(
-            tables,
-            parquet.ParquetWriter(sink, tables.schema, compression=_COMPRESSION, store_schema=True),
-            group_rows(matches.fields),
-        )
+    with parquet_rows(matches, path, group_rows(matches.fields)) as append:
+        return append()
 
 
 def write_arrow(matches: MatchTables, path: Path) -> int:
@@ -42,17 +40,40 @@ def write_arrow(matches: MatchTables, path: Path) -> int:
     OutputError
         As for `write_parquet`.
     """
+    with arrow_rows(matches, path) as append:
+        return append()
+
+
+@contextmanager
+def parquet_rows(matches: MatchTables, path: Path, batch_rows: int | None = None) -> Iterator[Append]:
+    """Open a Parquet file; give what appends the rows that `matches` holds then, and returns their number.
+
+    Raises
+    ------
+    OutputError
+        As for `write_parquet`.
+    """
+    parquet = _package("pyarrow.parquet", path)
+    with (
+        _opened(matches, path) as (tables, sink),
+        parquet.ParquetWriter(sink, tables.schema, compression=_COMPRESSION, store_schema=True) as writer,
+    ):
+        yield lambda: _append(tables, writer, batch_rows)
+
+
+@contextmanager
+def arrow_rows(matches: MatchTables, path: Path) -> Iterator[Append]:
+    """Open an Arrow IPC file; see `parquet_rows`."""
     ipc = _package("pyarrow.ipc", path)
-    with _opened(matches, path) as (tables, sink):
-        return _write_all(tables, ipc.new_file(sink, tables.schema), None)
+    with _opened(matches, path) as (tables, sink), ipc.new_file(sink, tables.schema) as writer:
+        yield lambda: _append(tables, writer, None)
 
 
-def _write_all(tables: ArrowTables, writer: Any, batch_rows: int | None) -> int:
+def _append(tables: ArrowTables, writer: Any, batch_rows: int | None) -> int:
     rows = 0
-    with writer:
-        for batch in tables.batches(batch_rows):
-            writer.write_batch(batch)
-            rows += batch.num_rows
+    for batch in tables.batches(batch_rows):
+        writer.write_batch(batch)
+        rows += batch.num_rows
     return rows
 
 

@@ -50,21 +50,50 @@ def write_to(stream: ByteSink, matches: MatchTables, *, name: str, separator: st
     OutputError
         If an id has no form in UTF-8; it speaks of the stream by `name`.
     """
-    formatter = TextTable([field.strings for field in matches.fields], separator=separator, name=name)
-    rows = 0
-    stream.write(header([field.name for field in matches.fields], separator, name))
-    numbers_only = separator == "," and all(_is_int64(field) for field in matches.fields)
-    for columns in matches.tables():
-        length = len(columns[0])
-        if numbers_only and all(column.mask is None for column in columns):
-            stacked = [column.data for column in columns]
-            for part in _slices(length):
-                stream.write(format_csv(np.stack([data[part] for data in stacked], axis=1)))
-        else:
-            for part in _slices(length):
-                stream.write(formatter.format(columns, part))
-        rows += length
-    return rows
+    text = Appending(stream, matches, name=name, separator=separator)
+    return text.append()
+
+
+class Appending:
+    """Text that a table is appended to, which may be filled and emptied again in between.
+
+    The line of column names is written at once.
+
+    Parameters
+    ----------
+    stream
+        Where it goes.
+    matches
+        The table.
+    name
+        What errors call the stream.
+    separator
+        What stands between fields.
+    """
+
+    def __init__(self, stream: ByteSink, matches: MatchTables, *, name: str, separator: str = ",") -> None:
+        self._stream = stream
+        self._matches = matches
+        self._formatter = TextTable(
+            [field.strings for field in matches.fields], separator=separator, name=name
+        )
+        self._numbers_only = separator == "," and all(_is_int64(field) for field in matches.fields)
+        stream.write(header([field.name for field in matches.fields], separator, name))
+
+    def append(self) -> int:
+        """Write what the table holds; return the number of rows."""
+        rows = 0
+        for columns in self._matches.tables():
+            length = len(columns[0])
+            if self._numbers_only and all(column.mask is None for column in columns):
+                stacked = [column.data for column in columns]
+                for part in _slices(length):
+                    self._stream.write(format_csv(np.stack([data[part] for data in stacked], axis=1)))
+            else:
+                for part in _slices(length):
+                    self._stream.write(self._formatter.format(columns, part))
+            rows += length
+        return rows
 
 
 class TextTable:

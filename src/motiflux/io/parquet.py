@@ -28,15 +28,16 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
     ArgumentError
         It has no such columns.
     """
-    return read_edge_table(path, _open, mapping, threads)
+    return read_edge_table(path, open_file, mapping, threads)
 
 
 def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
     """Read a table of vertices; raises what `read` does."""
-    return read_vertex_table(path, _open, mapping)
+    return read_vertex_table(path, open_file, mapping)
 
 
-def _open(path: Path, pa: Any, threads: int | None) -> Table:
+def open_file(path: Path, pa: Any, threads: int | None) -> Table:
+    """Open the table in a file."""
     file = import_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES)
     names = file.schema_arrow.names
 

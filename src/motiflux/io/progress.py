@@ -75,7 +75,8 @@ def _lines(what: str) -> Iterator[Update]:
 
     def update(done: int, total: int, note: str) -> None:
         nonlocal pending
-        pending = ", ".join(filter(None, (f"{what}: {100 * done // max(total, 1)}%", note)))
+        share = f": {100 * done // total}%" if total else ""
+        pending = ", ".join(filter(None, (f"{what}{share}", note)))
         if time.monotonic() - start - printed >= SECONDS_BETWEEN_LINES:
             show()
 

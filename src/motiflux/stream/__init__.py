@@ -1,7 +1,34 @@
 """Patterns watched on graphs that change."""
 
 from motiflux.stream.delta import Delta, MatchRows, PatternDelta
+from motiflux.stream.file_sink import FileSink, StandardOutput, as_sink
 from motiflux.stream.monitor import Monitor
+from motiflux.stream.sink import FoundMatches, Nowhere, Sink
+from motiflux.stream.source import Batch, Position, Request, Source
+from motiflux.stream.sources import as_source, open_source
+from motiflux.stream.totals import Latency, PatternTotal, Totals
 from motiflux.stream.updates import Updates, VertexLabels
 
-__all__ = ["Delta", "MatchRows", "Monitor", "PatternDelta", "Updates", "VertexLabels"]
+__all__ = [
+    "Batch",
+    "Delta",
+    "FileSink",
+    "FoundMatches",
+    "Latency",
+    "MatchRows",
+    "Monitor",
+    "Nowhere",
+    "PatternDelta",
+    "PatternTotal",
+    "Position",
+    "Request",
+    "Sink",
+    "Source",
+    "StandardOutput",
+    "Totals",
+    "Updates",
+    "VertexLabels",
+    "as_sink",
+    "as_source",
+    "open_source",
+]

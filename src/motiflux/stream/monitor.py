@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,12 @@ from motiflux.plan.delta import Transversal, delta_plans, transversals
 from motiflux.plan.planner import check_symmetry
 from motiflux.stream.checkpoint import Checkpoint, read_checkpoint
 from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta, chosen_pattern
+from motiflux.stream.file_sink import as_sink
 from motiflux.stream.names import GrowingIds, GrowingLabels
 from motiflux.stream.native import PlanWriter, bind_growing
+from motiflux.stream.run import Progress, Run
+from motiflux.stream.sources import as_source
+from motiflux.stream.totals import Totals
 from motiflux.stream.updates import Row, Updates, VertexLabels
 from motiflux.stream.window import (
     DISORDERS,
@@ -46,6 +50,12 @@ _WINDOW_ARRAYS = ("window.sources", "window.targets", "window.labels", "window.s
 
 MODES = ("sequence", "batch")
 DUPLICATES = ("count", "ignore")
+
+_MOST_WORDS = 1 << 22
+"""Rows of more vertices are handed on while a call still runs."""
+
+Give = Callable[[list[tuple[int, MatchRows]], bool], None]
+"""Takes blocks of matches, by position of the pattern; and whether they are the last of the call."""
 
 
 @dataclass(frozen=True)
@@ -174,8 +184,10 @@ class Monitor:
         self._snapshot: Graph | None = graph
         self.updates_applied = 0
         """Updates that were given to `apply` so far."""
+        self.batches_applied = 0
+        """Calls of `apply` so far."""
         self.source_position: Any = None
-        """How far the source was read, as `save` was told; for `load`."""
+        """How far the source was read: of the last `run`, or as `save` was told; for `load`."""
         many = [patterns] if isinstance(patterns, (Pattern, str)) else patterns
         for pattern in many:
             self.add(pattern)
@@ -374,7 +386,113 @@ class Monitor:
             given = replace(given, times=np.full(len(given), column) if column.ndim == 0 else column)
         return self._apply(given)
 
-    def _apply(self, updates: Updates) -> Delta:
+    @overload
+    def run(
+        self,
+        source: object,
+        sink: None = None,
+        *,
+        batch_size: int | None = None,
+        on_error: str = "stop",
+        timeout: float | None = None,
+        progress: Progress = False,
+    ) -> Iterator[Delta]: ...
+    @overload
+    def run(
+        self,
+        source: object,
+        sink: object,
+        *,
+        batch_size: int | None = None,
+        on_error: str = "stop",
+        timeout: float | None = None,
+        progress: Progress = False,
+    ) -> Totals: ...
+    def run(
+        self,
+        source: object,
+        sink: object = None,
+        *,
+        batch_size: int | None = None,
+        on_error: str = "stop",
+        timeout: float | None = None,
+        progress: Progress = False,
+    ) -> Iterator[Delta] | Totals:
+        """Apply all updates of a source, batch by batch.
+
+        Parameters
+        ----------
+        source
+            A file (`motiflux.open_source` says which, and opens those that need options), a `queue.Queue`
+            (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows, `Updates` or
+            tables.
+        sink
+            Where matches go: a file (``.csv``, ``.tsv``, ``.parquet``, ``.arrow``; ``"-"`` is standard
+            output), a `queue.Queue`, a function called with `FoundMatches`, or a `Sink`. None: what each
+            batch came to is yielded instead.
+        batch_size
+            Most updates that are applied at once; in batch mode, exactly so many make a batch. None: 1024,
+            but what comes as `Updates` or a table is taken as it is given.
+        on_error
+            What to do about malformed lines: ``"stop"``, or ``"skip"`` and count them.
+        timeout
+            Seconds after which the run ends, between two batches.
+        progress
+            Whether to show progress on a terminal; or a function that is called with totals now and then.
+
+        Returns
+        -------
+        Iterator of Delta, or Totals
+            What each batch came to; with a sink, what all of them did.
+
+        Raises
+        ------
+        FormatError, StreamError
+            Names the line; all batches before it are applied.
+        OutputError
+            The sink failed; the batch that it was given is not applied.
+
+        Notes
+        -----
+        With a sink, Ctrl-C ends the run in good order: `Totals.complete` is False then.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> graph = mf.Graph.from_edges([("a", "b"), ("b", "c")], directed=True)
+        >>> rows = [("+", "c", "a"), ("+", "c", "d"), ("-", "a", "b")]
+        >>> ring = "(x)-->(y)-->(z)-->(x)"
+        >>> with mf.Monitor(graph, ring, symmetry="subgraphs", matches=True) as monitor:
+        ...     totals = monitor.run(
+        ...         rows, lambda found: print(found.signs, found.updates, found.vertices.tolist())
+        ...     )
+        [ 1 -1] [0 2] [['a', 'b', 'c'], ['a', 'b', 'c']]
+        >>> totals[0].positive, totals.updates, totals.complete
+        (1, 3, True)
+        """
+        self._open()
+        feed = as_source(source, on_error=on_error)
+        run = Run(self, feed, batch_size=batch_size, timeout=timeout, progress=progress)
+        return run.deltas() if sink is None else run.into(as_sink(sink))
+
+    @property
+    def lists_matches(self) -> bool:
+        """Whether the matches of a pattern are given, not only their number."""
+        return self._matches or any(watched.listed for watched in self._watched.values())
+
+    def kinds(self) -> dict[str, str | None]:
+        """Return what ids and labels are known to be: ``"i"`` integers, ``"U"`` strings, None not known."""
+        return {
+            "ids": self._ids.kind,
+            "edge_labels": self._edge_labels.kind,
+            "vertex_labels": self._vertex_labels.kind,
+        }
+
+    def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
+        """Return the external ids of internal numbers, in the shape given."""
+        return self._ids.names(vertices)
+
+    def _apply(self, updates: Updates, give: Give | None = None) -> Delta:
         start = time.perf_counter()
         self._begin_call()
         try:
@@ -398,8 +516,8 @@ class Monitor:
                 applied.labels,
                 self.mode == "batch",
                 self._threads,
-                0,
-                None,
+                _MOST_WORDS,
+                None if give is None else lambda rows: give(self._blocks(rows, applied), False),
             )
             patterns = {
                 pattern: self._pattern_delta(pattern, watched, found, rows, applied)
@@ -414,8 +532,11 @@ class Monitor:
                 expired=expired,
                 seconds=time.perf_counter() - start,
             )
+            if give is not None:
+                give(self._blocks(rows, applied), True)
             # No call from here on: where Ctrl-C is heard, nothing has been applied.
             self.updates_applied += given
+            self.batches_applied += 1
             self._user = None
             return delta
         except BaseException:
@@ -438,6 +559,16 @@ class Monitor:
         if columns.origin is not None:
             origin = columns.origin[origin]
         return _NativeUpdates(inserts, sources, targets, labels, origin), expired
+
+    def _blocks(self, rows: list[Any], applied: _NativeUpdates) -> list[tuple[int, MatchRows]]:
+        """Return blocks of rows, as they come from the native monitor, by position of the pattern."""
+        origin = applied.origin if self.mode == "sequence" else None
+        blocks = []
+        for position, watched in enumerate(self._watched.values()):
+            if watched.number < len(rows) and rows[watched.number] is not None:
+                table, updates, signs = rows[watched.number]
+                blocks.append((position, MatchRows(table, _original(updates, origin), signs.view(bool))))
+        return blocks
 
     def _pattern_delta(
         self,
@@ -504,7 +635,8 @@ class Monitor:
         path
             A file; it is replaced when all of the new one is on disk.
         position
-            How far the source was read: anything that JSON can say. `source_position` is set to it.
+            How far the source was read: anything that JSON can say. `source_position` is set to it; None
+            is how far the last `run` came.
 
         Returns
         -------
@@ -533,8 +665,9 @@ class Monitor:
         """
         self._begin_call()
         try:
-            size = self._checkpoint(position).write(Path(path))
-            self.source_position = position
+            reached = self.source_position if position is None else position
+            size = self._checkpoint(reached).write(Path(path))
+            self.source_position = reached
             return size
         finally:
             self._user = None
@@ -590,7 +723,12 @@ class Monitor:
             directed=self._base.directed,
             options=options,
             patterns=[(pattern, watched.listed) for pattern, watched in self._watched.items()],
-            facts={"latest": self._clock.latest, "updates_applied": self.updates_applied, "came": came},
+            facts={
+                "latest": self._clock.latest,
+                "updates_applied": self.updates_applied,
+                "batches_applied": self.batches_applied,
+                "came": came,
+            },
             position=position,
             vertex_label_values=self._vertex_labels.array().tolist(),
             edge_label_values=self._edge_labels.array().tolist(),
@@ -613,6 +751,7 @@ class Monitor:
         self._native = native
         self._clock.latest = saved.facts["latest"]
         self.updates_applied = saved.facts["updates_applied"]
+        self.batches_applied = saved.facts["batches_applied"]
         self.source_position = saved.position
         for pattern, listed in saved.patterns:
             self.add(pattern, matches=listed)
@@ -643,7 +782,7 @@ class Monitor:
             len(self._vertex_labels.values),
             len(self._edge_labels.values),
             self._clock.latest,
-            self.updates_applied,
+            (self.updates_applied, self.batches_applied),
             (self._ids.kind, self._vertex_labels.kind_in_use, self._edge_labels.kind_in_use),
         )
 
@@ -655,7 +794,8 @@ class Monitor:
             self._native.keep_vertices(mark.vertices)
         self._vertex_labels.keep(mark.vertex_labels)
         self._edge_labels.keep(mark.edge_labels)
-        self._clock.latest, self.updates_applied = mark.latest, mark.updates_applied
+        self._clock.latest = mark.latest
+        self.updates_applied, self.batches_applied = mark.applied
         self._ids.kind, self._vertex_labels.kind_in_use, self._edge_labels.kind_in_use = mark.kinds
 
     def _columns(self, updates: Updates) -> _NativeUpdates:
@@ -732,13 +872,13 @@ class Monitor:
         self, named: VertexLabels, labels: dict[VertexId, Label], first_mention: Mapping[VertexId, int]
     ) -> None:
         """Fill `labels` with those of vertices not known yet; refuse a change of label."""
-        known = self._ids.find(named.ids)
+        known, codes = self._ids.find(named.ids), self._codes.all()
         rows = zip(
             named.ids.tolist(), named.labels.tolist(), named.positions.tolist(), known.tolist(), strict=True
         )
-        for name, label, position, vertex in rows:
+        for at, (name, label, position, vertex) in enumerate(rows):
             if vertex >= 0:
-                before = self._vertex_labels.values[int(self._codes.all()[vertex])]
+                before = self._vertex_labels.values[int(codes[vertex])]
             elif name in labels:
                 before = labels[name]
             elif first_mention.get(name, position) < position:
@@ -749,7 +889,9 @@ class Monitor:
             if before != label:
                 raise StreamError(
                     f"vertex {name!r}: expected the label it has, {before!r}, found {label!r}; "
-                    "labels of vertices do not change"
+                    "labels of vertices do not change",
+                    position,
+                    at,
                 )
 
     def _check_strict(self, updates: Updates, columns: _NativeUpdates) -> None:
@@ -760,9 +902,9 @@ class Monitor:
         edge = f"{updates.sources[row].item()!r} - {updates.targets[row].item()!r}"
         if updates.inserts[row]:
             raise StreamError(
-                f"updates, row {row}: expected an edge that is not there to insert, found {edge}"
+                f"updates, row {row}: expected an edge that is not there to insert, found {edge}", row
             )
-        raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}")
+        raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -796,7 +938,7 @@ class _Mark(NamedTuple):
     vertex_labels: int
     edge_labels: int
     latest: int
-    updates_applied: int
+    applied: tuple[int, int]
     kinds: tuple[str | None, str | None, str | None]
 
 

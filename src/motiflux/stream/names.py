@@ -47,6 +47,11 @@ class GrowingLabels:
             self.values.append(label)
         return known
 
+    @property
+    def kind(self) -> str | None:
+        """``"i"`` for integers, ``"U"`` for strings; None while nothing has a label."""
+        return self.kind_in_use
+
     def admit(self, kind: str, what: str) -> None:
         """Refuse strings where labels are integers, and the other way round; patterns may ask for either.
 
@@ -142,8 +147,8 @@ class GrowingIds:
             else:
                 found[within] = self._table[ids[within]]
         if self._late:
-            for row in np.flatnonzero(found < 0).tolist():
-                found[row] = self._late.get(ids[row].item(), _UNKNOWN)
+            rows = np.flatnonzero(found < 0)
+            found[rows] = [self._late.get(name, _UNKNOWN) for name in ids[rows].tolist()]
         return found
 
     def add(self, ids: NDArray[Any]) -> None:

@@ -16,7 +16,10 @@ from motiflux.types import Label, VertexId
 Row: TypeAlias = tuple[Any, ...]
 """``(op, source, target)`` or ``(op, source, target, label)``."""
 
-OPS = {"+": True, "e": True, "insert": True, "add": True, "-": False, "-e": False, "delete": False}
+OPS = {
+    **dict.fromkeys(("+", "e", "insert", "add", "1"), True),
+    **dict.fromkeys(("-", "-e", "delete", "remove", "-1"), False),
+}
 """What says that an edge comes (True) or goes."""
 
 
@@ -116,14 +119,14 @@ class Updates:
         for number, row in enumerate(listed):
             if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
                 raise StreamError(
-                    f"updates, row {number}: expected (op, source, target[, label]), found {row!r}"
+                    f"updates, row {number}: expected (op, source, target[, label]), found {row!r}", number
                 )
             if not isinstance(row[0], str) or row[0] not in OPS:
-                raise StreamError(f"updates, row {number}: expected '+' or '-', found {row[0]!r}")
+                raise StreamError(f"updates, row {number}: expected '+' or '-', found {row[0]!r}", number)
         labelled = sum(len(row) == 4 for row in listed)
         if labelled not in (0, len(listed)):
             number = next(number for number, row in enumerate(listed) if len(row) == 3)
-            raise StreamError(f"updates, row {number}: expected a label as in other rows, found none")
+            raise StreamError(f"updates, row {number}: expected a label as in other rows, found none", number)
         return cls(
             np.array([OPS[row[0]] for row in listed], dtype=bool),
             _column([row[1] for row in listed], "sources"),

@@ -152,7 +152,8 @@ class Clock:
             at = int(late.argmax())
             raise StreamError(
                 f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]))} or later, found "
-                f"{times[rows[at]]}; disorder='clamp' or 'drop' lets updates out of time order pass"
+                f"{times[rows[at]]}; disorder='clamp' or 'drop' lets updates out of time order pass",
+                int(rows[at]),
             )
         self.latest = int(latest[-1])
         if count and self._disorder == "drop":
@@ -183,7 +184,8 @@ def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
         row = int(beyond.argmax())
         raise StreamError(
             f"updates, times, row {row}: expected from {-most} to {most} {unit}, found {times[row]}; "
-            "time_unit says what unit times have"
+            "time_unit says what unit times have",
+            row,
         )
     if times.dtype.kind == "f":
         return np.rint(times.astype(np.float64) * scale).astype(np.int64)

@@ -1,0 +1,97 @@
+"""Which column of a table says what of an update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from motiflux.errors import ArgumentError
+
+PARTS = ("op", "src", "dst", "label", "time", "src_label", "dst_label")
+"""The parts of an update, in the order in which a table without names has them."""
+
+_NAMES = {
+    "op": ("op",),
+    "src": ("src", "source", "from"),
+    "dst": ("dst", "target", "to"),
+    "label": ("label",),
+    "time": ("time", "timestamp"),
+    "src_label": ("src_label", "source_label"),
+    "dst_label": ("dst_label", "target_label"),
+}
+_NEEDED = ("src", "dst")
+
+Name = str | int
+
+
+@dataclass(frozen=True)
+class StreamColumns:
+    """Names or positions of the columns of a table of updates; None: by their usual names.
+
+    Without a column ``op`` all updates are insertions.
+    """
+
+    op: Name | None = None
+    src: Name | None = None
+    dst: Name | None = None
+    label: Name | None = None
+    time: Name | None = None
+    src_label: Name | None = None
+    dst_label: Name | None = None
+
+    @classmethod
+    def of(cls, said: Mapping[str, Name] | StreamColumns | None) -> StreamColumns:
+        """Return what a mapping from parts to columns says.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such part.
+        """
+        if isinstance(said, StreamColumns):
+            return said
+        for part in said or {}:
+            if part not in PARTS:
+                raise ArgumentError("columns", f"parts out of {', '.join(PARTS)}", part)
+        return cls(**(said or {}))
+
+    @property
+    def by_name(self) -> bool:
+        """Whether a column is named."""
+        return any(isinstance(value, str) for value in vars(self).values())
+
+    def choose(self, names: Sequence[str], what: str) -> dict[str, int]:
+        """Return the position of each part that is there.
+
+        Raises
+        ------
+        ArgumentError
+            A column that was named, or that is needed, is not there.
+        """
+        found = {part: self._place(part, names, what) for part in PARTS}
+        return {part: place for part, place in found.items() if place is not None}
+
+    def _place(self, part: str, names: Sequence[str], what: str) -> int | None:
+        said = getattr(self, part)
+        if isinstance(said, int):
+            if 0 <= said < len(names):
+                return said
+            raise ArgumentError(f"columns, {part}", f"a position below {len(names)} in {what}", said)
+        wanted = (said,) if said is not None else _NAMES[part]
+        for name in wanted:
+            if name in names:
+                return list(names).index(name)
+        if said is None and part not in _NEEDED:
+            return None
+        raise ArgumentError(
+            f"columns, {part}", f"a column {' or '.join(map(repr, wanted))} in {what}", ", ".join(names)
+        )
+
+    def are_names(self, fields: Sequence[str]) -> bool:
+        """Whether a first record names the columns: by names said, or usual ones."""
+        return self.by_name or any(name in fields for part in _NEEDED for name in _NAMES[part])
+
+
+def in_order(width: int) -> dict[str, int]:
+    """Return the parts of a table whose columns have no names."""
+    return dict(zip(PARTS, range(width), strict=False))

@@ -1,0 +1,147 @@
+"""Bytes of text that may still grow: files, files that are followed, pipes."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from motiflux.errors import ArgumentError, FormatError
+from motiflux.io.source import is_compressed, open_source, read_chunks
+
+_CHUNK_BYTES = 1 << 18
+_PIPE_BYTES = 1 << 16
+_PAUSE = 0.02
+"""Seconds between two looks at a file that is followed."""
+
+
+class Reader(Protocol):
+    """Text, from some byte on."""
+
+    name: str
+    """What errors call it."""
+    live: bool
+    """Whether what is there should not wait for more."""
+    endless: bool
+    """Whether a last line without its end may still get one."""
+    size: int
+    """Bytes that there are, where that is known; else 0."""
+
+    def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
+        """Yield what comes after `offset` bytes; nothing (``b""``) where there is no more for now."""
+
+
+class FileReader:
+    """A file, compression undone.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    follow
+        Whether to wait for more at its end.
+    """
+
+    def __init__(self, path: Path, *, follow: bool = False) -> None:
+        if follow and is_compressed(path):
+            raise ArgumentError("follow", "a file that is not compressed", str(path))
+        self.path = path
+        self.name = str(path)
+        self.live = self.endless = follow
+        self.size = 0
+        if not follow and not is_compressed(path):
+            with suppress(OSError, ValueError):  # reading will say why
+                self.size = path.stat().st_size
+
+    def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
+        """Yield what comes after `offset` bytes."""
+        if is_compressed(self.path):
+            yield from _after(offset, read_chunks(self.path))
+            return
+        with open_source(self.path) as file:
+            done = offset
+            self._seek(file, offset)
+            while True:
+                while chunk := self._read(file, done):
+                    done += len(chunk)
+                    yield chunk
+                if not self.live:
+                    return
+                yield b""
+                if deadline is not None and time.perf_counter() >= deadline:
+                    return
+                if os.fstat(file.fileno()).st_size < done:
+                    raise FormatError(
+                        self.path, f"the file was cut short below byte {done} while it was followed"
+                    )
+                time.sleep(_PAUSE)
+
+    def _seek(self, file: Any, offset: int) -> None:
+        size = os.fstat(file.fileno()).st_size
+        if offset > size:
+            raise FormatError(self.path, f"found {size} bytes, expected at least the {offset} read before")
+        if offset:
+            file.seek(offset)
+
+    def _read(self, file: Any, done: int) -> bytes:
+        try:
+            chunk: bytes = file.read(_CHUNK_BYTES)
+        except OSError as error:
+            raise FormatError(self.path, f"cannot be read after byte {done}: {error.strerror}") from error
+        return chunk
+
+
+class PipeReader:
+    """Standard input, or another stream that is read once.
+
+    Parameters
+    ----------
+    stream
+        A text or a binary stream.
+    name
+        What errors call it.
+    """
+
+    live = True
+    endless = False
+    size = 0
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream = stream
+        self.name = name
+
+    def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
+        """Yield what comes, as soon as it does; the first `offset` bytes are left out."""
+        yield from _after(offset, self._chunks(deadline))
+
+    def _chunks(self, deadline: float | None) -> Iterator[bytes]:
+        binary = getattr(self._stream, "buffer", self._stream)
+        try:
+            number = binary.fileno()
+        except (OSError, AttributeError):
+            number = None
+        while deadline is None or number is None or self._comes(number, deadline):
+            try:
+                chunk = binary.read(_PIPE_BYTES) if number is None else os.read(number, _PIPE_BYTES)
+            except OSError as error:
+                raise FormatError(self.name, f"cannot be read: {error.strerror}") from error
+            if not chunk:
+                return
+            yield chunk
+
+    def _comes(self, number: int, deadline: float) -> bool:
+        left = deadline - time.perf_counter()
+        return left > 0 and bool(select.select([number], [], [], left)[0])
+
+
+def _after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Leave out the first bytes."""
+    for chunk in chunks:
+        dropped = min(offset, len(chunk))
+        offset -= dropped
+        if dropped < len(chunk):
+            yield chunk[dropped:] if dropped else chunk

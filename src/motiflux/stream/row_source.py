@@ -1,0 +1,220 @@
+"""Updates of the program itself: rows, `Updates` and tables, from an iterable or a queue."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from motiflux.errors import StreamError
+from motiflux.interop import arrow
+from motiflux.interop.tables import open_table
+from motiflux.stream.columns import Name, StreamColumns
+from motiflux.stream.source import BEGIN, Batch, Position, Request
+from motiflux.stream.table_source import TableSource
+from motiflux.stream.updates import Updates
+
+_LATER = object()
+"""Nothing is there for now."""
+
+_WAIT = 0.1
+"""Seconds of waiting for a queue, after which it is seen whether to stop."""
+
+
+def is_table(item: object) -> bool:
+    """Whether an object holds columns: an Arrow table, a structured array, a mapping of arrays."""
+    if isinstance(item, Mapping):
+        return all(hasattr(value, "__len__") and not isinstance(value, str) for value in item.values())
+    return arrow.is_arrow(item) or (isinstance(item, np.ndarray) and item.dtype.names is not None)
+
+
+class RowSource:
+    """Rows, `Updates` and tables one after the other.
+
+    Rows are put together to batches; what comes as columns is cut into batches, and never put together.
+
+    Parameters
+    ----------
+    items
+        ``(op, source, target[, label])``, mappings by column, `Updates`, tables.
+    columns, on_error
+        As for `TableSource`.
+    name
+        What errors call it.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Any],
+        *,
+        columns: Mapping[str, Name] | StreamColumns | None = None,
+        on_error: str = "stop",
+        start: Position = BEGIN,
+        name: str = "updates",
+    ) -> None:
+        self._items = items
+        self._columns = StreamColumns.of(columns)
+        self._on_error = on_error
+        self._start = start
+        self._name = name
+
+    def batches(self, request: Request) -> Iterator[Batch]:
+        """Yield batches as items come.
+
+        Raises
+        ------
+        StreamError
+            Names the update, counted from 1.
+        """
+        done = 0
+        for held in self._pieces(request):
+            given = self._of_rows(held, done) if isinstance(held, list) else self._of_columns(held, request)
+            for batch in given:
+                size = len(batch.updates) + batch.skips
+                first, done = done, done + size
+                if done <= self._start.line:
+                    continue
+                if first < self._start.line:
+                    batch = _without(batch, self._start.line - first)
+                lines = None if batch.lines is None else batch.lines + first
+                skipped = tuple((line + first, message) for line, message in batch.skipped)
+                yield replace(batch, position=Position(done), lines=lines, skipped=skipped)
+
+    def _pieces(self, request: Request) -> Iterator[Any]:
+        """Yield lists of rows, and what comes as columns by itself."""
+        rows: list[Any] = []
+        for item in self._coming(request):
+            if item is _LATER:
+                if rows and not request.exact:
+                    yield rows
+                    rows = []
+                continue
+            if isinstance(item, Updates) or is_table(item):
+                if rows:
+                    yield rows
+                    rows = []
+                yield item
+                continue
+            rows.append(item)
+            if len(rows) == request.rows:
+                yield rows
+                rows = []
+        if rows:
+            yield rows
+
+    def _coming(self, request: Request) -> Iterator[Any]:
+        yield from self._items
+
+    def _of_columns(self, item: Any, request: Request) -> Iterator[Batch]:
+        if not isinstance(item, Updates):
+            source = TableSource(
+                lambda: nullcontext(open_table(item, self._name)),
+                self._name,
+                columns=self._columns,
+                on_error=self._on_error,
+            )
+            first = 0
+            for batch in source.batches(request):
+                lines = None if batch.lines is None else batch.lines - first
+                yield replace(batch, lines=lines)
+                first += len(batch.updates) + batch.skips
+            return
+        size = len(item) if request.size is None else request.size
+        for updates in item.slices(max(1, size)) if len(item) else [item]:
+            yield self._batch(updates)
+
+    def _batch(self, updates: Updates, skipped: list[tuple[int, str]] | None = None) -> Batch:
+        wrong = skipped or []
+        lines = np.arange(1, len(updates) + len(wrong) + 1)
+        if wrong:
+            lines = np.setdiff1d(lines, [line for line, _ in wrong])
+        return Batch(
+            updates,
+            self._name,
+            Position(),
+            time.perf_counter(),
+            lines,
+            unit="update",
+            skips=len(wrong),
+            skipped=tuple(wrong),
+        )
+
+    def _of_rows(self, rows: list[Any], done: int) -> Iterator[Batch]:
+        if rows and isinstance(rows[0], Mapping):
+            rows = [_row_of(row, self._columns) for row in rows]
+        try:
+            updates = Updates.of(rows)
+        except StreamError as error:
+            if error.row is None:
+                raise
+            if self._on_error == "skip":
+                yield self._good_rows(rows)
+                return
+            if error.row:
+                yield self._batch(Updates.of(rows[: error.row]))
+            message = error.message.removeprefix(f"updates, row {error.row}: ")
+            raise StreamError(f"{self._name}, update {done + error.row + 1}: {message}") from None
+        yield self._batch(updates)
+
+    def _good_rows(self, rows: list[Any]) -> Batch:
+        good, wrong = [], []
+        for number, row in enumerate(rows, 1):
+            try:
+                Updates.of([row])
+                good.append(row)
+            except StreamError as error:
+                wrong.append((number, error.message.removeprefix("updates, row 0: ")))
+        return self._batch(Updates.of(good), wrong)
+
+
+class QueueSource(RowSource):
+    """What comes through a queue; None ends it.
+
+    Parameters
+    ----------
+    items
+        A `queue.Queue`, or what has its `get`.
+    """
+
+    def __init__(self, items: Any, **options: Any) -> None:
+        super().__init__((), **options)
+        self._queue = items
+
+    def _coming(self, request: Request) -> Iterator[Any]:
+        take: Callable[..., Any] = self._queue.get
+        while True:
+            try:
+                item = take(block=False)
+            except queue.Empty:
+                yield _LATER
+                if request.deadline is not None and time.perf_counter() >= request.deadline:
+                    return
+                try:
+                    item = take(timeout=_WAIT)
+                except queue.Empty:
+                    continue
+            if item is None:
+                return
+            yield item
+
+
+def _row_of(row: Any, columns: StreamColumns) -> Any:
+    """Return a mapping as a row; what is none is left to be refused."""
+    if not isinstance(row, Mapping):
+        return row
+    chosen = columns.choose(list(row), "a row")
+    values = list(row.values())
+    op = values[chosen["op"]] if "op" in chosen else "+"
+    label = (values[chosen["label"]],) if "label" in chosen else ()
+    return (op, values[chosen["src"]], values[chosen["dst"]], *label)
+
+
+def _without(batch: Batch, dropped: int) -> Batch:
+    """Leave out updates that were taken before."""
+    updates = batch.updates._slice(dropped, len(batch.updates), last=True)
+    return replace(batch, updates=updates, lines=None if batch.lines is None else batch.lines[dropped:])

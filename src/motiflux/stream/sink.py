@@ -1,0 +1,106 @@
+"""Where matches go that appear and vanish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.pattern import Pattern
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FoundMatches:
+    """Matches of one pattern that appeared or vanished with one batch of updates.
+
+    Parameters
+    ----------
+    pattern
+        Whose.
+    number
+        Its position among those that are watched.
+    signs
+        int8 [rows]: 1 where a match appeared, -1 where it vanished.
+    updates
+        int64 [rows]: the update that did it, among all that the monitor was given, from 0; in batch mode, the
+        batch.
+    times
+        The moment of that update [rows], in batch mode of the last one of the batch; None where updates have
+        none.
+    vertices
+        External ids [rows, k], columns in the pattern's vertex order.
+    """
+
+    pattern: Pattern
+    number: int
+    signs: NDArray[np.int8]
+    updates: NDArray[np.int64]
+    times: NDArray[Any] | None
+    vertices: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+
+class Sink:
+    """Takes matches. A class of your own overrides `write`, and what else it needs.
+
+    If `write` or `flush` raises, the batch is not acknowledged: graph and position are as before it, what was
+    raised goes on to the caller of `Monitor.run`, and the monitor may be used on.
+    """
+
+    wants_matches = True
+    """Whether it looks at matches: without, only totals are made."""
+    uninterrupted = False
+    """Whether Ctrl-C waits while it writes."""
+
+    def open(self, patterns: tuple[Pattern, ...]) -> None:
+        """Begin; called once, before anything is written."""
+
+    def write(self, found: FoundMatches) -> None:
+        """Take matches of a batch, in the order in which they were found; may be called more than once."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """All of a batch was written."""
+
+    def close(self) -> None:
+        """All was written."""
+
+    def abandon(self) -> None:
+        """Something failed: `close` is not called."""
+
+
+class Nowhere(Sink):
+    """Takes nothing: for totals alone."""
+
+    wants_matches = False
+
+
+class CallableSink(Sink):
+    """Hands matches to a function."""
+
+    def __init__(self, function: Callable[[FoundMatches], object]) -> None:
+        self._function = function
+
+    def write(self, found: FoundMatches) -> None:
+        """Call the function."""
+        self._function(found)
+
+
+class QueueSink(Sink):
+    """Puts matches into a queue, waiting while it is full; None is put at the end."""
+
+    def __init__(self, items: Any) -> None:
+        self._queue = items
+
+    def write(self, found: FoundMatches) -> None:
+        """Put them."""
+        self._queue.put(found)
+
+    def close(self) -> None:
+        """Put None."""
+        self._queue.put(None)

@@ -1,0 +1,136 @@
+"""Where updates come from: batches of them, each with how far the source was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import FormatError, StreamError
+from motiflux.stream.updates import Updates
+
+ON_ERROR = ("stop", "skip")
+"""What to do about a malformed line."""
+
+
+class Position(NamedTuple):
+    """How far a source was read: enough to go on from there.
+
+    Parameters
+    ----------
+    line
+        Lines of text before it, or rows of a table, or updates.
+    offset
+        Bytes of text before it, compression undone; 0 of what is not text.
+    """
+
+    line: int = 0
+    offset: int = 0
+
+
+BEGIN = Position()
+"""Where a source begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a source.
+
+    Parameters
+    ----------
+    size
+        Most updates in a batch; None: those that come as columns are left as they are given.
+    exact
+        Whether batches have to be of that size, but for the last: otherwise what is there need not wait.
+    ids, edge_labels, vertex_labels
+        ``"i"`` for integers, ``"U"`` for strings, None where nothing is known yet: text could be either.
+    deadline
+        The moment (`time.perf_counter`) after which there is no use in waiting.
+    """
+
+    size: int | None
+    exact: bool = False
+    ids: str | None = None
+    edge_labels: str | None = None
+    vertex_labels: str | None = None
+    deadline: float | None = None
+
+    @property
+    def rows(self) -> int:
+        """Most updates in a batch of those that come one by one."""
+        return DEFAULT_SIZE if self.size is None else self.size
+
+
+DEFAULT_SIZE = 1024
+"""Updates in a batch if nothing was said, where they come one by one."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Batch:
+    """Updates, and where they are from.
+
+    Parameters
+    ----------
+    updates
+        The updates, in order.
+    origin
+        What errors call the source.
+    position
+        Where the source goes on after them.
+    arrived
+        When they were had (`time.perf_counter`).
+    lines
+        The line or row of each, counted from 1; None where they have none.
+    label_lines
+        The line of each label of a vertex, where it is not that of an update.
+    unit
+        What these are: ``"line"`` or ``"row"``.
+    skips, skipped
+        How many malformed lines were left out, and the first few with what was wrong.
+    """
+
+    updates: Updates
+    origin: str
+    position: Position
+    arrived: float
+    lines: NDArray[np.int64] | None = None
+    label_lines: NDArray[np.int64] | None = None
+    unit: str = "line"
+    skips: int = 0
+    skipped: tuple[tuple[int, str], ...] = ()
+
+    def located(self, error: StreamError) -> StreamError:
+        """Return an error about one of the updates, or of the labels of vertices, as one about its line."""
+        at, lines = error.row, self.lines
+        if error.label is not None and self.label_lines is not None:
+            at, lines = error.label, self.label_lines
+        if at is None or lines is None or not 0 <= at < len(lines):
+            return error
+        message = re.sub(rf"^updates, (times, )?row {at}: ", "", error.message)
+        return StreamError(f"{self.origin}, {self.unit} {int(lines[at])}: {message}", error.row, error.label)
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Gives updates batch by batch.
+
+    What `Monitor.run` takes becomes one of these; a class of your own needs only this method.
+    """
+
+    def batches(self, request: Request) -> Iterator[Batch]:
+        """Yield batches, waiting where more may come.
+
+        Raises
+        ------
+        FormatError, StreamError
+            What is there is malformed; all before it was given.
+        """
+
+
+def malformed(origin: str, line: int, message: str) -> FormatError:
+    """Return the error of a line."""
+    return FormatError(origin, message, line)

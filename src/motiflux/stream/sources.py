@@ -1,0 +1,163 @@
+"""What `Monitor.run` takes, as sources."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from motiflux.errors import ArgumentError, FormatError
+from motiflux.interop.tables import Table, open_table
+from motiflux.io import arrow_file, parquet
+from motiflux.io.arrow_tables import naming
+from motiflux.io.source import format_suffix
+from motiflux.stream.columns import Name, StreamColumns
+from motiflux.stream.reading import FileReader, PipeReader
+from motiflux.stream.row_source import QueueSource, RowSource, is_table
+from motiflux.stream.source import BEGIN, ON_ERROR, Position, Source
+from motiflux.stream.table_source import TableSource
+from motiflux.stream.text_source import LINES, TEXT_FORMATS, TextSource
+from motiflux.stream.updates import Updates
+
+STDIN = "-"
+"""The name that stands for standard input."""
+
+_TABLE_FILES: dict[str, Callable[[Path, Any, int | None], Table]] = {
+    ".parquet": parquet.open_file,
+    ".arrow": arrow_file.open_file,
+    ".feather": arrow_file.open_file,
+}
+
+STREAM_FORMATS = (*TEXT_FORMATS, *_TABLE_FILES)
+"""Suffixes of files of updates; text may have ``.gz`` or ``.zst`` after it."""
+
+
+def open_source(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, Name] | None = None,
+    format: str | None = None,  # noqa: A002
+    header: bool | None = None,
+    sep: str | None = None,
+    follow: bool = False,
+    on_error: str = "stop",
+    start: Position | tuple[int, int] = BEGIN,
+) -> Source:
+    r"""Open a file of updates.
+
+    Parameters
+    ----------
+    path
+        ``.stream``, ``.csv``, ``.tsv`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``; ``"-"`` is
+        standard input.
+    columns
+        Of a table: which column is what, by name or position. The parts are ``op`` (``+`` or ``-``; without
+        it all are insertions), ``src``, ``dst``, ``label``, ``time``, ``src_label`` and ``dst_label``, which
+        are also the names that columns have if nothing is said.
+    format
+        One of the suffixes, where the name has none; standard input is ``.stream`` if nothing is said.
+    header
+        Whether the first record of text names the columns; None: unless it begins with an op.
+    sep
+        What stands between fields of text.
+    follow
+        Whether to wait at the end for what is appended. A line counts once its end is there.
+    on_error
+        What to do about a malformed line: ``"stop"`` with an error that names it, after all before it was
+        given, or ``"skip"`` and count it.
+    start
+        Where to go on: the position of a batch, or `Monitor.source_position`.
+
+    Raises
+    ------
+    ArgumentError
+        An option that does not go with the format.
+    FormatError
+        The suffix is unknown. What is in the file is looked at when it is read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, motiflux as mf
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "friends.stream")
+    >>> _ = path.write_text("e 1 2\ne 2 3\n-e 1 2\n")
+    >>> graph = mf.Graph.from_edges([(3, 4)])
+    >>> with mf.Monitor(graph, "(a)--(b)", symmetry="subgraphs") as monitor:
+    ...     [int(delta[0].net) for delta in monitor.run(mf.open_source(path))]
+    [1]
+    >>> folder.cleanup()
+    """
+    if on_error not in ON_ERROR:
+        raise ArgumentError("on_error", "'stop' or 'skip'", on_error)
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise ArgumentError("path", "the name of a file, or '-'", path)
+    said = StreamColumns.of(columns)
+    begin = Position(*start)
+    is_stdin = str(path) == STDIN
+    file = Path(path)
+    form = format if format is not None else (LINES if is_stdin else format_suffix(file))
+    form = form if form.startswith(".") else f".{form}"
+    if form not in STREAM_FORMATS:
+        expected = ", ".join(STREAM_FORMATS)
+        if format is not None:
+            raise ArgumentError("format", expected, format)
+        raise FormatError(file, f"found suffix {file.suffix!r}, expected {expected}")
+    if form in TEXT_FORMATS:
+        if is_stdin and follow:
+            raise ArgumentError("follow", "a file: standard input is waited for anyway", STDIN)
+        reader = PipeReader(sys.stdin, "standard input") if is_stdin else FileReader(file, follow=follow)
+        return TextSource(reader, form, columns=said, header=header, sep=sep, on_error=on_error, start=begin)
+    for argument, value in (("follow", follow or None), ("header", header), ("sep", sep)):
+        if value is not None:
+            raise ArgumentError(argument, "a file of text", str(path))
+    if is_stdin:
+        raise ArgumentError("format", f"one of text for standard input: {', '.join(TEXT_FORMATS)}", form)
+
+    @contextmanager
+    def opened() -> Iterator[Table]:
+        with naming(file, said=said != StreamColumns()) as pa:
+            yield _TABLE_FILES[form](file, pa, None)
+
+    return TableSource(opened, str(file), columns=said, on_error=on_error, start=begin)
+
+
+def as_source(
+    source: object,
+    *,
+    columns: Mapping[str, Name] | None = None,
+    on_error: str = "stop",
+    start: Position | tuple[int, int] = BEGIN,
+) -> Source:
+    """Return what gives updates as a `Source`: itself, a file, a queue, a table, `Updates`, or any iterable.
+
+    Raises
+    ------
+    ArgumentError
+        It is none of these.
+    """
+    if on_error not in ON_ERROR:
+        raise ArgumentError("on_error", "'stop' or 'skip'", on_error)
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        return open_source(source, columns=columns, on_error=on_error, start=start)
+    said, begin = StreamColumns.of(columns), Position(*start)
+    if isinstance(source, queue.Queue) or (hasattr(source, "get") and hasattr(source, "put")):
+        return QueueSource(source, columns=said, on_error=on_error, start=begin)
+    if isinstance(source, Updates):
+        return RowSource([source], columns=said, on_error=on_error, start=begin)
+    if is_table(source):
+        return TableSource(
+            lambda: nullcontext(open_table(source, "table")),
+            "table",
+            columns=said,
+            on_error=on_error,
+            start=begin,
+        )
+    if isinstance(source, Iterable):
+        return RowSource(source, columns=said, on_error=on_error, start=begin)
+    raise ArgumentError("source", "a file, a queue, a table, Updates, or an iterable of rows", source)
