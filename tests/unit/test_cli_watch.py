@@ -1,0 +1,267 @@
+"""``motiflux watch``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.data_paths import shared_path
+from tests.unit.cli_run import motiflux, motiflux_process, only_json
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+STREAM = "e 1 2\ne 2 3\ne 3 1\ne 3 1\n-e 1 2\n"
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    (tmp_path / "a.stream").write_text(STREAM)
+    return tmp_path / "a.stream"
+
+
+def test_totals_are_one_json_object(stream: Path) -> None:
+    result = motiflux(
+        "watch",
+        "none",
+        stream,
+        "--pattern",
+        TRIANGLE,
+        "--pattern",
+        "(a)--(b)",
+        "--symmetry",
+        "subgraphs",
+        "--json",
+    )
+    assert result.exit_code == 0
+    found = only_json(result)
+    assert list(found) == [
+        "schema",
+        "patterns",
+        "updates",
+        "noops",
+        "seconds",
+        "updates_per_second",
+        "latency_us",
+        "complete",
+        "engine",
+        "device",
+    ]
+    assert found["patterns"] == [
+        {"pattern": TRIANGLE, "positive": 1, "negative": 1},
+        {"pattern": "(a)--(b)", "positive": 3, "negative": 1},
+    ]
+    assert (found["updates"], found["noops"], found["complete"]) == (5, 1, True)
+    assert (found["engine"], found["device"]) == ("cpu", "cpu")
+    assert list(found["latency_us"]) == ["p50", "p90", "p99", "max"]
+    assert 0 < found["latency_us"]["p50"] <= found["latency_us"]["max"]
+
+
+def test_matches_go_to_stdout_and_the_summary_to_stderr(stream: Path) -> None:
+    result = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--symmetry", "subgraphs")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "sign,update,time,pattern,v0,v1,v2",
+        "1,2,,0,1,2,3",
+        "-1,4,,0,1,2,3",
+    ]
+    assert "1 subgraph appeared, 1 vanished" in result.stderr
+    assert "5 updates (1 without effect)" in result.stderr
+    assert "latency p50" in result.stderr
+
+
+def test_batches_are_matched_as_a_whole(stream: Path, tmp_path: Path) -> None:
+    output = tmp_path / "o.csv"
+    result = motiflux(
+        "watch", "none", stream, "--pattern", TRIANGLE, "--mode", "batch", "--batch-size", "5", "-o", output
+    )
+    assert result.exit_code == 0
+    assert "0 embeddings appeared, 0 vanished" in result.stdout
+    assert output.read_text() == "sign,update,time,pattern,v0,v1,v2\n"
+
+
+def test_a_table_is_played_on_a_graph(tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("payer,payee,kind\nann,bob,wire\nbob,cy,wire\n")
+    (tmp_path / "s.tsv").write_text(
+        "what\twho\twhom\tkind\twhen\n+\tcy\tann\twire\t7\n-\tann\tbob\twire\t9\n"
+    )
+    parts = {"op": "what", "src": "who", "dst": "2", "label": "kind", "time": "when"}
+    chosen = [word for part, name in parts.items() for word in ("--stream-column", f"{part}={name}")]
+    result = motiflux(
+        *("watch", tmp_path / "g.csv", tmp_path / "s.tsv", "--directed", "--symmetry", "subgraphs"),
+        *("--src", "payer", "--dst", "payee", "--label", "kind", *chosen),
+        *("--pattern", "(a)-[:wire]->(b)-[:wire]->(c)-[:wire]->(a)"),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert [line.split(",")[:4] for line in result.stdout.splitlines()[1:]] == [
+        ["1", "0", "7", "0"],
+        ["-1", "1", "9", "0"],
+    ]
+
+
+class TestWindows:
+    ROWS = "op,src,dst,time\n+,1,2,10\n+,2,3,20\n+,3,1,30\n+,7,8,100\n"
+
+    def test_edges_go_when_their_time_is_over(self, tmp_path: Path) -> None:
+        (tmp_path / "s.csv").write_text(self.ROWS)
+        arguments = ["watch", "none", tmp_path / "s.csv", "--pattern", TRIANGLE, "--symmetry", "subgraphs"]
+        result = motiflux(*arguments, "--window", "60s")
+        assert result.exit_code == 0, result.stderr
+        assert [line.split(",")[:3] for line in result.stdout.splitlines()[1:]] == [
+            ["1", "2", "30"],
+            ["-1", "3", "100"],
+        ]
+        found = only_json(motiflux(*arguments, "--window", "2", "--json"))
+        assert found["patterns"][0]["positive"] == 0
+
+    def test_a_line_out_of_time_order_is_named_or_left_out(self, tmp_path: Path) -> None:
+        (tmp_path / "s.csv").write_text(self.ROWS + "+,8,9,50\n")
+        arguments = ["watch", "none", tmp_path / "s.csv", "--pattern", TRIANGLE, "--window", "1h", "--json"]
+        result = motiflux(*arguments)
+        assert result.exit_code == 2
+        assert "s.csv, line 6: expected 100 s or later, found 50" in result.stderr
+        result = motiflux(*arguments, "--disorder", "drop")
+        assert only_json(result)["updates"] == 4
+        assert "note: left out: 1 update out of time order" in result.stderr
+
+
+@pytest.mark.parametrize("case", ["c01", "c04"])
+def test_a_known_stream_brings_the_known_matches(case: str) -> None:
+    folder = shared_path("oracle", "csm", case)
+    expected = json.loads(shared_path("oracle", "csm", "expected.json").read_text())[case]
+    stream, pattern = folder / "updates.stream.gz", folder / "query.graph"
+    found = only_json(motiflux("watch", folder / "data.graph.gz", stream, "--pattern", pattern, "--json"))
+    (total,) = found["patterns"]
+    assert (total["positive"], total["negative"]) == (expected["positive"], expected["negative"])
+    assert found["updates"] == expected["updates"]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["none", "a.xlsx", "--pattern", TRIANGLE], "found suffix '.xlsx'"),
+            (["none", "absent.stream", "--pattern", TRIANGLE], "absent.stream"),
+            (["none", "absent.stream", "--pattern", "(a"], "line 1"),
+            (["none", "absent.stream", "--pattern", TRIANGLE, "-o", "o.xlsx"], "found suffix '.xlsx'"),
+            (
+                ["none", "absent.stream", "--pattern", TRIANGLE, "--src", "x"],
+                "expected a graph that is a table",
+            ),
+            (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "src"], "PART=COLUMN"),
+            (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "x=y"], "parts out of op, src"),
+            (
+                ["none", "a.gz", "--pattern", TRIANGLE, "--stream-format", "stream", "--follow"],
+                "not compressed",
+            ),
+            (["none", "a.stream", "--pattern", TRIANGLE, "--semantics", "induced"], "semantics"),
+            (["none", "a.stream"], "--pattern"),
+            (["none", "a.stream", "--pattern", TRIANGLE, "--batch-size", "0"], "--batch-size"),
+        ],
+    )
+    def test_bad_usage_is_exit_2(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        result = motiflux("watch", *arguments)
+        assert result.exit_code == 2
+        assert message in " ".join(result.stderr.replace("│", " ").split())
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_malformed_line_is_exit_2_and_no_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a.stream").write_text(STREAM + "? 1 2\n")
+        output = tmp_path / "o.csv"
+        result = motiflux("watch", "none", tmp_path / "a.stream", "--pattern", TRIANGLE, "-o", output)
+        assert result.exit_code == 2
+        assert "a.stream, line 6: record type: found '?'" in result.stderr
+        assert not output.exists()
+
+    def test_a_malformed_line_may_be_skipped(self, tmp_path: Path) -> None:
+        (tmp_path / "a.stream").write_text("? 1 2\n" + STREAM)
+        result = motiflux(
+            "watch", "none", tmp_path / "a.stream", "--pattern", TRIANGLE, "--on-error", "skip", "--json"
+        )
+        assert result.exit_code == 0
+        assert only_json(result)["updates"] == 5
+        assert "note: " in result.stderr
+        assert "a.stream, line 1" in result.stderr
+
+    def test_strict_refuses_what_changes_nothing(self, stream: Path) -> None:
+        result = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--strict")
+        assert result.exit_code == 2
+        assert "a.stream, line 4: expected an edge that is not there to insert" in result.stderr
+
+
+class TestProcesses:
+    def test_standard_input_is_watched(self) -> None:
+        process = motiflux_process(
+            "watch", "none", "-", "--pattern", TRIANGLE, "--symmetry", "subgraphs", stdin=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("e 1 2\ne 2 3\ne 3 1\n")
+        process.stdin.flush()
+        # Reported while the input is still open.
+        assert process.stdout.readline() == "sign,update,time,pattern,v0,v1,v2\n"
+        assert process.stdout.readline() == "1,2,,0,1,2,3\n"
+        process.stdin.write("-e 1 2")
+        out, _ = process.communicate()
+        assert out == "-1,3,,0,1,2,3\n"
+        assert process.returncode == 0
+
+    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_ends_a_followed_file_with_totals(
+        self, stream: Path, tmp_path: Path, kind: signal.Signals
+    ) -> None:
+        output = tmp_path / "o.csv"
+        process = motiflux_process(
+            *("watch", "none", stream, "--follow", "--pattern", TRIANGLE, "--symmetry", "subgraphs"),
+            *("--progress", "--json", "-o", output),
+        )
+        assert process.stderr is not None
+        assert "5 updates" in process.stderr.readline()  # it is under way
+        with stream.open("a") as file:
+            file.write("e 1 2\ne 1 4")
+        time.sleep(0.3)
+        process.send_signal(kind)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == (1 if kind == signal.SIGINT else 143), err
+        found = json_of(out)
+        assert (found["complete"], found["updates"]) == (False, 6)
+        assert found["patterns"] == [{"pattern": TRIANGLE, "positive": 2, "negative": 1}]
+        assert [line[:4] for line in output.read_text().splitlines()[1:]] == ["1,2,", "-1,4", "1,5,"]
+
+    def test_a_timeout_is_exit_1(self, stream: Path) -> None:
+        result = motiflux(
+            "watch", "none", stream, "--follow", "--timeout", "0.3", "--pattern", TRIANGLE, "--json"
+        )
+        assert result.exit_code == 1
+        found = only_json(result)
+        assert (found["complete"], found["updates"]) == (False, 5)
+
+    def test_a_reader_that_closes_the_pipe_ends_it(self, tmp_path: Path) -> None:
+        lines = [f"{sign} {at} {at + 1}\n" for at in range(40_000) for sign in ("e", "-e")]
+        (tmp_path / "a.stream").write_text("".join(lines))
+        command = [sys.executable, "-m", "motiflux", "watch", "none", str(tmp_path / "a.stream")]
+        process = subprocess.Popen(
+            [*command, "--pattern", "(a)--(b)"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait(30) == 1
+
+
+def json_of(text: str) -> dict[str, Any]:
+    assert text.count("\n") == 1
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
