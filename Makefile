@@ -26,7 +26,7 @@ help: ## this list
 
 setup: $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers ## install motiflux and its tools into .venv
 
-demo: $(STAMPS)/package ## search WordNet and a million transfers; or make demo GRAPH=file PATTERN=file [DIRECTED=1]
+demo: $(STAMPS)/package ## search WordNet and a million transfers, play them live; or make demo GRAPH=file PATTERN=file [DIRECTED=1]
 	@$(BIN)/python demo/run.py $(if $(GRAPH),--graph "$(GRAPH)") $(if $(PATTERN),--pattern "$(PATTERN)") \
 	  $(if $(filter-out 0,$(DIRECTED)),--directed)
 

@@ -1,4 +1,4 @@
-"""Search WordNet, then find everything planted in a million transfers and check it another way.
+"""Search WordNet, find everything planted in a million transfers, then play them live and watch for rings.
 
 With a graph and a pattern file: count its matches, show the first ones and the plan.
 """
@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import files
+import live
 import network
 import words
 from rich.console import Console
@@ -47,6 +48,7 @@ def main() -> int:
         drawn = network.plan(options.transfers, options.rings, options.seed)
         words.run(console)
         held = network.run(console, drawn, options.picture)
+        held = live.run(console, drawn) and held
     except MotifluxError as error:
         say(Console(stderr=True), f"error: {error}")
         return EXIT_USAGE

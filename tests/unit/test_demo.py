@@ -32,6 +32,8 @@ def test_the_demo_finds_all_that_is_planted_and_every_check_holds(tmp_path):
     for kind in ("rings", "fan-ins", "fan-outs", "gather-scatters"):
         assert f"all 5 planted {kind} are found, and nothing else" in done.stdout
     assert done.stdout.count("plain Python sets find 5 among") == 4
+    assert "all 5 planted rings are reported, and nothing else" in done.stdout
+    assert "each at the very transfer that closes it" in done.stdout
     assert "FAILED" not in done.stdout
     assert "found in" in done.stdout  # WordNet
     assert picture.read_text().startswith("<svg")
