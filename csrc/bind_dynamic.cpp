@@ -176,8 +176,9 @@ class PyMonitor {
 
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels, bool batch,
-                   int threads, std::size_t most, const std::optional<nb::callable>& full) {
+                   int threads, int at_once, std::size_t most, const std::optional<nb::callable>& full) {
     require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
     Found found;
     SignalWatch watch;
@@ -197,7 +198,8 @@ class PyMonitor {
       if (batch)
         monitor_.apply_batch(updates, found, watch, full ? most : SIZE_MAX, flush);
       else
-        monitor_.apply_sequence(updates, threads, found, watch, full ? most : SIZE_MAX, flush);
+        monitor_.apply_sequence(updates, threads, static_cast<dynamic::AtOnce>(at_once), found, watch,
+                                full ? most : SIZE_MAX, flush);
     } catch (const dynamic::Stopped&) {
       if (failed || watch.failed()) throw nb::python_error();
       throw;
@@ -394,7 +396,7 @@ void bind_dynamic(nb::module_& module) {
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(), "batch"_a,
-           "threads"_a, "most"_a, "full"_a.none())
+           "threads"_a, "at_once"_a, "most"_a, "full"_a.none())
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
       .def("edges", &PyMonitor::edges)
       .def("open_window", &PyMonitor::open_window, "span"_a, "timed"_a)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -13,8 +14,10 @@ namespace {
 // Updates whose rows are fetched before their turn.
 constexpr std::size_t kAhead = 16;
 
-// Fewer updates are not worth starting threads for; tasks of a run, for each thread; and how many one takes.
-constexpr std::size_t kWorthThreads = 256;
+// Seconds that an update must take to be worth matching several at once, which costs 1.5 us each; how many
+// are matched one by one to find out; tasks of a run, for each thread; and how many one takes.
+constexpr double kWorthThreads = 5e-6;
+constexpr std::size_t kTrial = 256;
 constexpr std::size_t kTasks = 512;
 constexpr std::size_t kTaken = 8;
 
@@ -196,30 +199,52 @@ void Monitor::or_nothing(Work&& work) {
   }
 }
 
-void Monitor::apply_sequence(std::span<const Update> updates, int threads, Found& found, Watch& watch,
-                             std::size_t most, const std::function<void()>& full) {
+void Monitor::apply_sequence(std::span<const Update> updates, int threads, AtOnce at_once, Found& found,
+                             Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
   Pass pass{found, {allowed_, watch}, most, full};
   done_.reserve(updates.size());
   or_nothing([&] {
-    if (threads == 1 || updates.size() < kWorthThreads) {
-      one_by_one(updates, pass, watch);
-      return;
-    }
-    const std::size_t tasks = kTasks * static_cast<std::size_t>(threads);
+    using Clock = std::chrono::steady_clock;
+    bool together = threads > 1 && at_once == AtOnce::kOn;
     for (std::size_t first = 0; first < updates.size();) {
-      first = start_run(updates, first, tasks, found, watch);
-      std::vector<Share> shares(static_cast<std::size_t>(threads));
-      match_run(threads, watch, shares);
-      gather(shares, pass);
-      lifetimes_.for_each_gone([&](const Edge& edge) { erase(edge); });
+      if (threads == 1 || at_once == AtOnce::kOff) {
+        one_by_one(updates, 0, updates.size(), pass, watch);
+        return;
+      }
+      const Clock::time_point start = Clock::now();
+      const std::size_t begin = first;
+      if (together) {
+        first = run_at_once(updates, first, threads, pass, watch);
+      } else {
+        first = std::min(first + kTrial, updates.size());
+        one_by_one(updates, begin, first, pass, watch);
+      }
+      if (at_once == AtOnce::kOn) continue;
+      // Of one thread, about: what is matched at once has to be worth what it takes to do so.
+      const double share = together ? threads : 1;
+      const std::chrono::duration<double> taken = (Clock::now() - start) * share;
+      together = taken.count() > kWorthThreads * static_cast<double>(first - begin);
     }
   });
   lifetimes_.clear();
 }
 
-void Monitor::one_by_one(std::span<const Update> updates, Pass& pass, Watch& watch) {
-  for (std::uint64_t number = 0; number < updates.size(); ++number) {
+// Applies some updates from `first` on and matches them on so many threads; returns the first that is left.
+std::size_t Monitor::run_at_once(std::span<const Update> updates, std::size_t first, int threads, Pass& pass,
+                                 Watch& watch) {
+  const std::size_t tasks = kTasks * static_cast<std::size_t>(threads);
+  const std::size_t end = start_run(updates, first, tasks, pass.found, watch);
+  std::vector<Share> shares(static_cast<std::size_t>(threads));
+  match_run(threads, watch, shares);
+  gather(shares, pass);
+  lifetimes_.for_each_gone([&](const Edge& edge) { erase(edge); });
+  return end;
+}
+
+void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, Pass& pass,
+                         Watch& watch) {
+  for (std::uint64_t number = first; number < last; ++number) {
     if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
     if (number + kAhead < updates.size()) {
       graph_.prefetch(updates[number + kAhead].edge);

@@ -37,6 +37,9 @@ struct Found {
   void drop_rows();
 };
 
+// Whether several updates are matched at once: where each takes long enough, always, or never.
+enum class AtOnce : int { kAuto = 0, kOn = 1, kOff = 2 };
+
 class Monitor {
  public:
   Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
@@ -54,10 +57,10 @@ class Monitor {
 
   // Applies updates one after the other, each matched against the graph as it is then. If anything is thrown,
   // the graph is as before. `full` is called whenever there are more than `most` words of rows. With several
-  // threads, updates are matched at once, each against the graph of its moment; `full` is then called once
+  // threads, updates may be matched at once, each against the graph of its moment; `full` is then called once
   // for many of them.
-  void apply_sequence(std::span<const Update> updates, int threads, Found& found, Watch& watch,
-                      std::size_t most, const std::function<void()>& full);
+  void apply_sequence(std::span<const Update> updates, int threads, AtOnce at_once, Found& found,
+                      Watch& watch, std::size_t most, const std::function<void()>& full);
   // Applies them as one change: only the difference between before and after is matched.
   void apply_batch(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
                    const std::function<void()>& full);
@@ -109,7 +112,10 @@ class Monitor {
 
   std::uint32_t gate_of(const Edge& edge);
   const std::vector<std::uint32_t>& plans_for(const Edge& edge) { return gated_[gate_of(edge)]; }
-  void one_by_one(std::span<const Update> updates, Pass& pass, Watch& watch);
+  std::size_t run_at_once(std::span<const Update> updates, std::size_t first, int threads, Pass& pass,
+                          Watch& watch);
+  void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, Pass& pass,
+                  Watch& watch);
   std::size_t start_run(std::span<const Update> updates, std::size_t first, std::size_t tasks, Found& found,
                         Watch& watch);
   void match_run(int threads, Watch& watch, std::vector<Share>& shares);

@@ -444,6 +444,7 @@ class Monitor:
         labels: NDArray[np.uint32] | None,
         batch: bool,
         threads: int,
+        at_once: int,
         most: int,
         full: Callable[[list[Any]], None] | None,
     ) -> tuple[list[Any], int, list[Any]]: ...

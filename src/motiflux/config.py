@@ -120,6 +120,13 @@ _OPTIONS = (
         "on",
         "Monitor: one search serves all query edges that automorphisms exchange, or each has its own",
     ),
+    TuningOption(
+        "at_once",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor: with several threads, match several updates at once: where each takes long enough, always, "
+        "or never",
+    ),
 )
 
 TUNING: Mapping[str, TuningOption] = {option.name: option for option in _OPTIONS}

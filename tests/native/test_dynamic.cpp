@@ -131,7 +131,7 @@ Found matched(dynamic::Monitor& monitor, int threads, bool listed) {
   Found found;
   Always watch;
   for (const int size : {300, 5000})  // the second in several runs
-    monitor.apply_sequence(stream(kVertices, size, 2), threads, found, watch, SIZE_MAX, [] {});
+    monitor.apply_sequence(stream(kVertices, size, 2), threads, dynamic::AtOnce::kOn, found, watch, SIZE_MAX, [] {});
   return found;
 }
 
@@ -160,7 +160,7 @@ void what_is_cut_short_leaves_the_graph_as_it_was(int threads) {
   Tired watch(1);
   bool stopped = false;
   try {
-    monitor.apply_sequence(stream(40, 20'000, 3), threads, found, watch, SIZE_MAX, [] {});
+    monitor.apply_sequence(stream(40, 20'000, 3), threads, dynamic::AtOnce::kOn, found, watch, SIZE_MAX, [] {});
   } catch (const dynamic::Stopped&) {
     stopped = true;
   }

@@ -146,7 +146,10 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
         else draw(st.sampled_from(("embeddings", "subgraphs"))),
         "duplicates": draw(st.sampled_from(("count", "count", "ignore"))),
         "window": draw(st.sampled_from((None, None, 1, 3, 8, 1.0, 3.0, 10.0))),
-        "tuning": {name: draw(st.sampled_from(("on", "off"))) for name in ("orbits", "tail", "reuse")},
+        "tuning": {
+            name: draw(st.sampled_from(("on", "off"))) for name in ("orbits", "tail", "reuse", "at_once")
+        },
+        "threads": draw(st.sampled_from((1, 3))),
     }
     draws = {"ids": ids, "vertex_kind": vertex_kind, "edge_kind": edge_kind}
     return dataclasses.replace(case, ids=tuple(ids[:size])), {"options": options, **draws}

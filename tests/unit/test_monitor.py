@@ -269,7 +269,14 @@ def test_several_threads_find_what_one_does(pattern: str, window: int | None) ->
     updates = random_updates(7, 3000, 12)
     found = []
     for threads in (1, 3):
-        monitor = mf.Monitor(empty(12, directed=True), pattern, matches=True, window=window, threads=threads)
+        monitor = mf.Monitor(
+            empty(12, directed=True),
+            pattern,
+            matches=True,
+            window=window,
+            threads=threads,
+            tuning={"at_once": "on"},
+        )
         delta = monitor.apply(updates)[0]
         rows = zip(
             delta.rows.updates.tolist(),

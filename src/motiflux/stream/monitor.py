@@ -49,6 +49,7 @@ _EDGE_ARRAYS = ("edges.sources", "edges.targets", "edges.labels", "edges.copies"
 _WINDOW_ARRAYS = ("window.sources", "window.targets", "window.labels", "window.since")
 
 MODES = ("sequence", "batch")
+_AT_ONCE = {"auto": 0, "on": 1, "off": 2}
 DUPLICATES = ("count", "ignore")
 
 _MOST_WORDS = 1 << 22
@@ -516,6 +517,7 @@ class Monitor:
                 applied.labels,
                 self.mode == "batch",
                 self._threads,
+                _AT_ONCE[self._switches["at_once"]],
                 _MOST_WORDS,
                 None if give is None else lambda rows: give(self._blocks(rows, applied), False),
             )
