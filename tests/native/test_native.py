@@ -6,9 +6,14 @@ operations promise, so it finds one that is too weak where the processor that ru
 
 from __future__ import annotations
 
+import atexit
+import functools
+import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,23 +49,51 @@ PARTS = {
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
 
+@functools.cache
+def folder_of_objects() -> Path:
+    """Where sources that several checks are linked with lie compiled, each once."""
+    folder = tempfile.mkdtemp(prefix="motiflux-objects-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@functools.cache
+def compiled(source: Path, flags: tuple[str, ...]) -> tuple[Path, str]:
+    """Compile one source; return the object, and what the compiler said if it failed."""
+    name = hashlib.sha256(repr((source, flags)).encode()).hexdigest()[:16]
+    target = folder_of_objects() / f"{source.stem}-{name}.o"
+    includes = [f"-I{REPOSITORY / folder}" for folder in INCLUDES]
+    command = [compiler(), *flags, *includes, "-c", str(source), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return target, done.stderr if done.returncode else ""
+
+
+def compiler() -> str:
+    found = shutil.which(os.environ.get("CXX", "g++"))
+    if found is None:
+        pytest.skip("no C++ compiler")
+    return found
+
+
 def compile_program(
     source: Path, program: Path, sanitizers: str, *options: str
 ) -> subprocess.CompletedProcess[str]:
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    includes = [f"-I{REPOSITORY / folder}" for folder in INCLUDES]
+    command = [compiler(), *FLAGS, *options, f"-fsanitize={sanitizers}"]
     parts = [path for pattern in PARTS.get(source.stem, ()) for path in sorted(REPOSITORY.glob(pattern))]
-    sources = [str(path) for path in (source, *parts)]
-    flags = [*FLAGS, *options, f"-fsanitize={sanitizers}"]
-    command = [compiler, *flags, *includes, *sources, "-o", str(program)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        built = list(pool.map(lambda path: compiled(path, tuple(command[1:])), (source, *parts)))
+    for _, failure in built:
+        if failure:
+            return subprocess.CompletedProcess(command, 1, "", failure)
+    objects = [str(path) for path, _ in built]
+    return subprocess.run(
+        [*command, *objects, "-o", str(program)], capture_output=True, text=True, check=False
+    )
 
 
 def check(source: Path, program: Path, sanitizers: str, *options: str) -> None:
-    compiled = compile_program(source, program, sanitizers, *options)
-    assert compiled.returncode == 0, compiled.stderr
+    linked = compile_program(source, program, sanitizers, *options)
+    assert linked.returncode == 0, linked.stderr
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
