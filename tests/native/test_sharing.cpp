@@ -1,7 +1,8 @@
 // Threads share a search whose work lies below a single root arc, and together find what one finds.
 #include <algorithm>
 #include <array>
-
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -166,7 +167,7 @@ void a_thread_that_waits_is_given_work() {
   search::Control control(work.problem().root_arcs(), 2, std::nullopt);
   search::Pool pool(control);
   Counter first, second;
-  int parts = 0;
+  std::atomic<int> parts{0};
   search::Pool::Seat seat(pool);
   std::thread other([&] {
     search::Walker walker(work.problem(), second, true);
@@ -182,7 +183,12 @@ void a_thread_that_waits_is_given_work() {
   walker.share(pool);
   auto part = seat.take();
   CHECK(part && part->to - part->from == 1);
-  for (; part; part = seat.wait()) CHECK(walker.search(*part));
+  for (; part; part = seat.wait()) {
+    CHECK(walker.search(*part));
+    // What is given away may be taken back by who gave it, if the other does not wake in time.
+    for (int round = 0; parts == 0 && round < 60'000; ++round)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   other.join();
   CHECK(parts > 0 && second.total > 0);
   CHECK(first.total + second.total == work.count());
