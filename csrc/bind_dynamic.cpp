@@ -207,12 +207,20 @@ class PyMonitor {
     nb::list patterns;
     for (Found::OfPattern& one : found.patterns) {
       std::vector<std::uint64_t> numbers, matches;
+      bool wide = false;
       for (const auto& [update, count] : one.changes) {
         numbers.push_back(update);
-        matches.push_back(count);
+        matches.push_back(static_cast<std::uint64_t>(count));
+        wide = wide || count > UINT64_MAX;
+      }
+      nb::object of_updates = to_numpy(std::move(matches));
+      if (wide) {
+        nb::list exact;
+        for (const auto& [update, count] : one.changes) exact.append(to_python(Wide(count)));
+        of_updates = exact;
       }
       patterns.append(nb::make_tuple(to_python(Wide(one.positive)), to_python(Wide(one.negative)),
-                                     to_numpy(std::move(numbers)), to_numpy(std::move(matches))));
+                                     to_numpy(std::move(numbers)), of_updates));
     }
     return nb::make_tuple(patterns, found.noops, rows_of(found));
   }

@@ -40,9 +40,7 @@ void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
   if (matches == 0) return;
   add_checked(positive ? this->positive : negative, matches);
   if (changes.empty() || changes.back().update != update) changes.push_back({update, 0});
-  std::uint64_t& sum = changes.back().matches;
-  if (matches > UINT64_MAX || __builtin_add_overflow(sum, static_cast<std::uint64_t>(matches), &sum))
-    throw std::overflow_error("the matches of one update exceed 2^64 - 1");
+  add_checked(changes.back().matches, matches);
 }
 
 bool Found::has_rows() const {

@@ -19,7 +19,7 @@ namespace motiflux::dynamic {
 struct Found {
   struct Changed {
     std::uint64_t update;
-    std::uint64_t matches;
+    Total matches;
   };
   struct OfPattern {
     Total positive = 0, negative = 0;

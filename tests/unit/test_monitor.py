@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import random
 import threading
@@ -334,3 +335,24 @@ def test_a_monitor_says_what_it_is() -> None:
     assert repr(monitor) == "Monitor(1 pattern, 6 vertices, 0 edges, directed, batch, window of 90s)"
     monitor.close()
     assert repr(monitor) == "Monitor(closed)"
+
+
+def star_with_leaves(leaves: int) -> mf.Pattern:
+    return mf.Pattern.from_edges([(0, leaf) for leaf in range(1, leaves + 1)])
+
+
+def test_counts_beyond_64_bits_are_exact() -> None:
+    hub = mf.Graph.from_edges([(0, leaf) for leaf in range(1, 1000)])
+    delta = mf.Monitor(hub, star_with_leaves(8)).apply(inserts=[(0, 1000)])[0]
+    # Stars of 8 leaves at the hub that have the new one.
+    expected = math.perm(1000, 8) - math.perm(999, 8)
+    assert expected > 2**64
+    assert (delta.positive, delta.matches.tolist()) == (expected, [expected])
+
+
+def test_counts_beyond_128_bits_are_refused_and_nothing_is_applied() -> None:
+    hub = mf.Graph.from_edges([(0, leaf) for leaf in range(1, 1000)])
+    monitor = mf.Monitor(hub, star_with_leaves(16))
+    with pytest.raises(mf.CountOverflowError, match="nothing of the call was applied"):
+        monitor.apply(inserts=[(1, 2), (0, 1000)])
+    assert (monitor.num_edges, monitor.num_vertices) == (999, 1000)

@@ -18,7 +18,14 @@ from motiflux.arguments import resolve_threads
 from motiflux.config import resolve_tuning
 from motiflux.engine.results import Count
 from motiflux.engine.static import count as count_matches
-from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
+from motiflux.errors import (
+    ArgumentError,
+    CountOverflowError,
+    FormatError,
+    GraphError,
+    MotifluxError,
+    StreamError,
+)
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern, as_pattern
@@ -367,6 +374,8 @@ class Monitor:
         ------
         StreamError
             The updates cannot be applied, or with ``strict=True`` one changes nothing. Nothing is applied.
+        CountOverflowError
+            More matches than 128 bits hold; nothing is applied then.
         KeyboardInterrupt
             On Ctrl-C; nothing is applied then.
         """
@@ -541,10 +550,12 @@ class Monitor:
             self.batches_applied += 1
             self._user = None
             return delta
-        except BaseException:
+        except BaseException as error:
             native.take_back()
             self._back_to(mark)
             self._user = None
+            if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):
+                raise CountOverflowError(f"{error}; nothing of the call was applied") from error
             raise
 
     def _with_expired(self, columns: _NativeUpdates) -> tuple[_NativeUpdates, int]:
@@ -581,6 +592,8 @@ class Monitor:
         applied: _NativeUpdates,
     ) -> PatternDelta:
         positive, negative, numbers, matches = found[watched.number]
+        if isinstance(matches, list):
+            matches = np.array(matches, dtype=object)
         listed = None
         origin = applied.origin if self.mode == "sequence" else None
         if watched.listed:
