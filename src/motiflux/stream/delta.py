@@ -48,7 +48,8 @@ class PatternDelta:
         Numbers of matches that appeared and that vanished.
     updates, matches
         uint64 arrays: the updates that changed something, by position, and how many matches each did (Python
-        integers where 64 bits do not hold one). In batch mode these are empty. An update that made edges leave a window comes once for each of them too.
+        integers where 64 bits do not hold one). In batch mode these are empty. An update that made edges
+        leave a window comes once for each of them too.
     signs
         int8, beside `updates`: 1 where matches appeared, -1 where they vanished.
     rows
