@@ -226,6 +226,23 @@ def test_an_empty_graph_takes_either_kind_of_id_after_a_refused_call() -> None:
     assert monitor.apply([("+", "a", "b")])[0].positive == 2
 
 
+ANCHORED = [
+    # One leaf of three may be any vertex, the others only some: their sets are not one set taken twice.
+    "(c)--(x), (c)--(y), (c)--(z) WHERE id(y) IN [0, 2, 4] AND id(z) IN [0, 1, 3, 4]",
+    # The last vertex sees what the one before sees, which is held to a list: it starts from scratch.
+    "(a)--(b)--(c)--(a), (d)--(a), (d)--(b), (d)--(c) WHERE id(c) IN [2, 3]",
+    "(a)--(b)--(c)--(a), (d)--(a), (d)--(b) WHERE id(d) IN [2, 3]",
+]
+
+
+@pytest.mark.parametrize("matches", [False, True])
+@pytest.mark.parametrize("pattern", ANCHORED)
+def test_vertices_that_ids_are_named_for_share_no_set_with_others(pattern: str, matches: bool) -> None:
+    monitor = mf.Monitor(empty(), pattern, matches=matches)
+    delta = monitor.apply(inserts=[(u, v) for v in range(6) for u in range(v)])[0]
+    assert delta.positive == int(monitor.count(pattern))
+
+
 def test_ids_of_both_kinds_in_one_update_are_refused() -> None:
     with pytest.raises(mf.StreamError, match="both"):
         mf.Monitor(empty(0)).apply([("+", 1, "a")])

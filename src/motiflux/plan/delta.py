@@ -184,12 +184,14 @@ def _draft(
         bound, vertices, restrictions(group) if breaking else (), semantics, degrees=False
     )
     closed = None
+    lists = [pattern.vertices[vertex].ids for vertex in vertices]
+    kinds = tuple(map(lists.index, lists))
     if tail:
         level_of = {vertex: level for level, vertex in enumerate(vertices)}
         coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
-        shape, closed = close_tail(shape, args, coinciding)
+        shape, closed = close_tail(shape, args, coinciding, kinds)
     if reuse:
-        shape, args = share_intersections(shape, args, None, closed)
+        shape, args = share_intersections(shape, args, kinds, closed)
     walked = len(vertices) - 1 if closed is None else closed.start
     place = vertices[0], vertices[1]
     plan = DeltaPlan(
