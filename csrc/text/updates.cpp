@@ -44,9 +44,11 @@ bool UpdateParser::fill(std::size_t most) {
     try {
       std::string_view record;
       while (batch_.size() < most && !batch_.error && next_record(record)) {
+        const std::array<Form, 3> forms = options_.forms;
         try {
           take_record(record);
         } catch (const ParseError& error) {
+          options_.forms = forms;  // a line that is refused does not say what others are
           refuse(record, error);
         }
       }
@@ -179,6 +181,8 @@ void UpdateParser::take_edge(bool inserts, std::string_view source, std::string_
     throw ParseError(record_line_, "found an edge without a label, expected a name as other edges have");
   }
   if (time) push_time(*time);
+  // No label is the label 0: names that come later do not go with it.
+  if (options_.forms[kEdgeLabels] == Form::kOpen) options_.forms[kEdgeLabels] = Form::kIntegers;
   if (label && batch_.label.empty()) batch_.label.append_copies(batch_.size(), 0);
   if (label || !batch_.label.empty()) batch_.label.push_back(number);
   batch_.inserts.push_back(inserts);

@@ -73,6 +73,13 @@ class TestLines:
         path = written(tmp_path / "a.stream", "e 1 2\ne 1 3 4\ne 1 4\n")
         assert [row[3] for row in rows(mf.open_source(path))] == [0, 4, 0]
 
+    def test_an_edge_without_a_label_does_not_take_the_name_of_a_later_one(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.stream", "e 1 2\ne 2 3 wire\n")
+        with pytest.raises(mf.FormatError, match="line 1: found an edge without a label, expected a name"):
+            rows(mf.open_source(path))
+        with pytest.raises(mf.FormatError, match="line 2: .*found 'wire', expected an integer"):
+            rows(mf.open_source(path), 1)
+
     @pytest.mark.parametrize("suffix", [".gz", ".zst"])
     def test_compressed_files_are_read_as_they_are(self, tmp_path: Path, suffix: str) -> None:
         data = b"".join(b"e %d %d\n" % (at, at + 1) for at in range(5000))
@@ -119,6 +126,11 @@ class TestLines:
         assert batch.skips == 2
         assert [line for line, _ in batch.skipped] == [2, 3]
         assert "found 'x'" in batch.skipped[1][1]
+
+    def test_a_line_left_out_does_not_say_what_ids_are(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.csv", "op,src,dst,time\n+,ann,bob,soon\n+,1,2,5\n")
+        (batch,) = batches(mf.open_source(path, on_error="skip"))
+        assert (batch.updates.sources.tolist(), batch.skips) == ([1], 1)
 
     def test_names_are_taken_where_the_ids_are_strings(self, tmp_path: Path) -> None:
         path = written(tmp_path / "a.stream", "e 1 2 wire\ne ann 2 wire\n")
