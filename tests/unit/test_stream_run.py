@@ -92,6 +92,24 @@ class TestSources:
         signs, updates = ([one for part in parts for one in part] for parts in zip(*found, strict=True))
         assert (signs, updates) == ([1, -1], [2, 3])
 
+    def test_mappings_may_have_times_and_labels_of_ends(self) -> None:
+        rows = [
+            {"src": 1, "dst": 2, "time": 0, "src_label": "x", "dst_label": "y"},
+            {"src": 3, "dst": 2, "time": 5, "src_label": "x", "dst_label": "y"},
+        ]
+        with mf.Monitor(empty(), "(a:x)--(b:y)", matches=True, window="5s") as monitor:
+            kept = Kept()
+            totals = monitor.run(rows, kept)
+        assert (totals[0].positive, totals[0].negative) == (2, 1)
+        assert [found.times.tolist() for found in kept.found] == [[0, 5, 5]]
+
+    def test_a_mapping_without_the_time_that_others_have_is_named(self) -> None:
+        rows = [{"src": 1, "dst": 2, "time": 0}, {"src": 1, "dst": 3}]
+        with watching() as monitor:
+            with pytest.raises(mf.StreamError, match="update 2: expected a time as in other rows"):
+                monitor.run(rows, Kept())
+            assert monitor.updates_applied == 1
+
     @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
     def test_table_files_have_types(self, tmp_path: Path, suffix: str) -> None:
         pa = pytest.importorskip("pyarrow")

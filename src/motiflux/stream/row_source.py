@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.errors import StreamError
+from motiflux.graph.labels import as_column
 from motiflux.interop import arrow
 from motiflux.interop.tables import open_table
 from motiflux.stream.columns import Name, StreamColumns
 from motiflux.stream.source import BEGIN, Batch, Position, Request
 from motiflux.stream.table_source import TableSource
-from motiflux.stream.updates import Updates
+from motiflux.stream.updates import Updates, VertexLabels
 
 _LATER = object()
 """Nothing is there for now."""
@@ -145,10 +147,8 @@ class RowSource:
         )
 
     def _of_rows(self, rows: list[Any], done: int) -> Iterator[Batch]:
-        if rows and isinstance(rows[0], Mapping):
-            rows = [_row_of(row, self._columns) for row in rows]
         try:
-            updates = Updates.of(rows)
+            updates = self._updates(rows)
         except StreamError as error:
             if error.row is None:
                 raise
@@ -156,7 +156,7 @@ class RowSource:
                 yield self._good_rows(rows)
                 return
             if error.row:
-                yield self._batch(Updates.of(rows[: error.row]))
+                yield self._batch(self._updates(rows[: error.row]))
             message = error.message.removeprefix(f"updates, row {error.row}: ")
             raise StreamError(f"{self._name}, update {done + error.row + 1}: {message}") from None
         yield self._batch(updates)
@@ -165,11 +165,19 @@ class RowSource:
         good, wrong = [], []
         for number, row in enumerate(rows, 1):
             try:
-                Updates.of([row])
+                self._updates([row])
                 good.append(row)
             except StreamError as error:
                 wrong.append((number, error.message.removeprefix("updates, row 0: ")))
-        return self._batch(Updates.of(good), wrong)
+        return self._batch(self._updates(good), wrong)
+
+    def _updates(self, rows: list[Any]) -> Updates:
+        if not rows or not isinstance(rows[0], Mapping):
+            return Updates.of(rows)
+        updates = Updates.of([_row_of(row, self._columns) for row in rows])
+        return replace(
+            updates, times=_times_of(rows, self._columns), vertex_labels=_labels_of(rows, self._columns)
+        )
 
 
 class QueueSource(RowSource):
@@ -207,11 +215,43 @@ def _row_of(row: Any, columns: StreamColumns) -> Any:
     """Return a mapping as a row; what is none is left to be refused."""
     if not isinstance(row, Mapping):
         return row
-    chosen = columns.choose(list(row), "a row")
+    values = _parts_of(row, columns)
+    label = (values["label"],) if "label" in values else ()
+    return (values.get("op", "+"), values["src"], values["dst"], *label)
+
+
+def _parts_of(row: Mapping[str, Any], columns: StreamColumns) -> dict[str, Any]:
     values = list(row.values())
-    op = values[chosen["op"]] if "op" in chosen else "+"
-    label = (values[chosen["label"]],) if "label" in chosen else ()
-    return (op, values[chosen["src"]], values[chosen["dst"]], *label)
+    return {part: values[place] for part, place in columns.choose(list(row), "a row").items()}
+
+
+def _times_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> NDArray[Any] | None:
+    """Return the moments of mappings; None where none has one."""
+    times = [_parts_of(row, columns).get("time") for row in rows]
+    absent = [number for number, time in enumerate(times) if time is None]
+    if len(absent) == len(times):
+        return None
+    if absent:
+        raise StreamError(
+            f"updates, row {absent[0]}: expected a time as in other rows, found none", absent[0]
+        )
+    return np.array(times)
+
+
+def _labels_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> VertexLabels | None:
+    """Return what mappings say of the labels of their ends."""
+    named = [
+        (values[end], values[label], number)
+        for number, values in enumerate(_parts_of(row, columns) for row in rows)
+        for end, label in (("src", "src_label"), ("dst", "dst_label"))
+        if values.get(label) is not None
+    ]
+    if not named:
+        return None
+    ids, labels, numbers = zip(*named, strict=True)
+    return VertexLabels(
+        as_column(ids, "updates, ids"), as_column(labels, "updates, vertex labels"), np.array(numbers)
+    )
 
 
 def _without(batch: Batch, dropped: int) -> Batch:
