@@ -305,6 +305,17 @@ class TestFiles:
             with watching() as monitor, pytest.raises(mf.OutputError):
                 monitor.run(tmp_path / "absent.stream", tmp_path / name)
 
+    def test_a_wider_pattern_added_while_rows_are_written_is_refused(self, tmp_path: Path) -> None:
+        def rows() -> Any:
+            yield "+", 1, 2
+            monitor.add("(a)--(b)--(c)")
+            yield "+", 2, 3
+
+        with mf.Monitor(empty(), "(a)--(b)", matches=True) as monitor:
+            with pytest.raises(mf.OutputError, match="pattern 1: expected at most 2 vertices.*found 3"):
+                monitor.run(rows(), tmp_path / "o.csv", batch_size=1)
+            assert (monitor.num_edges, list(tmp_path.iterdir())) == (1, [])
+
     def test_an_error_leaves_no_file_and_the_old_one_as_it_was(self, tmp_path: Path) -> None:
         (tmp_path / "o.csv").write_text("old")
         for name in ("o.csv", "p.parquet"):
