@@ -243,6 +243,21 @@ def test_vertices_that_ids_are_named_for_share_no_set_with_others(pattern: str, 
     assert delta.positive == int(monitor.count(pattern))
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"updates": 5}, {"updates": "+12"}, {"inserts": 5}, {"inserts": (1, 2)}, {"deletes": ["ab", "bc"]}],
+    ids=str,
+)
+def test_what_is_no_rows_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(mf.StreamError, match="expected rows"):
+        mf.Monitor(empty(), TRIANGLE).apply(**given)
+
+
+def test_whether_edges_come_is_said_by_true_and_false() -> None:
+    with pytest.raises(mf.StreamError, match="inserts: expected a column of True and False"):
+        mf.Updates(np.array([1, -1]), np.array([0, 1]), np.array([1, 2]))
+
+
 def test_ids_of_both_kinds_in_one_update_are_refused() -> None:
     with pytest.raises(mf.StreamError, match="both"):
         mf.Monitor(empty(0)).apply([("+", 1, "a")])

@@ -89,7 +89,7 @@ class Updates:
     vertex_labels: VertexLabels | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inserts", np.ascontiguousarray(self.inserts, dtype=bool))
+        object.__setattr__(self, "inserts", _flags(self.inserts))
         for name in ("sources", "targets", "labels"):
             values = getattr(self, name)
             if values is not None:
@@ -115,7 +115,7 @@ class Updates:
         StreamError
             Names the row.
         """
-        listed: list[Any] = list(rows)
+        listed = _listed(rows, "updates")
         for number, row in enumerate(listed):
             if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
                 raise StreamError(
@@ -192,9 +192,12 @@ def _edge_columns(edges: object, what: str) -> _Edges:
             )
         columns = [_column(edges[:, at], what) for at in range(edges.shape[1])]
     else:
-        rows = list(edges)  # type: ignore[call-overload]
+        rows = _listed(edges, what)
         if not rows:
             return _edge_columns(None, what)
+        strange = [row for row in rows if isinstance(row, str) or not hasattr(row, "__len__")]
+        if strange:
+            raise StreamError(f"{what}: expected rows (source, target[, label]), found {strange[0]!r}")
         lengths = {len(row) for row in rows}
         if len(lengths) > 1 or lengths > {2, 3}:
             raise StreamError(f"{what}: expected rows (source, target[, label]), found {rows[0]!r}")
@@ -202,6 +205,19 @@ def _edge_columns(edges: object, what: str) -> _Edges:
     if len({len(column) for column in columns}) > 1:
         raise StreamError(f"{what}: expected columns of one length, found {[len(one) for one in columns]}")
     return columns[0], columns[1], columns[2] if len(columns) == 3 else None
+
+
+def _listed(rows: object, what: str) -> list[Any]:
+    if isinstance(rows, str) or not isinstance(rows, Iterable):
+        raise StreamError(f"{what}: expected rows, found {rows!r}")
+    return list(rows)
+
+
+def _flags(inserts: ArrayLike) -> NDArray[np.bool_]:
+    flags = np.asarray(inserts)
+    if flags.ndim != 1 or (flags.dtype.kind != "b" and not np.isin(flags, (0, 1)).all()):
+        raise StreamError("updates, inserts: expected a column of True and False, found others")
+    return np.ascontiguousarray(flags, dtype=bool)
 
 
 def _labels_or_default(edges: _Edges) -> NDArray[Any]:
