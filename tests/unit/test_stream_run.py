@@ -312,7 +312,7 @@ class TestFiles:
             yield "+", 2, 3
 
         with mf.Monitor(empty(), "(a)--(b)", matches=True) as monitor:
-            with pytest.raises(mf.OutputError, match="pattern 1: expected at most 2 vertices.*found 3"):
+            with pytest.raises(mf.OutputError, match=r"pattern 1: expected at most 2 vertices.*found 3"):
                 monitor.run(rows(), tmp_path / "o.csv", batch_size=1)
             assert (monitor.num_edges, list(tmp_path.iterdir())) == (1, [])
 

@@ -77,7 +77,7 @@ class TestLines:
         path = written(tmp_path / "a.stream", "e 1 2\ne 2 3 wire\n")
         with pytest.raises(mf.FormatError, match="line 1: found an edge without a label, expected a name"):
             rows(mf.open_source(path))
-        with pytest.raises(mf.FormatError, match="line 2: .*found 'wire', expected an integer"):
+        with pytest.raises(mf.FormatError, match=r"line 2: .*found 'wire', expected an integer"):
             rows(mf.open_source(path), 1)
 
     @pytest.mark.parametrize("suffix", [".gz", ".zst"])

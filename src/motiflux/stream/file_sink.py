@@ -61,8 +61,8 @@ class _MatchRows:
         """Add rows; refuse those of a pattern that was not there when the columns were made and has more."""
         if found.vertices.shape[1] > self._width:
             raise OutputError(
-                f"pattern {found.number}: expected at most {self._width} vertices, as patterns had when the first "
-                f"matches were written, found {found.vertices.shape[1]}"
+                f"pattern {found.number}: expected at most {self._width} vertices, as patterns had when the "
+                f"first matches were written, found {found.vertices.shape[1]}"
             )
         self._pending.append(found)
         self.rows += len(found)
