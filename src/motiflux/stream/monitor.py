@@ -887,13 +887,13 @@ class Monitor:
         self, named: VertexLabels, labels: dict[VertexId, Label], first_mention: Mapping[VertexId, int]
     ) -> None:
         """Fill `labels` with those of vertices not known yet; refuse a change of label."""
-        known, codes = self._ids.find(named.ids), self._codes.all()
+        known = self._ids.find(named.ids)
         rows = zip(
             named.ids.tolist(), named.labels.tolist(), named.positions.tolist(), known.tolist(), strict=True
         )
         for at, (name, label, position, vertex) in enumerate(rows):
             if vertex >= 0:
-                before = self._vertex_labels.values[int(codes[vertex])]
+                before = self._vertex_labels.values[self._codes.of(vertex)]
             elif name in labels:
                 before = labels[name]
             elif first_mention.get(name, position) < position:
@@ -958,23 +958,42 @@ class _Mark(NamedTuple):
 
 
 class _Codes:
-    """Label codes of vertices, which grow in number."""
+    """Label codes of vertices, which grow in number.
+
+    Parameters
+    ----------
+    vertices, codes
+        How many vertices there are at the start, and their codes; None: all 0.
+    """
 
     def __init__(self, vertices: int, codes: NDArray[np.uint32] | None) -> None:
         self._first = codes
         self._known = vertices
-        self._late: list[NDArray[np.uint32]] = []
+        self._late = np.empty(0, dtype=np.uint32)
+        self._size = vertices
 
     def add(self, codes: NDArray[np.uint32]) -> None:
-        self._late.append(codes)
+        begin = self._size - self._known
+        end = begin + len(codes)
+        if end > len(self._late):
+            grown = np.empty(max(end, 2 * len(self._late)), dtype=np.uint32)
+            grown[:begin] = self._late[:begin]
+            self._late = grown
+        self._late[begin:end] = codes
+        self._size += len(codes)
 
     def keep(self, count: int) -> None:
-        late = self.all()[self._known : count]
-        self._late = [late] if len(late) else []
+        self._size = count
+
+    def of(self, vertex: int) -> int:
+        if vertex >= self._known:
+            return int(self._late[vertex - self._known])
+        return 0 if self._first is None else int(self._first[vertex])
 
     def all(self) -> NDArray[np.uint32]:
         first = np.zeros(self._known, dtype=np.uint32) if self._first is None else self._first
-        return np.concatenate([first, *self._late]) if self._late else first
+        late = self._late[: self._size - self._known]
+        return np.concatenate([first, late]) if len(late) else first
 
 
 def _first_mentions(
