@@ -92,6 +92,14 @@ class TestSources:
         signs, updates = ([one for part in parts for one in part] for parts in zip(*found, strict=True))
         assert (signs, updates) == ([1, -1], [2, 3])
 
+    @pytest.mark.parametrize("mode", ["sequence", "batch"])
+    def test_a_timeout_loses_nothing_that_was_taken_from_a_queue(self, mode: str) -> None:
+        items = self.filled_queue()
+        with watching(mode=mode) as monitor:
+            totals = monitor.run(items, lambda found: time.sleep(0.1), batch_size=3, timeout=0.05)
+            assert not totals.complete
+            assert totals.updates + items.qsize() == len(ROWS) + 1
+
     def test_mappings_may_have_times_and_labels_of_ends(self) -> None:
         rows = [
             {"src": 1, "dst": 2, "time": 0, "src_label": "x", "dst_label": "y"},

@@ -118,10 +118,13 @@ class Run:
             deadline=self._deadline,
             **monitor.kinds(),
         )
+        if self._is_late():
+            return
         for batch in self._source.batches(request):
+            # What was taken out of a queue or an iterator is not there any more: it is applied, late or not.
+            yield batch
             if self._is_late():
                 return
-            yield batch
 
     def _is_late(self) -> bool:
         return self._deadline is not None and time.perf_counter() >= self._deadline
