@@ -258,6 +258,21 @@ def test_whether_edges_come_is_said_by_true_and_false() -> None:
         mf.Updates(np.array([1, -1]), np.array([0, 1]), np.array([1, 2]))
 
 
+STAR = ", ".join(f"(c)--(x{leaf})" for leaf in range(9))
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_there_may_be_more_matches_than_64_bits_count(mode: str) -> None:
+    monitor = mf.Monitor(empty(), STAR, mode=mode)
+    delta = monitor.apply(inserts=[(0, leaf) for leaf in range(1, 400)])
+    assert delta[0].positive == int(monitor.count(STAR)) > 2**64
+
+
+def test_a_pattern_that_names_ids_of_the_other_kind_is_refused() -> None:
+    with pytest.raises(mf.ArgumentError, match="ids: expected integers, as the graph's ids are, found 'ann'"):
+        mf.Monitor(empty(), "(a)--(b) WHERE id(a) IN ['ann']")
+
+
 def test_ids_of_both_kinds_in_one_update_are_refused() -> None:
     with pytest.raises(mf.StreamError, match="both"):
         mf.Monitor(empty(0)).apply([("+", 1, "a")])

@@ -298,6 +298,7 @@ class Monitor:
             raise ArgumentError(
                 "symmetry", "'embeddings' for a pattern with vertices that may coincide", self._symmetry.value
             )
+        self._check_ids(added)
         listed = self._matches if matches is None else bool(matches)
         bound = bind_growing(
             added,
@@ -326,6 +327,13 @@ class Monitor:
         self._watched[added] = _Watched(self._next_number, listed)
         self._next_number += 1
         return added
+
+    def _check_ids(self, pattern: Pattern) -> None:
+        """Refuse ids of a kind that the graph's are not, as other searches do."""
+        for name in (name for vertex in pattern.vertices for name in vertex.ids or ()):
+            if self._ids.kind not in (None, "U" if isinstance(name, str) else "i"):
+                wanted = "integers" if self._ids.kind == "i" else "strings"
+                raise ArgumentError("ids", f"{wanted}, as the graph's ids are", name)
 
     def drop(self, pattern: Pattern | str | int) -> None:
         """Watch a pattern no longer.
