@@ -34,7 +34,7 @@ class CpuEngine:
             try:
                 return _from_tables(graph, plan, formula, request, started)
             except OverflowError:
-                pass  # tables hold 64 bits; the search holds any number
+                pass  # weights of walks hold 64 bits; the search holds any number
         search = _prepare(graph, plan, request)
         total, stop, sizes = native.count(
             search,
