@@ -43,19 +43,6 @@ void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
   add_checked(changes.back().matches, matches);
 }
 
-bool Found::has_rows() const {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [](const OfPattern& one) { return !one.rows.empty(); });
-}
-
-void Found::drop_rows() {
-  for (OfPattern& one : patterns) {
-    one.rows.clear();
-    one.updates.clear();
-    one.positives.clear();
-  }
-}
-
 std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
   allowed_.push_back(std::move(ascending));
   return static_cast<std::uint32_t>(allowed_.size() - 1);

@@ -32,9 +32,6 @@ struct Found {
   };
   std::vector<OfPattern> patterns;
   std::uint64_t noops = 0;
-
-  bool has_rows() const;
-  void drop_rows();
 };
 
 // Whether several updates are matched at once: where each takes long enough, always, or never.

@@ -68,7 +68,6 @@ class Relations {
   const std::vector<Relation>& all() const { return relations_; }
   const Target& target(std::uint32_t number) const { return targets_[number]; }
   const std::vector<Ends>& classes() const { return classes_; }
-  const std::vector<Target>& targets() const { return targets_; }
   // The classes that lead to vertices of a label.
   const std::vector<Class>& classes_to(Label vertex) const;
   bool accepts(std::uint32_t relation, Label edge) const;
