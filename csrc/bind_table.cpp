@@ -20,6 +20,7 @@
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
+#include "common/parallel.hpp"
 #include "common/watched.hpp"
 #include "text/table.hpp"
 #include "text/utf8.hpp"
@@ -46,12 +47,27 @@ std::vector<text::ColumnSpec> as_specs(const std::vector<PySpec>& given, std::si
   return specs;
 }
 
+constexpr std::size_t kFewRows = 1 << 18;  // while there are no more, nothing takes long
+constexpr std::size_t kFewStrings = 1 << 16;
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two looks at whether to stop
+
+// Runs work(stop), which throws Cancelled soon after `stop` becomes true; watched where it may take long.
+template <class Work>
+void run_stoppable(bool may_take_long, Work&& work) {
+  if (!may_take_long) {
+    const FreeGil free_gil;
+    return work(nullptr);
+  }
+  std::atomic<bool> stop{false};
+  run_watched([&] { work(&stop); }, [] { return true; },
+              [&] { stop.store(true, std::memory_order_relaxed); });
+}
+
 void feed(text::TableParser& parser, nb::bytes chunk, std::size_t start, std::size_t end) {
   end = std::min(end, chunk.size());
   if (start > end) throw nb::value_error("the start lies beyond the end");
   const std::string_view bytes(chunk.c_str() + start, end - start);
-  const FreeGil free_gil;
-  parser.feed(bytes);
+  run_stoppable(parser.rows() > kFewRows, [&](const std::atomic<bool>* stop) { parser.feed(bytes, stop); });
 }
 
 nb::object column_to_python(text::ColumnBuilder& column, std::size_t dictionary) {
@@ -81,10 +97,8 @@ nb::object column_to_python(text::ColumnBuilder& column, std::size_t dictionary)
 }
 
 nb::tuple finish(text::TableParser& parser) {
-  std::atomic<bool> stop{false};
   text::Table table;
-  run_watched([&] { table = parser.finish(&stop); }, [] { return true; },
-              [&] { stop.store(true, std::memory_order_relaxed); });
+  run_stoppable(true, [&](const std::atomic<bool>* stop) { table = parser.finish(stop); });
   nb::list columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     columns.append(column_to_python(table.columns[i], parser.specs()[i].dictionary));
@@ -117,8 +131,11 @@ nb::object characters(const InputArray<std::uint8_t>& text, const InputArray<std
   const std::size_t count = offsets.size() - 1;
   std::size_t width = 1;
   std::vector<std::uint32_t> table;
-  {
-    const FreeGil free_gil;
+  run_stoppable(count > kFewStrings, [&](const std::atomic<bool>* stop) {
+    const Workers workers{1, stop};
+    const auto look = [&](std::size_t done) {
+      if (done % kAtOnce == 0) workers.check();
+    };
     const auto string = [&](std::size_t i) {
       return as_text(text).substr(offsets(i), offsets(i + 1) - offsets(i));
     };
@@ -131,14 +148,18 @@ nb::object characters(const InputArray<std::uint8_t>& text, const InputArray<std
       }
       return found;
     };
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
+      look(i);
       width = std::max(width, each_character(string(i), [](std::size_t, std::uint32_t) {}));
-    if (count * width * sizeof(std::uint32_t) <= most) {
-      table.assign(count * width, 0);
-      for (std::size_t i = 0; i < count; ++i)
-        each_character(string(i), [&](std::size_t at, std::uint32_t c) { table[i * width + at] = c; });
     }
-  }
+    if (count * width * sizeof(std::uint32_t) > most) return;
+    table.reserve(count * width);
+    for (std::size_t i = 0; i < count; ++i) {
+      look(i);
+      table.resize((i + 1) * width);
+      each_character(string(i), [&](std::size_t at, std::uint32_t c) { table[i * width + at] = c; });
+    }
+  });
   if (table.empty() && count != 0) return nb::none();
   return to_numpy(std::move(table), count, width);
 }

@@ -8,6 +8,7 @@ namespace motiflux::text {
 namespace {
 
 constexpr std::size_t kMaxIdBytes = 4096;
+constexpr std::size_t kAtOnce = 1 << 14;  // rows between two looks at whether to stop
 
 bool has_exact_float(std::int64_t value) {
   return value >= -kExactInFloat && value <= kExactInFloat;
@@ -239,6 +240,7 @@ void ColumnBuilder::to_strings(Dictionary& dictionary) {
   Growing<std::uint32_t> codes;
   codes.reserve(count);
   for (std::size_t row = 0; row < count; ++row) {
+    if (row % kAtOnce == 0) dictionary.check();
     if (!absent_.empty() && absent_[row] == kMissing) {
       codes.push_back(0);
     } else if (!absent_.empty() && absent_[row] == kEmptyQuotes) {
@@ -311,9 +313,12 @@ void ColumnBuilder::settle_missing() {
   for (std::uint8_t& absence : absent_) absence = absence == kThere ? 0 : 1;
 }
 
-void ColumnBuilder::recode(const Growing<std::uint32_t>& new_code) {
+void ColumnBuilder::recode(const Growing<std::uint32_t>& new_code, const Workers& workers) {
   if (new_code.empty()) return;
-  for (std::uint32_t& code : codes_) code = new_code[code];
+  for (std::size_t row = 0; row < codes_.size(); ++row) {
+    if (row % kAtOnce == 0) workers.check();
+    codes_[row] = new_code[codes_[row]];
+  }
 }
 
 }  // namespace motiflux::text

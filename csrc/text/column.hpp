@@ -60,7 +60,8 @@ class ColumnBuilder {
 
   // Empty values of strings were told from missing ones; this leaves 1 where a value is missing.
   void settle_missing();
-  void recode(const Growing<std::uint32_t>& new_code);
+  // Throws Cancelled when asked to stop.
+  void recode(const Growing<std::uint32_t>& new_code, const Workers& workers);
 
   Kind kind() const { return kind_; }
   bool must_reread() const { return must_reread_; }

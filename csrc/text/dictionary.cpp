@@ -6,12 +6,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/parallel.hpp"
-
 namespace motiflux::text {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;  // strings between two looks at whether to stop
+constexpr std::size_t kAtOnce = 1 << 12;       // strings between two looks at whether to stop
+constexpr std::size_t kSlotsAtOnce = 1 << 18;  // free slots between two looks
 
 std::uint64_t mixed(std::uint64_t value) {
   value ^= value >> 32;
@@ -66,12 +65,22 @@ std::uint32_t Dictionary::look_up(std::string_view string) {
   }
 }
 
+// Sorting that was cancelled leaves strings without slots.
+std::size_t Dictionary::slots_when_grown() const {
+  std::size_t count = slots_.empty() ? kSmallest : 2 * slots_.size();
+  while (count < 2 * (size() + 1)) count *= 2;
+  return count;
+}
+
 void Dictionary::grow() {
-  const std::size_t count = slots_.empty() ? kSmallest : 2 * slots_.size();
+  const std::size_t count = slots_when_grown();
   const Workers workers{1, stop_};
-  workers.check();
   Growing<Slot> slots;
-  slots.append_copies(count, Slot{0, 0});
+  slots.reserve(count);
+  while (slots.size() < count) {  // the system finds pages meanwhile
+    workers.check();
+    slots.append_copies(std::min(kSlotsAtOnce, count - slots.size()), Slot{0, 0});
+  }
   for (std::size_t code = 0; code < size(); ++code) {
     if (code % kAtOnce == 0) workers.check();
     const std::uint64_t hash = hash_of(strings_.at(code));
@@ -93,12 +102,17 @@ Strings Dictionary::take_sorted(Growing<std::uint32_t>& place_of_code, const std
     std::uint64_t prefix;
     std::uint32_t code;
   };
+  const Workers workers{1, stop};
+  const auto look = [&](std::size_t done) {
+    if (done % kAtOnce == 0) workers.check();
+  };
   slots_.clear();
   Growing<Entry> entries;
   entries.reserve(size());
-  for (std::size_t code = 0; code < size(); ++code)
+  for (std::size_t code = 0; code < size(); ++code) {
+    look(code);
     entries.push_back({prefix_of(strings_.at(code)), static_cast<std::uint32_t>(code)});
-  const Workers workers{1, stop};
+  }
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
     workers.check();
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
@@ -110,6 +124,7 @@ Strings Dictionary::take_sorted(Growing<std::uint32_t>& place_of_code, const std
   sorted.offsets.push_back(0);
   place_of_code.append_copies(size(), 0);
   for (std::size_t place = 0; place < entries.size(); ++place) {
+    look(place);
     sorted.add(strings_.at(entries[place].code));
     place_of_code[entries[place].code] = static_cast<std::uint32_t>(place);
   }

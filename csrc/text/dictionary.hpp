@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/parallel.hpp"
 #include "text/growing.hpp"
 
 namespace motiflux::text {
@@ -35,6 +36,8 @@ class Dictionary {
   // code() throws Cancelled where growing takes long and this becomes true; nothing is lost then. Null:
   // never.
   void stop_on(const std::atomic<bool>* stop) { stop_ = stop; }
+  // Throws Cancelled where that is true.
+  void check() const { Workers{1, stop_}.check(); }
 
   std::size_t size() const { return strings_.size(); }
   std::string_view at(std::size_t code) const { return strings_.at(code); }
@@ -43,7 +46,7 @@ class Dictionary {
   Strings take();
 
   // The strings in ascending order of their bytes, and for each code its place among them; leaves this empty.
-  // Throws Cancelled when asked to stop.
+  // Throws Cancelled when asked to stop; nothing is lost then.
   Strings take_sorted(Growing<std::uint32_t>& place_of_code, const std::atomic<bool>* stop);
 
  private:
@@ -55,6 +58,7 @@ class Dictionary {
 
   std::uint32_t look_up(std::string_view string);
   void grow();
+  std::size_t slots_when_grown() const;
 
   Strings strings_;
   Growing<Slot> slots_;  // a power of two, or empty

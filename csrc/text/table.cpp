@@ -42,7 +42,12 @@ TableParser::TableParser(Layout layout, Shape shape, std::vector<ColumnSpec> spe
     next_at_[i] = std::exchange(column_at_.at(specs_[i].position), static_cast<int>(i));
 }
 
-void TableParser::feed(std::string_view chunk) {
+void TableParser::stop_on(const std::atomic<bool>* stop) {
+  for (Dictionary& dictionary : all_.dictionaries) dictionary.stop_on(stop);
+}
+
+void TableParser::feed(std::string_view chunk, const std::atomic<bool>* stop) {
+  stop_on(stop);
   if (!carry_.empty()) {
     const std::size_t end = first_record_end(chunk, layout_, within_);
     hold(chunk.substr(0, end == 0 ? chunk.size() : end));
@@ -152,6 +157,8 @@ void TableParser::append(Piece& piece) {
 }
 
 Table TableParser::finish(const std::atomic<bool>* stop) {
+  const Workers workers{1, stop};
+  stop_on(stop);
   const std::string rest = std::exchange(carry_, {});
   take_records(rest);
   share_kinds();
@@ -165,8 +172,8 @@ Table TableParser::finish(const std::atomic<bool>* stop) {
   for (std::size_t i = 0; i < places.size(); ++i)
     table.dictionaries.push_back(all_.dictionaries[i].take_sorted(places[i], stop));
   for (std::size_t i = 0; i < specs_.size(); ++i) {
-    Workers{1, stop}.check();
-    all_.columns[i].recode(places[specs_[i].dictionary]);
+    workers.check();
+    all_.columns[i].recode(places[specs_[i].dictionary], workers);
     all_.columns[i].settle_missing();
   }
   table.columns = std::move(all_.columns);

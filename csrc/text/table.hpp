@@ -31,19 +31,22 @@ struct Table {
   std::vector<std::size_t> reread;  // columns to be read as strings; if there are any, the rest is empty
 };
 
-// Fed with chunks of a file in order, then finished once. Not usable after a ParseError. Columns with one
-// dictionary are strings if one of them is.
+// Fed with chunks of a file in order, then finished once. Not usable after a ParseError, nor when Cancelled.
+// Columns with one dictionary are strings if one of them is.
 class TableParser {
  public:
   TableParser(Layout layout, Shape shape, std::vector<ColumnSpec> specs, int threads);
   TableParser(const TableParser&) = delete;
   TableParser& operator=(const TableParser&) = delete;
 
-  void feed(std::string_view chunk);
+  // Throws Cancelled where what is there already takes long to move and asked to stop.
+  void feed(std::string_view chunk, const std::atomic<bool>* stop = nullptr);
   // Throws Cancelled when asked to stop.
   Table finish(const std::atomic<bool>* stop);
 
   const std::vector<ColumnSpec>& specs() const { return specs_; }
+  // Rows so far.
+  std::size_t rows() const { return all_.rows; }
 
  private:
   // What a run of whole records holds.
@@ -64,6 +67,7 @@ class TableParser {
   void append(Piece& piece);
   void hold(std::string_view part);
   void share_kinds();
+  void stop_on(const std::atomic<bool>* stop);
 
   Layout layout_;
   Shape shape_;

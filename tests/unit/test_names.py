@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 
 from motiflux._native import Names
+from tests.interrupts import ctrl_c_in_native_code
+
+WIDTH = 8
+Text = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 
-@pytest.mark.parametrize("after", [0.1, 0.7], ids=["early", "late"])
-def test_an_interrupt_is_answered_at_once_and_loses_nothing(after: float) -> None:
-    width, count = 8, 6_000_000
-    text = np.random.default_rng(1).integers(0, 256, width * count, dtype=np.uint8)
-    offsets = np.arange(0, len(text) + 1, width)
-    names, few = Names(), offsets[:1000]
+def strings(count: int) -> tuple[Text, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Return strings of a fixed width, nearly all of them different."""
+    text = np.random.default_rng(1).integers(0, 256, WIDTH * count, dtype=np.uint8)
+    return text, np.arange(0, len(text) + 1, WIDTH)
+
+
+def held(names: Names) -> int:
+    """Return how many strings have a number, by adding one more."""
+    new = np.frombuffer(b"a string that is longer than all others", np.uint8)
+    return int(names.codes(new, np.array([0, len(new)]))[0])
+
+
+@pytest.mark.parametrize("known", [1000, 2**22], ids=["few names", "a table about to grow"])
+def test_an_interrupt_stops_numbering_and_loses_nothing(known: int) -> None:
+    text, offsets = strings(6_000_000)
+    names, few = Names(), offsets[: known + 1]
     before = names.codes(text, few)
-    sent = []
-
-    def interrupt() -> None:
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(after, interrupt)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), ctrl_c_in_native_code():
         names.codes(text, offsets)
-    answered = time.perf_counter()
-    # A tenth of a second, and as much for a machine that is busy with something else.
-    assert answered - sent[0] < 0.2
     assert (names.codes(text, few) == before).all()
+    assert known <= held(names) < 5_900_000  # far from the end
+
+
+def test_an_interrupt_of_sorting_leaves_the_names() -> None:
+    text, offsets = strings(2_000_000)
+    names = Names()
+    before = names.codes(text, offsets)
+    with pytest.raises(KeyboardInterrupt), ctrl_c_in_native_code():
+        names.finish()
+    assert (names.codes(text, offsets) == before).all()
+    assert held(names) == before.max() + 1
