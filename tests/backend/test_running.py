@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -22,9 +24,9 @@ from tests.backend.cases import (
     TRIANGLE,
     clique,
     cycle,
+    given_time,
     path,
     threads_of_this_process,
-    timed,
 )
 from tests.simt.gxx import sanitized
 
@@ -130,24 +132,22 @@ class TestThreads:
     def test_other_python_threads_go_on_during_a_search(
         self, bipartite: mf.Graph, device: str, search: str
     ) -> None:
-        ticks = 0
-        over = threading.Event()
+        def tick_then_stop() -> None:
+            for _ in range(200):
+                time.sleep(0.001)
+            signal.raise_signal(signal.SIGINT)
 
-        def tick() -> None:
-            nonlocal ticks
-            while not over.wait(0.002):
-                ticks += 1
+        def search_for_ever() -> None:
+            ticker.start()
+            if search == "count":
+                mf.count(bipartite, ODD_CYCLE, threads=1, device=device)
+            else:
+                mf.match(bipartite, ODD_CYCLE, threads=1, device=device).to_numpy()
 
-        ticker = threading.Thread(target=tick)
-        ticker.start()
-        if search == "count":
-            mf.count(bipartite, ODD_CYCLE, timeout=0.5, threads=1, device=device)
-        else:
-            mf.match(bipartite, ODD_CYCLE, timeout=0.5, threads=1, device=device).to_numpy()
-        over.set()
+        ticker = threading.Thread(target=tick_then_stop)
+        with pytest.raises(KeyboardInterrupt):
+            search_for_ever()
         ticker.join()
-        print(f"{ticks} ticks in 0.5 s")
-        assert ticks >= 10
 
     def test_more_threads_than_work_change_nothing(self, device: str) -> None:
         graph = mf.Graph.from_edges(clique(4))
@@ -200,27 +200,26 @@ INTERRUPTED = """
     odd = mf.Pattern.from_edges([(v, (v + 1) % 9) for v in range(9)])
     before = int(mf.count(graph, edge, device={device!r}))
     mf.match(graph, edge, device={device!r}).to_numpy()
-    sent = 0.0
 
-    def threads():
-        time.sleep(0.1)
-        return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+    def threads(most=0):
+        # The kernel lists a thread for a moment after it was joined.
+        for _ in range(3000 if most else 10):
+            time.sleep(0.01)
+            found = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+            if found <= most:
+                break
+        return found
 
     idle = threads()
-
-    def interrupt():
-        global sent
-        sent = time.perf_counter()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.3, interrupt)
-    timer.start()
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     try:
+        timer.start()
         {search}
+        print("interrupted", 0)
     except KeyboardInterrupt:
-        print("seconds", time.perf_counter() - sent)
+        print("interrupted", 1)
     timer.join()
-    print("left_running", threads() - idle)
+    print("left_running", threads(idle) - idle)
     print("same", int(mf.count(graph, edge, device={device!r}) == before))
     print("same_rows", int(len(mf.match(graph, edge, device={device!r}).to_numpy()) == before))
 """
@@ -238,8 +237,7 @@ class TestInterrupts:
         script = textwrap.dedent(INTERRUPTED).format(search=search.format(device=device), device=device)
         told = run_script(script)
         assert (told["same"], told["same_rows"]) == (1, 1)
-        assert told["left_running"] == 0
-        assert told["seconds"] < 1
+        assert (told["interrupted"], told["left_running"]) == (1, 0)
 
 
 class RefusalError(Exception):
@@ -252,7 +250,12 @@ class TestProgress:
         self, bipartite: mf.Graph, device: str, pattern: mf.Pattern
     ) -> None:
         reports: list[mf.ProgressReport] = []
-        found = mf.count(bipartite, pattern, timeout=0.4, progress=reports.append, device=device)
+
+        def count(timeout: float) -> mf.Count:
+            reports.clear()
+            return mf.count(bipartite, pattern, timeout=timeout, progress=reports.append, device=device)
+
+        found = given_time(count, lambda _: len(reports) >= 3)
         assert len(reports) >= 3
         for earlier, later in pairwise(reports):
             assert earlier.done <= later.done
@@ -264,7 +267,13 @@ class TestProgress:
 
     def test_reports_of_matches_never_go_back(self, bipartite: mf.Graph, device: str) -> None:
         reports: list[mf.ProgressReport] = []
-        mf.match(bipartite, ODD_CYCLE, timeout=0.4, progress=reports.append, device=device).to_numpy()
+
+        def search(timeout: float) -> None:
+            reports.clear()
+            told = reports.append
+            mf.match(bipartite, ODD_CYCLE, timeout=timeout, progress=told, device=device).to_numpy()
+
+        given_time(search, lambda _: len(reports) >= 3)
         assert len(reports) >= 3
         states = [(report.done, report.found, report.seconds) for report in reports]
         assert states == sorted(states)
@@ -275,11 +284,8 @@ class TestProgress:
         def refuse(report: mf.ProgressReport) -> None:
             raise RefusalError(report.total)
 
-        def count() -> None:
-            with pytest.raises(RefusalError):
-                mf.count(bipartite, ODD_CYCLE, progress=refuse, device=device)
-
-        assert timed(count, "until the error") < 5
+        with pytest.raises(RefusalError):
+            mf.count(bipartite, ODD_CYCLE, progress=refuse, device=device)
         assert threads_of_this_process(before) == before
         assert mf.count(bipartite, EDGE, device=device) == 2 * bipartite.num_edges
 
@@ -303,5 +309,8 @@ class TestProgress:
         def look(report: mf.ProgressReport) -> None:
             counts.append(mf.count(small, TRIANGLE, device=device))
 
-        mf.count(bipartite, ODD_CYCLE, timeout=0.2, progress=look, device=device)
+        given_time(
+            lambda timeout: mf.count(bipartite, ODD_CYCLE, timeout=timeout, progress=look, device=device),
+            lambda _: bool(counts),
+        )
         assert set(counts) == {SMALL_TRIANGLES}

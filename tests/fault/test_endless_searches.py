@@ -7,12 +7,13 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import motiflux as mf
 from motiflux.engine.session import Session
-from tests.backend.cases import PATH, TRIANGLE, clique
+from tests.backend.cases import PATH, TRIANGLE, clique, given_time
 from tests.fault.benches import Bench
 
 SIZE = 60
@@ -60,14 +61,17 @@ class Once:
 
 
 def test_a_timeout_stops_a_count_with_a_lower_bound(bench: Bench, dense: mf.Graph) -> None:
-    found = mf.count(dense, PATH, device=bench.name, timeout=0.2)
+    found = given_time(lambda timeout: mf.count(dense, PATH, device=bench.name, timeout=timeout), bool)
     assert not found.complete
     assert 0 < found < ALL_PATHS
 
 
 def test_a_timeout_stops_a_listing_with_some_of_the_rows(bench: Bench, dense: mf.Graph) -> None:
-    matches = mf.match(dense, PATH, device=bench.name, timeout=0.2)
-    rows = next(matches)
+    def search(timeout: float) -> tuple[mf.Matches, Any]:
+        matches = mf.match(dense, PATH, device=bench.name, timeout=timeout)
+        return matches, next(matches, None)
+
+    matches, rows = given_time(search, lambda found: found[1] is not None)
     assert all(len(set(row)) == PATH.num_vertices for row in rows.tolist())
     for _ in matches:
         pass

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from textwrap import dedent
 
 import pytest
@@ -24,7 +23,11 @@ pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", LONG + dedent(script)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", LONG + dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -83,7 +86,7 @@ def test_several_threads_may_close_one_iteration() -> None:
         for closer in closers:
             closer.start()
         for closer in closers:
-            closer.join(timeout=20)
+            closer.join(timeout=120)
             assert not closer.is_alive()
         assert matches.complete is False
 
@@ -124,10 +127,9 @@ def test_an_interrupt_between_rows_and_batch_leaves_no_complete_result(
 def test_progress_is_reported_while_rows_flow() -> None:
     graph, pattern = endless()
     reports: list[mf.ProgressReport] = []
-    deadline = time.monotonic() + 20
     with mf.match(graph, pattern, progress=reports.append) as matches:
         for _ in matches:
-            if len(reports) > 2 or time.monotonic() > deadline:
+            if len(reports) > 2:
                 break
     assert len(reports) > 2
 

@@ -17,8 +17,8 @@ import pytest
 from motiflux.engine import accelerator as module
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.deadline import OutOfTimeError
-from motiflux.jit import Built, Compiler, KernelCache, Source
-from tests.unit.jit_cases import CopyingToolchain
+from motiflux.jit import Compiler, KernelCache, Source
+from tests.unit.jit_cases import CopyingToolchain, Gate
 
 GENERAL = Source("general", "general")
 
@@ -42,19 +42,6 @@ class Loader:
     def load(self, image: bytes, name: str) -> Loaded:
         self.loaded.append(image)
         return Loaded(image)
-
-
-class Gate(CopyingToolchain):
-    """Compiles once it is opened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened = threading.Event()
-
-    def build(self, source: Source, include: Any) -> Built:
-        self.began.set()
-        assert self.opened.wait(60)
-        return super().build(source, include)
 
 
 def make(toolchain: CopyingToolchain | None = None) -> Accelerator:

@@ -227,9 +227,12 @@ class TestProcesses:
         assert "5 updates" in process.stderr.readline()  # it is under way
         with stream.open("a") as file:
             file.write("e 1 2\ne 1 4")
-        time.sleep(0.3)
+        (unfinished,) = tmp_path.glob(".motiflux-*.tmp")
+        while unfinished.read_text().count("\n") < 4:  # until what the update changes is written
+            assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(kind)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
         assert process.returncode == (1 if kind == signal.SIGINT else 143), err
         found = json_of(out)
         assert (found["complete"], found["updates"]) == (False, 6)
@@ -237,11 +240,14 @@ class TestProcesses:
         assert [line[:4] for line in output.read_text().splitlines()[1:]] == ["1,2,", "-1,4", "1,5,"]
 
     def test_a_timeout_is_exit_1(self, stream: Path) -> None:
-        result = motiflux(
-            "watch", "none", stream, "--follow", "--timeout", "0.3", "--pattern", TRIANGLE, "--json"
-        )
-        assert result.exit_code == 1
-        found = only_json(result)
+        for seconds in ("0.3", "3", "30"):  # enough for what is there, whatever holds up the machine
+            result = motiflux(
+                *("watch", "none", stream, "--follow", "--timeout", seconds, "--pattern", TRIANGLE, "--json")
+            )
+            assert result.exit_code == 1
+            found = only_json(result)
+            if found["updates"]:
+                break
         assert (found["complete"], found["updates"]) == (False, 5)
 
     def test_a_reader_that_closes_the_pipe_ends_it(self, tmp_path: Path) -> None:
@@ -257,7 +263,7 @@ class TestProcesses:
         process.stdout.close()
         assert process.stderr.read() == b""
         process.stderr.close()
-        assert process.wait(30) == 1
+        assert process.wait(120) == 1
 
 
 def json_of(text: str) -> dict[str, Any]:

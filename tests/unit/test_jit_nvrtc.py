@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from motiflux.errors import CompileError, InternalError
 from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source, parse_resources
+from tests.interrupts import FOR_GOOD
 from tests.unit.jit_cases import run_python
 
 HAS_NVRTC = subprocess.run([sys.executable, "-c", "import cuda.core"], capture_output=True).returncode == 0
@@ -105,31 +104,32 @@ def test_a_compiler_with_nvrtc_says_where_the_source_is(tmp_path: Path) -> None:
 
 @needs_nvrtc
 def test_other_threads_run_while_nvrtc_compiles() -> None:
-    ticks: list[float] = []
-    done = threading.Event()
+    turns = 0
+    compiling, done = threading.Event(), threading.Event()
 
-    def tick() -> None:
+    def take_turns() -> None:
+        nonlocal turns
+        compiling.wait()
         while not done.wait(0.005):
-            ticks.append(time.monotonic())
+            turns += 1
 
-    ticking = threading.Thread(target=tick)
-    ticking.start()
-    began = time.monotonic()
+    before = sys.getswitchinterval()
+    other = threading.Thread(target=take_turns)
+    other.start()
     try:
+        sys.setswitchinterval(FOR_GOOD)  # turns come only where the interpreter is given up
+        compiling.set()
         NvrtcToolchain("sm_90").build(Source("big", BIG_TEXT % 11), ())
     finally:
-        ended = time.monotonic()
+        sys.setswitchinterval(before)
         done.set()
-        ticking.join()
-    during = [began, *(moment for moment in ticks if began < moment < ended), ended]
-    pause = max(later - earlier for earlier, later in pairwise(during))
-    assert ended - began > 0.2, "too small a unit to tell"
-    assert pause < (ended - began) / 4
+        other.join()
+    assert turns >= 5
 
 
 @needs_nvrtc
 @pytest.mark.parametrize("delay", ["0.1", "0.7", "1.5", "2"])
-def test_exit_while_nvrtc_compiles_is_prompt_and_clean(delay: str) -> None:
+def test_exit_while_nvrtc_compiles_is_clean(delay: str) -> None:
     # NVRTC's destructors under a running compilation crash the process now and then, mostly while ptxas runs.
     script = (
         "import atexit, sys, time\n"
@@ -141,9 +141,7 @@ def test_exit_while_nvrtc_compiles_is_prompt_and_clean(delay: str) -> None:
         "print('leaving')\n"
         "sys.exit(3)\n"
     )
-    began = time.monotonic()
-    assert run_python(script, BIG_TEXT % 13, delay) == (3, "leaving\nat exit\n", "")
-    assert time.monotonic() - began < 15
+    assert run_python(script, BIG_TEXT % 13, delay, timeout=120) == (3, "leaving\nat exit\n", "")
 
 
 def test_without_the_gpu_packages_the_error_says_what_to_install() -> None:

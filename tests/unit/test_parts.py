@@ -159,7 +159,6 @@ class TestLists:
         assert len(lists(graph, pattern)) == 2
         counted = mf.count(graph, pattern, timeout=0.2, tuning={"parts": "on", "order": "given"})
         assert not counted.complete
-        assert counted.seconds < 5
 
 
 class TestHowMany:
@@ -219,7 +218,6 @@ class TestHowMany:
         graph = complete(60, vertex_labels=[0] * 60)
         counted = mf.count(graph, path(16), timeout=0.2, threads=threads, tuning={"parts": "on"})
         assert not counted.complete
-        assert counted.seconds < 5
         assert counted <= math.perm(60, 16)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 
 import pytest
 from rich.cells import cell_len
@@ -278,12 +277,11 @@ HUGE = {
 }  # fmt: skip
 
 
+@pytest.mark.timeout(120)  # most take a few milliseconds; in quadratic time they would take very long
 @pytest.mark.parametrize(("text", "message"), HUGE.values(), ids=HUGE.keys())
-def test_huge_text_is_refused_soon(text: str, message: str) -> None:
-    begin = time.process_time()
+def test_huge_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(PatternSyntaxError, match=message) as caught:
         Pattern.parse(text)
-    assert time.process_time() - begin < 10
     assert len(str(caught.value)) < 400
 
 

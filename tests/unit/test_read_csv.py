@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import time
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,12 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux import _native
+from motiflux._native import TableParser
 from motiflux.interop import ColumnMapping
 from motiflux.io import delimited, source
 from motiflux.io.text_table import TextOptions
+from tests.interrupts import ctrl_c_in_native_code
 from tests.slow_readers import Plain, plain, read_delimited
 
 
@@ -394,24 +396,29 @@ def test_a_type_that_changes_late_changes_all_of_the_column(tmp_path: Path) -> N
             assert {first, "123.0", last} <= values
 
 
-def test_an_interrupt_is_answered_soon(tmp_path: Path) -> None:
-    """By CPU time, as other work may hold up anything: while parsing, and while sorting names."""
+@pytest.mark.parametrize("call", ["feed", "finish"])
+def test_an_interrupt_ends_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """It is looked for after every mebibyte, and where names are sorted."""
     path = tmp_path / "g.csv"
     rows = ((row * 7919 % 1_000_003, row * 104729 % 1_000_003) for row in range(400_000))
     path.write_text("src,dst\n" + "".join(f"name{u:07},other{v:07}\n" for u, v in rows))
-    late: list[float] = []
-    before = signal.signal(signal.SIGPROF, signal.default_int_handler)
-    try:
-        for delay in (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3):
-            due = time.process_time() + delay
-            signal.setitimer(signal.ITIMER_PROF, delay)
-            try:
-                delimited.read(path, ColumnMapping(), TextOptions(), threads=1)
-            except KeyboardInterrupt:
-                late.append(time.process_time() - due)
-            finally:
-                signal.setitimer(signal.ITIMER_PROF, 0)
-    finally:
-        signal.signal(signal.SIGPROF, before)
-    assert len(late) >= 3
-    assert max(late) < 0.1
+    fed: list[int] = []
+
+    class Parser:
+        def __init__(self, *arguments: Any) -> None:
+            self._parser = TableParser(*arguments)
+
+        def feed(self, chunk: bytes, start: int, end: int) -> None:
+            fed.append(min(end, len(chunk)) - start)
+            with ctrl_c_in_native_code() if call == "feed" and len(fed) == 3 else nullcontext():
+                self._parser.feed(chunk, start, end)
+
+        def finish(self) -> Any:
+            with ctrl_c_in_native_code():
+                return self._parser.finish()
+
+    monkeypatch.setattr(_native, "TableParser", Parser)
+    with pytest.raises(KeyboardInterrupt):
+        delimited.read(path, ColumnMapping(), TextOptions(), threads=1)
+    assert max(fed) <= 2**20
+    assert len(fed) == 3 if call == "feed" else sum(fed) > 9_000_000

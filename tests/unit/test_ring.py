@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from motiflux._native import RingReader, RingWriter, echo
+from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.ring_memory import RingMemory, records
 
 
@@ -78,7 +80,7 @@ def test_records_of_another_thread_arrive_in_order() -> None:
 def test_a_wait_lasts_as_long_as_asked() -> None:
     start = time.monotonic()
     assert RingMemory().reader().read(np.zeros((1, 2), np.uint32), wait_seconds=0.06) == 0
-    assert 0.06 <= time.monotonic() - start < 5
+    assert time.monotonic() - start >= 0.06
 
 
 def test_a_wait_ends_with_the_first_record_and_lets_other_threads_run() -> None:
@@ -91,10 +93,14 @@ def test_a_wait_ends_with_the_first_record_and_lets_other_threads_run() -> None:
     assert (out[:1] == records(7, 1)).all()
 
 
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="threads are not told apart here")
 def test_a_wait_does_not_burn_a_core() -> None:
-    used = time.thread_time()
+    def sleeps() -> int:
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+    before = sleeps()
     RingMemory().reader().read(np.zeros((1, 2), np.uint32), wait_seconds=0.5)
-    assert time.thread_time() - used < 0.25
+    assert sleeps() > before
 
 
 def test_a_signal_ends_a_wait() -> None:
@@ -104,16 +110,12 @@ def test_a_signal_ends_a_wait() -> None:
     def interrupt(*_: object) -> None:
         raise AlarmError
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGUSR1, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        start = time.monotonic()
-        with pytest.raises(AlarmError):
-            RingMemory().reader().read(np.zeros((1, 2), np.uint32), wait_seconds=60)
-        assert time.monotonic() - start < 5
+        with pytest.raises(AlarmError), ctrl_c_in_native_code(signal.SIGUSR1):
+            RingMemory().reader().read(np.zeros((1, 2), np.uint32), wait_seconds=float("inf"))
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_one_thread_at_a_time_reads() -> None:

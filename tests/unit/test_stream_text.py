@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.stream import Batch, Position, Request, Source
+from motiflux.stream import Batch, Position, Request, Source, reading
 from motiflux.stream.reading import PipeReader
 from motiflux.stream.text_source import TextSource
 from motiflux.stream.updates import OPS
@@ -333,20 +333,21 @@ def test_ops_are_the_same_in_text_and_in_rows(tmp_path: Path) -> None:
 
 
 class TestFollowing:
-    def test_a_growing_file_is_followed_and_half_a_line_waits(self, tmp_path: Path) -> None:
+    def test_a_growing_file_is_followed_and_half_a_line_waits(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = written(tmp_path / "a.stream", "e 1 2\ne 3")
+        parts, now = ["4 5\n", "e 7 8\ne 9", ""], 0.0
 
-        def grow() -> None:
-            for part in ("4 5\n", "e 7 8\ne 9"):
-                time.sleep(0.1)
-                with path.open("a") as file:
-                    file.write(part)
+        def grow(_: float) -> None:
+            nonlocal now
+            now += 1
+            with path.open("a") as file:
+                file.write(parts.pop(0))
 
-        writer = threading.Thread(target=grow)
-        writer.start()
-        deadline = time.perf_counter() + 0.8
-        found = rows(mf.open_source(path, follow=True), deadline=deadline)
-        writer.join()
+        monkeypatch.setattr(reading, "time", SimpleNamespace(perf_counter=lambda: now, sleep=grow))
+        found = rows(mf.open_source(path, follow=True), deadline=3.0)
+        assert not parts
         assert [row[1:3] for row in found] == [(1, 2), (34, 5), (7, 8)]
 
     def test_a_file_that_is_cut_short_is_an_error(self, tmp_path: Path) -> None:
