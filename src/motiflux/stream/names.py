@@ -201,6 +201,49 @@ class GrowingIds:
             raise StreamError(f"{what}: expected {wanted}, as the graph's ids are, found {ids[0].item()!r}")
 
 
+class GrowingCodes:
+    """Label codes of vertices, which grow in number.
+
+    Parameters
+    ----------
+    vertices, codes
+        How many vertices there are at the start, and their codes; None: all 0.
+    """
+
+    def __init__(self, vertices: int, codes: NDArray[np.uint32] | None) -> None:
+        self._first = codes
+        self._known = vertices
+        self._late = np.empty(0, dtype=np.uint32)
+        self._size = vertices
+
+    def add(self, codes: NDArray[np.uint32]) -> None:
+        """Take those of the vertices that come next."""
+        begin = self._size - self._known
+        end = begin + len(codes)
+        if end > len(self._late):
+            grown = np.empty(max(end, 2 * len(self._late)), dtype=np.uint32)
+            grown[:begin] = self._late[:begin]
+            self._late = grown
+        self._late[begin:end] = codes
+        self._size += len(codes)
+
+    def keep(self, count: int) -> None:
+        """Forget the vertices that came after the first `count`."""
+        self._size = count
+
+    def of(self, vertex: int) -> int:
+        """Return that of a vertex."""
+        if vertex >= self._known:
+            return int(self._late[vertex - self._known])
+        return 0 if self._first is None else int(self._first[vertex])
+
+    def all(self) -> NDArray[np.uint32]:
+        """Return those of all vertices."""
+        first = np.zeros(self._known, dtype=np.uint32) if self._first is None else self._first
+        late = self._late[: self._size - self._known]
+        return np.concatenate([first, late]) if len(late) else first
+
+
 def label_codes(labels: Iterable[Label] | None, known: GrowingLabels) -> tuple[int, ...] | None:
     """Return the codes of a pattern's labels, which are added if they are new; None lets all through."""
     return None if labels is None else tuple(sorted(known.code(label) for label in labels))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from motiflux import _native
 from motiflux.errors import ArgumentError
-from motiflux.graph import AdjacencyKey, Direction
+from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
 from motiflux.plan.delta import DeltaPlan, Transversal
@@ -42,6 +44,20 @@ def bind_growing(
         edges[bound_edge(edge, label_codes(edge.labels, edge_labels), names, directed)] = None
     coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
     return BoundPattern(directed, vertices, tuple(edges), None, coinciding)
+
+
+def loaded(graph: Graph, *, count_copies: bool) -> _native.Monitor:
+    """Return a native monitor with the edges of a graph."""
+    native = _native.Monitor(graph.directed, count_copies)
+    labels = graph.vertex_labels
+    native.load(
+        np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels,
+        graph.forward.offsets,
+        graph.forward.neighbors,
+        graph.forward.labels,
+        graph.forward.copies if count_copies else None,
+    )
+    return native
 
 
 class PlanWriter:

@@ -1,0 +1,100 @@
+"""What a monitor is told when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from motiflux.config import resolve_tuning
+from motiflux.errors import ArgumentError
+from motiflux.plan.planner import check_symmetry
+from motiflux.stream.window import DISORDERS, TIME_UNITS, Clock, Span, WindowLength, parse_window
+from motiflux.types import Semantics, Symmetry
+
+MODES = ("sequence", "batch")
+DUPLICATES = ("count", "ignore")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `Monitor`, checked, but for those that say how to run and not what."""
+
+    mode: str
+    matches: bool
+    semantics: Semantics
+    symmetry: Symmetry
+    duplicates: str
+    strict: bool
+    span: Span | None
+    time_unit: str
+    disorder: str | None
+    switches: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        mode: str,
+        matches: bool,
+        semantics: str,
+        symmetry: str,
+        duplicates: str,
+        strict: bool,
+        window: WindowLength | None,
+        time_unit: str,
+        disorder: str | None,
+        tuning: Mapping[str, str] | None,
+    ) -> Options:
+        """Return them.
+
+        Raises
+        ------
+        ArgumentError
+            Names one that is not usable.
+        """
+        checked = cls(
+            mode=_one_of("mode", mode, MODES),
+            matches=bool(matches),
+            semantics=Semantics(_one_of("semantics", semantics, ("isomorphism", "homomorphism"))),
+            symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
+            duplicates=_one_of("duplicates", duplicates, DUPLICATES),
+            strict=bool(strict),
+            span=None if window is None else parse_window(window),
+            time_unit=_one_of("time_unit", time_unit, tuple(TIME_UNITS)),
+            disorder=None if disorder is None else _one_of("disorder", disorder, DISORDERS),
+            switches=resolve_tuning(tuning),
+        )
+        check_symmetry(checked.semantics, checked.symmetry)
+        return checked
+
+    @property
+    def count_copies(self) -> bool:
+        """Whether an edge that is inserted twice is there twice."""
+        return self.duplicates == "count"
+
+    def clock(self) -> Clock:
+        """Return what reads the moments of updates."""
+        return Clock(self.time_unit, self.disorder, self.span if self.span and self.span.timed else None)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them as `Monitor` takes them, in plain types."""
+        span = self.span
+        return {
+            "mode": self.mode,
+            "matches": self.matches,
+            "semantics": self.semantics.value,
+            "symmetry": self.symmetry.value,
+            "duplicates": self.duplicates,
+            "strict": self.strict,
+            "window": None if span is None else f"{span.length}ns" if span.timed else span.length,
+            "time_unit": self.time_unit,
+            "disorder": self.disorder,
+            "tuning": dict(self.switches),
+        }
+
+
+def _one_of(argument: str, value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise ArgumentError(argument, ", ".join(map(repr, map(str, allowed))), value)
+    return value

@@ -1,0 +1,68 @@
+"""Monitors in files and back: what a checkpoint says in the terms of a monitor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.stream.checkpoint import Checkpoint
+from motiflux.stream.core import Core
+from motiflux.stream.names import GrowingCodes, GrowingIds
+from motiflux.stream.window import open_window
+
+_EDGE_ARRAYS = ("edges.sources", "edges.targets", "edges.labels", "edges.copies")
+_WINDOW_ARRAYS = ("window.sources", "window.targets", "window.labels", "window.since")
+
+
+class Kept(Core):
+    """A monitor's inside that can be kept in a file."""
+
+    def _checkpoint(self, position: object) -> Checkpoint:
+        native = self._open()
+        arrays: dict[str, NDArray[Any]] = dict(zip(_EDGE_ARRAYS, native.edges(), strict=True))
+        nothing, came = np.empty(0, dtype=np.uint32), 0
+        in_window: tuple[NDArray[Any], ...] = (nothing, nothing, nothing, nothing.astype(np.int64))
+        if self._options.span is not None:
+            sources, targets, labels, since, came = native.window_copies()
+            in_window = (sources, targets, labels, since)
+        arrays |= dict(zip(_WINDOW_ARRAYS, in_window, strict=True))
+        arrays |= {"vertex_ids": self._numbering.ids.all(), "vertex_labels": self._numbering.codes.all()}
+        return Checkpoint(
+            directed=self._base.directed,
+            options=self._options.arguments(),
+            patterns=[(pattern, watched.listed) for pattern, watched in self._watched.items()],
+            facts={
+                "latest": self._numbering.clock.latest,
+                "updates_applied": self.updates_applied,
+                "batches_applied": self.batches_applied,
+                "came": came,
+            },
+            position=position,
+            vertex_label_values=self._numbering.vertex_labels.array().tolist(),
+            edge_label_values=self._numbering.edge_labels.array().tolist(),
+            arrays=arrays,
+        )
+
+    def _restore(self, saved: Checkpoint) -> None:
+        """Go on from a checkpoint; the monitor was made of its graph, whose vertices have other numbers."""
+        vertex_codes = self._numbering.vertex_labels.codes_of(np.array(saved.vertex_label_values))
+        edge_codes = self._numbering.edge_labels.codes_of(np.array(saved.edge_label_values))
+        codes = vertex_codes[saved.arrays["vertex_labels"]]
+        self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
+        self._numbering.codes = GrowingCodes(len(codes), codes)
+        native = _native.Monitor(saved.directed, self._options.count_copies)
+        native.load(codes, *saved.rows(edge_codes))
+        if self._options.span is not None:
+            open_window(native, self._options.span)
+            sources, targets, labels, since = (saved.arrays[name] for name in _WINDOW_ARRAYS)
+            native.fill_window(sources, targets, edge_codes[labels], since, saved.facts["came"])
+        self._native = native
+        self._numbering.clock.latest = saved.facts["latest"]
+        self.updates_applied = saved.facts["updates_applied"]
+        self.batches_applied = saved.facts["batches_applied"]
+        self.source_position = saved.position
+        for pattern, listed in saved.patterns:
+            self._add(pattern, listed)
