@@ -111,21 +111,34 @@ Plan plan_of(const PyPlan& given) {
   return plan;
 }
 
-// Handles signals now and then, in the thread that holds the GIL otherwise.
+// Handles signals now and then, in the thread that holds the GIL otherwise, and looks at the time.
 class SignalWatch : public dynamic::Watch {
  public:
+  explicit SignalWatch(std::optional<double> seconds) {
+    if (seconds && *seconds < kForever)
+      deadline_ =
+          Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+  }
   bool keep_going() override {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return true;
-    next_ = now + kSignalPeriod;
-    const nb::gil_scoped_acquire acquire;
-    return !(failed_ = PyErr_CheckSignals() != 0);
+    const auto now = Clock::now();
+    late_ = late_ || now >= deadline_;
+    if (now >= next_) {
+      next_ = now + kSignalPeriod;
+      const nb::gil_scoped_acquire acquire;
+      failed_ = PyErr_CheckSignals() != 0;
+    }
+    return !failed_ && !late_;
   }
   bool failed() const { return failed_; }
+  bool late() const { return late_; }
 
  private:
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kSignalPeriod;
-  bool failed_ = false;
+  using Clock = std::chrono::steady_clock;
+  static constexpr double kForever = 1e9;  // seconds; beyond it the clock's integer would overflow
+
+  Clock::time_point next_ = Clock::now() + kSignalPeriod;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  bool failed_ = false, late_ = false;
 };
 
 class PyMonitor {
@@ -164,6 +177,7 @@ class PyMonitor {
   }
   std::uint32_t add_list(std::vector<Vertex> ascending) { return monitor_.add_list(std::move(ascending)); }
   void extend_list(std::uint32_t number, Vertex vertex) { monitor_.extend_list(number, vertex); }
+  void drop_list(std::uint32_t number) { monitor_.drop_list(number); }
 
   void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
     std::vector<Plan> plans;
@@ -174,14 +188,16 @@ class PyMonitor {
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
 
+  // None if it took more than `timeout` seconds: nothing is applied then.
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels, bool batch,
-                   int threads, int at_once, std::size_t most, const std::optional<nb::callable>& full) {
+                   int threads, int at_once, std::size_t most, const std::optional<nb::callable>& full,
+                   std::optional<double> timeout) {
     require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
     require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
     Found found;
-    SignalWatch watch;
+    SignalWatch watch(timeout);
     bool failed = false;
     const std::function<void()> flush = [&] {
       const nb::gil_scoped_acquire acquire;
@@ -202,6 +218,7 @@ class PyMonitor {
                                 full ? most : SIZE_MAX, flush);
     } catch (const dynamic::Stopped&) {
       if (failed || watch.failed()) throw nb::python_error();
+      if (watch.late()) return nb::none();
       throw;
     }
     nb::list patterns;
@@ -253,20 +270,13 @@ class PyMonitor {
     require(!window_->timed() || (moments && moments->size() == inserts.size()),
             "one moment per update expected");
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
-    dynamic::Expanded found;
-    std::vector<std::uint8_t> all_inserts;
-    Columns all;
-    {
-      const FreeGil free_gil;
-      found = window_->expand(updates, as_span(moments), graph());
-      for (const auto& [edge, comes] : found.updates) {
-        all_inserts.push_back(comes);
-        all.add(edge);
-      }
-    }
-    return nb::make_tuple(to_numpy(std::move(all_inserts)), to_numpy(std::move(all.sources)),
-                          to_numpy(std::move(all.targets)), to_numpy(std::move(all.labels)),
-                          to_numpy(std::move(found.origins)), found.expired);
+    return columns_of([&] { return window_->expand(updates, as_span(moments), graph()); });
+  }
+
+  // What leaves the window by itself until a moment, as `expand` gives it.
+  nb::object advance(std::int64_t moment) {
+    require(window_.has_value(), "there is no window");
+    return columns_of([&] { return window_->advance(moment); });
   }
 
   // The copies in the window: columns, since when, and how many ever came.
@@ -333,6 +343,24 @@ class PyMonitor {
       labels.push_back(edge.label);
     }
   };
+
+  template <class Expand>
+  static nb::object columns_of(Expand&& expand) {
+    dynamic::Expanded found;
+    std::vector<std::uint8_t> inserts;
+    Columns all;
+    {
+      const FreeGil free_gil;
+      found = expand();
+      for (const auto& [edge, comes] : found.updates) {
+        inserts.push_back(comes);
+        all.add(edge);
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(inserts)), to_numpy(std::move(all.sources)),
+                          to_numpy(std::move(all.targets)), to_numpy(std::move(all.labels)),
+                          to_numpy(std::move(found.origins)), found.expired);
+  }
 
   dynamic::Graph& graph() { return monitor_.graph(); }
   const dynamic::Graph& graph() const { return monitor_.graph(); }
@@ -401,16 +429,18 @@ void bind_dynamic(nb::module_& module) {
       .def("target", &PyMonitor::target, "relation"_a, "labels"_a.none())
       .def("add_list", &PyMonitor::add_list, "ascending"_a)
       .def("extend_list", &PyMonitor::extend_list, "number"_a, "vertex"_a)
+      .def("drop_list", &PyMonitor::drop_list, "number"_a)
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(), "batch"_a,
-           "threads"_a, "at_once"_a, "most"_a, "full"_a.none())
+           "threads"_a, "at_once"_a, "most"_a, "full"_a.none(), "timeout"_a.none())
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
       .def("edges", &PyMonitor::edges)
       .def("open_window", &PyMonitor::open_window, "span"_a, "timed"_a)
       .def("fill_window", &PyMonitor::fill_window, "sources"_a, "targets"_a, "labels"_a, "since"_a, "came"_a)
       .def("expand", &PyMonitor::expand, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "moments"_a.none())
+      .def("advance", &PyMonitor::advance, "moment"_a)
       .def("window_copies", &PyMonitor::window_copies)
       .def("begin", &PyMonitor::begin)
       .def("take_back", &PyMonitor::take_back)

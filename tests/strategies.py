@@ -73,9 +73,9 @@ class Case:
     pattern_edges: tuple[reference.PatternEdge, ...]
     as_columns: bool = field(default=False)
 
-    def graph(self) -> Any:
-        """Build the data graph."""
-        given: dict[str, Any] = {}
+    def graph(self, **more: Any) -> Any:
+        """Build the data graph; `more` goes to `Graph.from_edges`."""
+        given: dict[str, Any] = dict(more)
         if self.universe == "count":
             given["num_vertices"] = len(self.ids)
         elif self.universe == "ids":

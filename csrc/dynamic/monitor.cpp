@@ -44,8 +44,19 @@ void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
 }
 
 std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
-  allowed_.push_back(std::move(ascending));
-  return static_cast<std::uint32_t>(allowed_.size() - 1);
+  if (free_lists_.empty()) {
+    allowed_.push_back(std::move(ascending));
+    return static_cast<std::uint32_t>(allowed_.size() - 1);
+  }
+  const std::uint32_t number = free_lists_.back();
+  free_lists_.pop_back();
+  allowed_[number] = std::move(ascending);
+  return number;
+}
+
+void Monitor::drop_list(std::uint32_t number) {
+  std::vector<Vertex>().swap(allowed_[number]);
+  free_lists_.push_back(number);
 }
 
 void Monitor::extend_list(std::uint32_t number, Vertex vertex) {

@@ -46,6 +46,8 @@ class Monitor {
 
   std::uint32_t add_list(std::vector<Vertex> ascending);
   void extend_list(std::uint32_t number, Vertex vertex);
+  // No plan refers to it any more; its number is given again.
+  void drop_list(std::uint32_t number);
   // Plans of a pattern that is not watched yet; the number it has from then on.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
@@ -139,6 +141,7 @@ class Monitor {
   std::vector<Plan> plans_;
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
+  std::vector<std::uint32_t> free_lists_;
   FlatMap<GateKey, std::uint32_t> gate_;
   std::vector<std::vector<std::uint32_t>> gated_;
   std::vector<Done> done_;

@@ -42,6 +42,13 @@ Expanded Window::expand(std::span<const Update> updates, std::span<const std::in
   return out;
 }
 
+Expanded Window::advance(std::int64_t now) {
+  begin();
+  Expanded out;
+  expire(timed_ ? now : came_, 0, out);
+  return out;
+}
+
 void Window::insert(const Edge& edge, std::int64_t moment, std::int64_t origin, Expanded& out) {
   if (!timed_) expire(moment = ++came_, origin, out);
   Held now = held(edge);

@@ -36,6 +36,8 @@ class Window {
   void fill(std::span<const Copy> copies, std::int64_t came);
   // `moments` of the updates ascend; a window that counts needs none. `graph` is as it is before the updates.
   Expanded expand(std::span<const Update> updates, std::span<const std::int64_t> moments, const Graph& graph);
+  // What leaves by itself until `now`, of a window of copies until now; `origins` are 0.
+  Expanded advance(std::int64_t now);
   // Takes back what was expanded since `begin`.
   void begin();
   void undo();

@@ -434,6 +434,7 @@ class Monitor:
     def target(self, relation: int, labels: Sequence[int] | None) -> int: ...
     def add_list(self, ascending: Sequence[int]) -> int: ...
     def extend_list(self, number: int, vertex: int) -> None: ...
+    def drop_list(self, number: int) -> None: ...
     def add_pattern(self, pattern: int, plans: Sequence[Any], listed: bool) -> None: ...
     def drop_pattern(self, pattern: int) -> None: ...
     def apply(
@@ -447,7 +448,8 @@ class Monitor:
         at_once: int,
         most: int,
         full: Callable[[list[Any]], None] | None,
-    ) -> tuple[list[Any], int, list[Any]]: ...
+        timeout: float | None,
+    ) -> tuple[list[Any], int, list[Any]] | None: ...
     def first_noop(
         self,
         inserts: NDArray[np.uint8],
@@ -474,6 +476,16 @@ class Monitor:
         targets: NDArray[np.uint32],
         labels: NDArray[np.uint32] | None,
         moments: NDArray[np.int64] | None,
+    ) -> tuple[
+        NDArray[np.uint8],
+        NDArray[np.uint32],
+        NDArray[np.uint32],
+        NDArray[np.uint32],
+        NDArray[np.int64],
+        int,
+    ]: ...
+    def advance(
+        self, moment: int
     ) -> tuple[
         NDArray[np.uint8],
         NDArray[np.uint32],

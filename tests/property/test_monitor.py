@@ -72,7 +72,9 @@ class Watched:
 class World:
     """A graph whose edges come and go, in plain Python."""
 
-    def __init__(self, case: strategies.Case, options: dict[str, Any]) -> None:
+    def __init__(
+        self, case: strategies.Case, options: dict[str, Any], edge_times: list[float | None] | None
+    ) -> None:
         self.directed = case.directed
         self.ids = list(case.ids)
         self.vertex_labels = list(case.vertex_labels or [0] * len(case.ids))
@@ -81,19 +83,29 @@ class World:
         self.ignores = options["duplicates"] == "ignore"
         self.window, self.timed = options["window"], isinstance(options["window"], float)
         self.queue: deque[tuple[EdgeKey, float]] = deque()
-        labels = case.edge_labels or [0] * len(case.edges)
-        for (u, v), label in zip(case.edges, labels, strict=True):
-            key = self.key(u, v, label)
-            self.copies[key] = 1 if self.ignores else self.copies[key] + 1
         self.came = 0
+        labels = case.edge_labels or [0] * len(case.edges)
+        in_window: list[tuple[float, EdgeKey]] = []
+        times = edge_times or [None] * len(case.edges)
+        for (u, v), label, time in zip(case.edges, labels, times, strict=True):
+            key = self.key(u, v, label)
+            if time is not None:
+                in_window.append((time, key))
+            else:
+                self.copies[key] = 1 if self.ignores else self.copies[key] + 1
+        for time, key in sorted(in_window):
+            for _ in self.steps(True, key, time):
+                pass
 
     def key(self, u: int, v: int, label: Any) -> EdgeKey:
         return (u, v, label) if self.directed or u < v else (v, u, label)
 
-    def steps(self, inserts: bool, key: EdgeKey, time: float) -> Any:
+    def steps(self, inserts: bool | None, key: EdgeKey | None, time: float) -> Any:
         """Apply one update step by step: what leaves the window first."""
         if self.window is not None and self.timed:
             yield from self._expire(time)
+        if key is None:  # only time has passed
+            return
         if inserts and self.ignores and self.copies[key]:
             return
         if inserts and self.window is not None:
@@ -151,7 +163,14 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
         },
         "threads": draw(st.sampled_from((1, 3))),
     }
-    draws = {"ids": ids, "vertex_kind": vertex_kind, "edge_kind": edge_kind}
+    edge_times = None
+    if options["window"] is not None and options["duplicates"] == "count" and edges and draw(st.booleans()):
+        at = st.sampled_from([None, *range(1, 3 * len(edges))])
+        edge_times = draw(st.lists(at, min_size=len(edges), max_size=len(edges)))
+        known = [time for time in edge_times if time is not None]
+        if len(set(known)) < len(known):  # which of them leaves first would be open
+            edge_times = list(range(1, len(edges) + 1))
+    draws = {"ids": ids, "vertex_kind": vertex_kind, "edge_kind": edge_kind, "edge_times": edge_times}
     return dataclasses.replace(case, ids=tuple(ids[:size])), {"options": options, **draws}
 
 
@@ -163,12 +182,18 @@ class MonitorMachine(RuleBasedStateMachine):
         case, drawn = world
         self.options, self.ids = drawn["options"], drawn["ids"]
         self.vertex_kind, self.edge_kind = drawn["vertex_kind"], drawn["edge_kind"]
-        self.world = World(case, self.options)
-        self.time = 0.0
+        times = drawn["edge_times"]
+        self.world = World(case, self.options, times)
+        self.time = max((time for time in times or [] if time is not None), default=0.0)
         self.watched: list[Watched] = []
-        graph = case.graph()
-        self.listing = mf.Monitor(graph, matches=True, **self.options)
-        self.counting = mf.Monitor(graph, **self.options)
+        given: dict[str, Any] = dict(self.options)
+        attributes = {}
+        if times is not None and self.time > 0:
+            attributes["edge_attributes"] = {"time": times}
+            given["edge_times"] = "time"
+        graph = case.graph(**attributes)
+        self.listing = mf.Monitor(graph, matches=True, **given)
+        self.counting = mf.Monitor(graph, **given)
         self._watch(data)
 
     @precondition(lambda self: len(self.watched) < 3)
@@ -207,6 +232,13 @@ class MonitorMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def update_again(self, data: Any) -> None:  # so that this is drawn more often than others
         self.update(data)
+
+    @precondition(lambda self: isinstance(self.options["window"], float))
+    @rule(later=st.integers(0, 4))
+    def time_passes(self, later: int) -> None:
+        self.time += later
+        leaving = [(None, None, self.time)]
+        self._compare(leaving, *(one.advance(self.time) for one in (self.listing, self.counting)))
 
     @precondition(lambda self: not isinstance(self.options["window"], float))
     @rule(data=st.data())

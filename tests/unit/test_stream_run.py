@@ -422,7 +422,7 @@ class TestSinks:
         assert list(held.take()) == []
 
     def test_a_sink_sees_nothing_of_a_batch_that_fails_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("motiflux.stream.core._MOST_WORDS", 3)
+        monkeypatch.setattr("motiflux.stream.changing._MOST_WORDS", 3)
         kept = Kept()
         edges = [("+", u, v) for u in range(8) for v in range(u)]
         with mf.Monitor(empty(), TRIANGLE, matches=True, strict=True) as monitor:

@@ -210,3 +210,86 @@ def test_a_window_holds_no_more_than_it_says() -> None:
         sizes.append(watching.nbytes)
     assert max(sizes[40:]) == sizes[20]
     assert sum(copies for *_, copies in edges_now(watching)) == 1000
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+@pytest.mark.parametrize("matches", [False, True])
+def test_time_can_pass_without_an_update(mode: str, matches: bool) -> None:
+    watching = monitor("10s", mode=mode, matches=matches)
+    watching.apply(inserts=[(0, 1), (1, 2), (1, 2), (2, 3)], times=[0, 3, 4, 5])
+    delta = watching.advance(9.75)
+    assert (delta.updates, delta.expired, delta.complete, delta[0].negative) == (0, 0, True, 0)
+    delta = watching.advance(14)
+    assert (delta.updates, delta.expired, delta.noops, delta[0].negative) == (0, 3, 0, 2)
+    assert edges_now(watching) == [(2, 3, 1)]
+    assert moves(delta) == ([(0, -1, 1), (0, -1, 1)] if mode == "sequence" else [])
+    if matches:
+        assert delta[0].vanished().tolist() == [[0, 1], [1, 2]]
+    assert (watching.updates_applied, watching.batches_applied) == (4, 1)
+    with pytest.raises(mf.StreamError, match="row 0: expected 14 s or later, found 13"):
+        watching.apply([("+", 3, 4)], times=13)
+    assert watching.apply([("+", 3, 4)], times=15)[0].negative == 1
+
+
+def test_time_that_passes_reads_moments_as_updates_do() -> None:
+    watching = monitor("1h")
+    watching.apply([("+", 0, 1)], times=np.array(["2024-05-01T00:00"], dtype="datetime64[m]"))
+    assert watching.advance(np.datetime64("2024-05-01T00:59"))[0].negative == 0
+    assert watching.advance(np.datetime64("2024-05-01T01:00"))[0].negative == 1
+
+
+@pytest.mark.parametrize("window", [None, 5])
+def test_time_ends_only_windows_of_time(window: Any) -> None:
+    with pytest.raises(mf.ArgumentError, match="window: expected one of time, which a moment can end"):
+        monitor(window).advance(3)
+
+
+def test_time_that_goes_back_is_as_an_update_that_does() -> None:
+    watching = monitor("10s")
+    watching.apply([("+", 0, 1)], times=5)
+    with pytest.raises(mf.StreamError, match=r"^time: expected 5 s or later, found 4; disorder="):
+        watching.advance(4)
+    for disorder in ("clamp", "drop"):
+        watching = monitor("10s", disorder=disorder)
+        watching.apply([("+", 0, 1), ("+", 1, 2)], times=[5, 15])
+        delta = watching.advance(4)
+        assert (delta.late, delta.expired, edges_now(watching)) == (1, 0, [(1, 2, 1)])
+        assert watching.advance(25)[0].negative == 1
+
+
+@pytest.mark.parametrize("moment", ["soon", None, [1, 2], float("nan"), 10**12, np.datetime64("NaT")])
+def test_what_is_no_moment_lets_no_time_pass(moment: Any) -> None:
+    watching = monitor("10s")
+    watching.apply([("+", 0, 1)], times=5)
+    with pytest.raises(mf.StreamError, match=r"^time: expected"):
+        watching.advance(moment)
+    assert watching.apply([("+", 1, 2)], times=6).expired == 0
+
+
+def test_datetimes_that_nanoseconds_do_not_hold_are_refused() -> None:
+    far = np.array(["2024-01-01", "9999-01-01"], dtype="datetime64[D]")
+    with pytest.raises(mf.StreamError, match="row 1: expected a moment within 146 years of 1970, found 9999"):
+        monitor("10s").apply([("+", 0, 1), ("+", 1, 2)], times=far)
+
+
+@pytest.mark.parametrize("window", [2, "10s"])
+@pytest.mark.parametrize("duplicates", ["count", "ignore"])
+def test_a_window_does_not_start_with_more_than_it_holds(window: Any, duplicates: str) -> None:
+    rows = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    graph = mf.Graph.from_edges(rows, directed=True, edge_attributes={"time": [25, 3, 30, None, 20]})
+    watching = mf.Monitor(graph, EDGE, window=window, edge_times="time", duplicates=duplicates)
+    # As after insertions in the order of time: 3, 20, 25, 30; and one that has none.
+    assert edges_now(watching) == [(0, 1, 1), (2, 3, 1), (3, 4, 1)]
+    assert (int(watching.count(EDGE)), watching.num_edges) == (3, 3)
+    delta = watching.apply([("+", 5, 0)], times=35)
+    assert (delta.expired, delta[0].negative) == (1, 1)
+    assert edges_now(watching) == [(2, 3, 1), (3, 4, 1), (5, 0, 1)]
+
+
+def test_copies_that_a_window_does_not_hold_at_the_start_are_not_there() -> None:
+    graph = mf.Graph.from_edges(
+        [(0, 1), (0, 1), (0, 1), (1, 2)], directed=True, edge_attributes={"time": [1, 2, 3, 4]}
+    )
+    watching = mf.Monitor(graph, EDGE, window=2, edge_times="time")
+    assert edges_now(watching) == [(0, 1, 1), (1, 2, 1)]
+    assert watching.apply([("+", 2, 3)])[0].negative == 1

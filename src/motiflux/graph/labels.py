@@ -146,12 +146,14 @@ def _as_array(values: ArrayLike, what: str) -> NDArray[Any]:
     if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
         # NumPy turns [1, "a"] into strings; look at what was given.
         return np.asarray(values, dtype=object)
-    return array.astype(np.str_) if array.dtype.kind == "T" else array
+    return array.astype(object) if array.dtype.kind == "T" else array
 
 
 def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
     for kind in (str, int):
         if all(isinstance(item, kind) and not isinstance(item, bool) for item in array.flat):
+            if kind is str:
+                _refuse_trailing_nul(array, what)
             try:
                 return array.astype(np.str_ if kind is str else np.int64)
             except OverflowError:
@@ -160,6 +162,13 @@ def _from_objects(array: NDArray[Any], what: str) -> NDArray[Any]:
     first = type(array.flat[0])
     odd = next(item for item in array.flat if type(item) is not first or not kinds.get(first))
     raise GraphError(f"{what}: expected all integers or all strings, found {odd!r}")
+
+
+def _refuse_trailing_nul(array: NDArray[Any], what: str) -> None:
+    """Refuse strings that NumPy would shorten: its arrays of strings end at their last character but NUL."""
+    for item in array.flat:
+        if item.endswith("\0"):
+            raise GraphError(f"{what}: expected strings that do not end with NUL, found {item!r}")
 
 
 def mask(codes: Sequence[int] | None, size: int) -> NDArray[np.uint8] | None:

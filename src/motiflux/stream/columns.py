@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 
 from motiflux.errors import ArgumentError
 
@@ -50,9 +51,13 @@ class StreamColumns:
         """
         if isinstance(said, StreamColumns):
             return said
-        for part in said or {}:
+        if not isinstance(said, (Mapping, NoneType)):
+            raise ArgumentError("columns", "a mapping from parts to columns", said)
+        for part, column in (said or {}).items():
             if part not in PARTS:
                 raise ArgumentError("columns", f"parts out of {', '.join(PARTS)}", part)
+            if not isinstance(column, (str, int)) or isinstance(column, bool):
+                raise ArgumentError(f"columns, {part}", "the name of a column, or its position", column)
         return cls(**(said or {}))
 
     @property

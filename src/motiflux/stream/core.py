@@ -3,44 +3,54 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import ArgumentError, CountOverflowError, MotifluxError, StreamError
+from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.delta import Transversal, delta_plans, transversals
-from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
 from motiflux.stream.native import PlanWriter, bind_growing, loaded
-from motiflux.stream.numbering import Mark, NativeUpdates, Numbering, original
+from motiflux.stream.numbering import Mark, Numbering
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window
 from motiflux.types import Symmetry
 from motiflux.units import grouped, quantity
 
-_AT_ONCE = {"auto": 0, "on": 1, "off": 2}
-
-_MOST_WORDS = 1 << 22
-"""Rows of more vertices are handed on while a call still runs."""
-
-Give = Callable[[list[tuple[int, MatchRows]], bool], None]
-"""Takes blocks of matches, by position of the pattern; and whether they are the last of the call."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Watched:
-    """A pattern's number in the native monitor, and whether its matches are given."""
+    """What the native monitor has of a pattern: its number there, and lists of vertices.
 
-    number: int
+    Parameters
+    ----------
+    listed
+        Whether its matches are given.
+    """
+
+    slot: int
     listed: bool
+    lists: tuple[int, ...]
+
+
+class Call:
+    """A call that is running, and its thread.
+
+    Whoever makes one clears `Core._call` by hand where it is its own, without a further call: Ctrl-C may be
+    heard in any.
+    """
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
 
 
 class Core:
@@ -61,20 +71,22 @@ class Core:
     def __init__(self, graph: Graph, options: Options, *, edge_times: str | None, threads: int) -> None:
         self._options = options
         self._threads = threads
-        self._user: int | None = None
+        self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock())
         self._native = loaded(graph, count_copies=options.count_copies)
-        self._fill_window(edge_times)
         self._watched: dict[Pattern, Watched] = {}
-        self._next_number = 0
         self._snapshot: Graph | None = graph
+        self._fill_window(edge_times)
         self.updates_applied = 0
         """Updates that were given to `apply` so far."""
         self.batches_applied = 0
         """Calls of `apply` so far."""
         self.source_position: Any = None
         """How far the source was read: of the last `run`, or as `save` was told; for `load`."""
+        self.unapplied: Updates | None = None
+        """What the last `run` took from its source and did not apply: the time was up, Ctrl-C came, the sink
+        failed, or they were refused. Files give it again from `source_position` on; queues do not."""
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options
@@ -93,6 +105,11 @@ class Core:
                 options.time_unit,
                 copies=options.count_copies,
             )
+            latest = self._numbering.clock.latest
+            inserts, sources, targets, labels, _, expired = self._native.advance(latest)
+            if expired:
+                self._native.apply(inserts, sources, targets, labels, False, 1, 0, 1, None, None)
+                self._snapshot = None
 
     def __repr__(self) -> str:
         if getattr(self, "_native", None) is None:
@@ -197,13 +214,31 @@ class Core:
         canonical: tuple[Transversal, ...] = ()
         if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
             canonical = transversals(added, directed=self._base.directed)
-        writer = PlanWriter(native, added, bound, self._numbering.vertex_of)
-        native.add_pattern(self._next_number, [writer.write(plan, canonical) for plan in plans], listed)
-        for name, lists in writer.awaited.items():
-            self._numbering.awaited.setdefault(name, []).extend(lists)
-        self._watched[added] = Watched(self._next_number, listed)
-        self._next_number += 1
+        taken = {watched.slot for watched in self._watched.values()}
+        slot = next(number for number in range(len(taken) + 1) if number not in taken)
+        native.drop_pattern(slot)  # what an interrupted call has left there
+        writer = PlanWriter(native, added, bound)
+        try:
+            writer.find_vertices(self._numbering.vertex_of)
+            native.add_pattern(slot, [writer.write(plan, canonical) for plan in plans], listed)
+            self._numbering.await_ids(writer.awaited)
+            self._watched[added] = Watched(slot, listed, tuple(writer.lists))
+        except BaseException:
+            self._watched.pop(added, None)
+            self._forget(slot, writer.lists)
+            raise
         return added
+
+    def _drop(self, gone: Pattern) -> None:
+        watched = self._watched.pop(gone)
+        self._forget(watched.slot, watched.lists)
+
+    def _forget(self, slot: int, lists: Sequence[int]) -> None:
+        native = self._open()
+        native.drop_pattern(slot)
+        self._numbering.await_no_more(lists)
+        for number in lists:
+            native.drop_list(number)
 
     def _check_ids(self, pattern: Pattern) -> None:
         """Refuse ids of a kind that the graph's are not, as other searches do."""
@@ -217,121 +252,23 @@ class Core:
             raise ArgumentError("monitor", "one that is not closed", "a closed one")
         return self._native
 
-    def _begin_call(self) -> None:
+    def _alone(self, work: Callable[[], T]) -> T:
+        """Do what no other call may meet."""
+        call = Call()
+        try:
+            self._begin_call(call)
+            return work()
+        finally:
+            if self._call is call:
+                self._call = None
+
+    def _begin_call(self, call: Call) -> None:
         """Refuse a call during another one, from whatever thread."""
-        caller = threading.get_ident()
-        if self._user is not None:
-            where = "this thread" if self._user == caller else "another thread"
+        running = self._call
+        if running is not None:
+            where = "this thread" if running.thread == call.thread else "another thread"
             raise ArgumentError("monitor", "one call at a time", f"a call while one is running in {where}")
-        self._user = caller
-
-    def _apply(self, updates: Updates, give: Give | None = None) -> Delta:
-        start = time.perf_counter()
-        self._begin_call()
-        try:
-            native = self._open()
-            mark = self._mark()
-            native.begin()
-        except BaseException:
-            self._user = None
-            raise
-        given = len(updates)
-        try:
-            columns = self._numbering.columns(updates, native)
-            applied, expired = self._with_expired(columns)
-            if self._options.strict:
-                self._check_strict(updates, applied)
-            self._snapshot = None
-            found, noops, rows = native.apply(
-                applied.inserts,
-                applied.sources,
-                applied.targets,
-                applied.labels,
-                self.mode == "batch",
-                self._threads,
-                _AT_ONCE[self._options.switches["at_once"]],
-                _MOST_WORDS,
-                None if give is None else lambda rows: give(self._blocks(rows, applied), False),
-            )
-            patterns = {
-                pattern: self._pattern_delta(pattern, watched, found, rows, applied)
-                for pattern, watched in self._watched.items()
-            }
-            delta = Delta(
-                patterns,
-                updates=len(columns.sources),
-                noops=noops,
-                self_loops=columns.self_loops,
-                late=columns.late,
-                expired=expired,
-                seconds=time.perf_counter() - start,
-            )
-            if give is not None:
-                give(self._blocks(rows, applied), True)
-            # No call from here on: where Ctrl-C is heard, nothing has been applied.
-            self.updates_applied += given
-            self.batches_applied += 1
-            self._user = None
-            return delta
-        except BaseException as error:
-            native.take_back()
-            self._back_to(mark)
-            self._user = None
-            if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):
-                raise CountOverflowError(f"{error}; nothing of the call was applied") from error
-            raise
-
-    def _with_expired(self, columns: NativeUpdates) -> tuple[NativeUpdates, int]:
-        """Return updates with the deletions that the window sets off, and the number of these."""
-        if self._options.span is None:
-            return columns, 0
-        inserts, sources, targets, labels, origin, expired = self._open().expand(
-            columns.inserts,
-            columns.sources,
-            columns.targets,
-            columns.labels,
-            columns.moments if self._options.span.timed else None,
-        )
-        if columns.origin is not None:
-            origin = columns.origin[origin]
-        return NativeUpdates(inserts, sources, targets, labels, origin), expired
-
-    def _blocks(self, rows: list[Any], applied: NativeUpdates) -> list[tuple[int, MatchRows]]:
-        """Return blocks of rows, as they come from the native monitor, by position of the pattern."""
-        origin = applied.origin if self.mode == "sequence" else None
-        blocks = []
-        for position, watched in enumerate(self._watched.values()):
-            if watched.number < len(rows) and rows[watched.number] is not None:
-                table, updates, signs = rows[watched.number]
-                blocks.append((position, MatchRows(table, original(updates, origin), signs.view(bool))))
-        return blocks
-
-    def _pattern_delta(
-        self,
-        pattern: Pattern,
-        watched: Watched,
-        found: list[Any],
-        rows: list[Any],
-        applied: NativeUpdates,
-    ) -> PatternDelta:
-        positive, negative, numbers, matches = found[watched.number]
-        if isinstance(matches, list):
-            matches = np.array(matches, dtype=object)
-        listed = None
-        origin = applied.origin if self.mode == "sequence" else None
-        if watched.listed:
-            table, updates, signs = rows[watched.number] or (
-                np.empty((0, len(pattern.vertices)), dtype=np.uint32),
-                NO_NUMBERS,
-                np.empty(0, dtype=np.uint8),
-            )
-            listed = MatchRows(table, original(updates, origin), signs.view(bool))
-        if self.mode == "batch":
-            numbers = matches = NO_NUMBERS
-        came: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
-        return PatternDelta(
-            pattern, positive, negative, original(numbers, origin), matches, came, listed, self._numbering.ids
-        )
+        self._call = call
 
     def _take_snapshot(self) -> Graph:
         if self._snapshot is None:
@@ -350,18 +287,6 @@ class Core:
                 )
             )
         return self._snapshot
-
-    def _check_strict(self, updates: Updates, columns: NativeUpdates) -> None:
-        at = self._open().first_noop(columns.inserts, columns.sources, columns.targets, columns.labels)
-        if at == len(columns.sources):
-            return
-        row = at if columns.origin is None else int(columns.origin[at])
-        edge = f"{updates.sources[row].item()!r} - {updates.targets[row].item()!r}"
-        if updates.inserts[row]:
-            raise StreamError(
-                f"updates, row {row}: expected an edge that is not there to insert, found {edge}", row
-            )
-        raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
 
     def _mark(self) -> tuple[Mark, int, int]:
         return self._numbering.mark(), self.updates_applied, self.batches_applied

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, as_pattern
 from motiflux.stream.names import GrowingIds
 
 
@@ -86,6 +87,7 @@ class PatternDelta:
 
     def batches(self, rows: int = 65_536) -> Iterator[tuple[NDArray[Any], MatchRows]]:
         """Return external ids and what is known of each row, in pieces of at most `rows`."""
+        rows = check_integer("rows", rows, 1)
         found = self._rows()
         for first in range(0, len(found), rows):
             part = slice(first, first + rows)
@@ -122,6 +124,8 @@ class Delta:
         Copies of edges that left the window.
     seconds
         Wall-clock seconds.
+    complete
+        False if the time was up: nothing of the call is applied then.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
@@ -131,6 +135,7 @@ class Delta:
     late: int = 0
     expired: int = 0
     seconds: float = 0.0
+    complete: bool = True
 
     def __getitem__(self, pattern: Pattern | str | int) -> PatternDelta:
         """Return what changed for a pattern: itself, its text, or its position."""
@@ -151,11 +156,11 @@ def chosen_pattern(wanted: Pattern | str | int, patterns: Sequence[Pattern]) -> 
     ArgumentError
         None is.
     """
-    if isinstance(wanted, int):
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if -len(patterns) <= wanted < len(patterns):
             return patterns[wanted]
         raise ArgumentError("pattern", f"a position below {len(patterns)}", wanted)
-    pattern = wanted if isinstance(wanted, Pattern) else Pattern.parse(wanted)
+    pattern = as_pattern(wanted, expected="a pattern, its text, or its position")
     if pattern not in patterns:
         raise ArgumentError("pattern", "a pattern that is watched", str(wanted))
     return pattern

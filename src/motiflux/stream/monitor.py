@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from motiflux.arguments import resolve_threads
+from motiflux.arguments import check_seconds, resolve_threads
 from motiflux.engine.results import Count
+from motiflux.engine.static import check_graph
 from motiflux.engine.static import count as count_matches
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
+from motiflux.stream.changing import Changing
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.delta import Delta, chosen_pattern
 from motiflux.stream.file_sink import as_sink
 from motiflux.stream.options import Options
 from motiflux.stream.run import Progress, Run
-from motiflux.stream.saving import Kept
+from motiflux.stream.saving import Kept, checked_path
 from motiflux.stream.sources import as_source
 from motiflux.stream.totals import Totals
 from motiflux.stream.updates import Row, Updates
@@ -30,7 +30,7 @@ from motiflux.stream.window import WindowLength
 from motiflux.types import Label, VertexId
 
 
-class Monitor(Kept):
+class Monitor(Changing, Kept):
     """Watches patterns on a graph whose edges come and go.
 
     Parameters
@@ -68,7 +68,8 @@ class Monitor(Kept):
         otherwise their order does not matter.
     edge_times
         The attribute of the graph's edges with their times: those that have one are in the window from the
-        start. All others stay until they are deleted.
+        start, as if they had been inserted in the order of their times. What such insertions would have made
+        leave is not there. All others stay until they are deleted.
     threads
         Threads that match the updates of one call in sequence mode; default: as many as this process may run
         on.
@@ -119,6 +120,7 @@ class Monitor(Kept):
         threads: int | None = None,
         tuning: Mapping[str, str] | None = None,
     ) -> None:
+        check_graph(graph)
         options = Options.of(
             mode=mode,
             matches=matches,
@@ -133,6 +135,8 @@ class Monitor(Kept):
         )
         super().__init__(graph, options, edge_times=edge_times, threads=resolve_threads(threads))
         many = [patterns] if isinstance(patterns, (Pattern, str)) else patterns
+        if not isinstance(many, Iterable):
+            raise ArgumentError("patterns", "patterns or their texts", patterns)
         for pattern in many:
             self.add(pattern)
 
@@ -154,26 +158,17 @@ class Monitor(Kept):
         ArgumentError
             It is watched already, or has conditions on attributes.
         """
-        self._begin_call()
-        try:
-            return self._add(as_pattern(pattern), matches)
-        finally:
-            self._user = None
+        return self._alone(lambda: self._add(as_pattern(pattern), matches))
 
     def drop(self, pattern: Pattern | str | int) -> None:
-        """Watch a pattern no longer.
+        """Watch a pattern no longer; what was kept for it is given back.
 
         Raises
         ------
         ArgumentError
             It is not watched.
         """
-        self._begin_call()
-        try:
-            gone = chosen_pattern(pattern, self.patterns)
-            self._open().drop_pattern(self._watched.pop(gone).number)
-        finally:
-            self._user = None
+        self._alone(lambda: self._drop(chosen_pattern(pattern, self.patterns)))
 
     def apply(
         self,
@@ -183,6 +178,7 @@ class Monitor(Kept):
         deletes: object = None,
         vertex_labels: Mapping[VertexId, Label] | None = None,
         times: ArrayLike | None = None,
+        timeout: float | None = None,
     ) -> Delta:
         """Apply updates and return what they changed.
 
@@ -194,9 +190,11 @@ class Monitor(Kept):
             Edges without an order: the deletions are taken first. An array [k, 2], a tuple of columns
             (sources, targets[, labels]), or rows ``(source, target[, label])``.
         vertex_labels
-            Labels of vertices that these updates bring; others get the label 0.
+            Labels of vertices that these updates bring; others get the label 0. `Updates` have their own.
         times
             The time of all, or of each: deletions first, where there is no order. `Updates` have their own.
+        timeout
+            Seconds after which the call gives up: nothing is applied then, and `Delta.complete` is False.
 
         Returns
         -------
@@ -212,22 +210,52 @@ class Monitor(Kept):
         KeyboardInterrupt
             On Ctrl-C; nothing is applied then.
         """
+        seconds = None if timeout is None else check_seconds("timeout", timeout)
         if updates is not None and (inserts is not None or deletes is not None):
             raise ArgumentError("updates", "updates, or inserts and deletes, not both", "both")
-        if updates is None:
-            given = Updates.edges(inserts, deletes, vertex_labels)
-        else:
-            given = updates if isinstance(updates, Updates) else Updates.of(updates)
-            if vertex_labels is not None:
-                raise ArgumentError(
-                    "vertex_labels", "none beside updates, which name their own", vertex_labels
-                )
-        if times is not None:
-            if isinstance(updates, Updates):
-                raise ArgumentError("times", "none beside Updates, which have their own", "some")
-            column = np.asarray(times)
-            given = replace(given, times=np.full(len(given), column) if column.ndim == 0 else column)
-        return self._apply(given)
+        for argument, value in (("vertex_labels", vertex_labels), ("times", times)):
+            if value is not None and isinstance(updates, Updates):
+                raise ArgumentError(argument, "none beside Updates, which have their own", value)
+        if isinstance(updates, Updates):
+            return self._apply(updates, timeout=seconds)
+        given = Updates.edges(inserts, deletes) if updates is None else Updates.of(updates)
+        return self._apply(given.with_more(vertex_labels, times), timeout=seconds)
+
+    def advance(self, time: object) -> Delta:
+        """Let what leaves a window of time until a moment leave, though no update comes.
+
+        Parameters
+        ----------
+        time
+            The moment, as an update of that time would have it.
+
+        Returns
+        -------
+        Delta
+            By pattern, with position 0; it has no updates. In batch mode it is a change by itself.
+
+        Raises
+        ------
+        ArgumentError
+            There is no window, or one of edges: time does not end these.
+        StreamError
+            It is no moment, or earlier than an update before and ``disorder="error"``; with another disorder
+            it then changes nothing, and `Delta.late` is 1.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> empty = mf.Graph.from_edges([], num_vertices=2)
+        >>> monitor = mf.Monitor(empty, "(a)--(b)", symmetry="subgraphs", window="1h")
+        >>> _ = monitor.apply([("+", 0, 1)], times=0)
+        >>> monitor.advance(3599)[0].negative, monitor.advance(3600)[0].negative
+        (0, 1)
+        """
+        span = self._options.span
+        if span is None or not span.timed:
+            found = "none" if span is None else f"one of {span}"
+            raise ArgumentError("window", "one of time, which a moment can end", found)
+        return self._advance(time)
 
     @overload
     def run(
@@ -279,21 +307,23 @@ class Monitor(Kept):
         on_error
             What to do about malformed lines: ``"stop"``, or ``"skip"`` and count them.
         timeout
-            Seconds after which the run ends, between two batches.
+            Seconds after which the run ends. A batch that takes longer is not applied at all and is to be
+            found in `unapplied`.
         progress
             Whether to show progress on a terminal; or a function that is called with totals now and then.
 
         Returns
         -------
         Iterator of Delta, or Totals
-            What each batch came to; with a sink, what all of them did.
+            What each batch came to, the last with ``complete=False`` if it was cut short; with a sink, what
+            all of them did.
 
         Raises
         ------
         FormatError, StreamError
             Names the line; all batches before it are applied.
         OutputError
-            The sink failed; the batch that it was given is not applied.
+            The sink failed; the batch that it was given is not applied and is to be found in `unapplied`.
 
         Notes
         -----
@@ -320,11 +350,7 @@ class Monitor(Kept):
 
     def snapshot(self) -> Graph:
         """Return the graph as it is now."""
-        self._begin_call()
-        try:
-            return self._take_snapshot()
-        finally:
-            self._user = None
+        return self._alone(lambda: self._take_snapshot())
 
     def count(self, pattern: Pattern | str, **options: Any) -> Count:
         """Count a pattern in the graph as it is now; takes the options of `motiflux.count`."""
@@ -368,14 +394,7 @@ class Monitor(Kept):
         6
         >>> folder.cleanup()
         """
-        self._begin_call()
-        try:
-            reached = self.source_position if position is None else position
-            size = self._checkpoint(reached).write(Path(path))
-            self.source_position = reached
-            return size
-        finally:
-            self._user = None
+        return self._alone(lambda: self._save(path, position))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Self:
@@ -393,7 +412,7 @@ class Monitor(Kept):
         FormatError
             It is no such file, of a newer version, or damaged.
         """
-        saved = read_checkpoint(Path(path))
+        saved = read_checkpoint(checked_path(path))
         try:
             monitor = cls(saved.graph(), threads=threads, **saved.options)
             monitor._restore(saved)

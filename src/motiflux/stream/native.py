@@ -69,8 +69,6 @@ class PlanWriter:
         Which numbers relations, targets and lists of vertices.
     bound
         The pattern.
-    vertex_of
-        The vertex of an id, or None while there is no such vertex.
     """
 
     def __init__(
@@ -78,20 +76,33 @@ class PlanWriter:
         monitor: _native.Monitor,
         pattern: Pattern,
         bound: BoundPattern,
-        vertex_of: Callable[[VertexId], int | None],
     ) -> None:
         self._monitor = monitor
+        self._pattern = pattern
         self._bound = bound
         self.awaited: dict[VertexId, list[int]] = {}
         """Lists that ids belong to as soon as there is such a vertex."""
-        self._lists = [
+        self.lists: list[int] = []
+        """All lists that were made."""
+        self._list_of: list[int] = []
+
+    def find_vertices(self, vertex_of: Callable[[VertexId], int | None]) -> None:
+        """Make the lists of the vertices that the pattern names, before plans are written.
+
+        Parameters
+        ----------
+        vertex_of
+            The vertex of an id, or None while there is no such vertex.
+        """
+        self._list_of = [
             _NONE if vertex.ids is None else self._list(sorted(vertex.ids, key=str), vertex_of)
-            for vertex in pattern.vertices
+            for vertex in self._pattern.vertices
         ]
 
     def _list(self, ids: Sequence[VertexId], vertex_of: Callable[[VertexId], int | None]) -> int:
         found = {name: vertex_of(name) for name in ids}
         number = self._monitor.add_list(sorted(vertex for vertex in found.values() if vertex is not None))
+        self.lists.append(number)
         for name, vertex in found.items():
             if vertex is None:
                 self.awaited.setdefault(name, []).append(number)
@@ -143,7 +154,7 @@ class PlanWriter:
             _bits(shape.after),
             _bits(shape.before),
             _bits(shape.distinct),
-            self._lists[plan.order[level]],
+            self._list_of[plan.order[level]],
         )
 
     def _target(self, key: AdjacencyKey) -> tuple[int, int, int]:

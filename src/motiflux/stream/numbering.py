@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -75,10 +75,22 @@ class Numbering:
     def vertex_of(self, name: VertexId) -> int | None:
         """Return the vertex of an id, or None while there is no such vertex."""
         column = np.array([name])
-        if column.dtype.kind != self.ids.kind:
+        if column.dtype.kind != self.ids.kind or column[0] != name:
             return None
         found = int(self.ids.find(column)[0])
         return None if found < 0 else found
+
+    def await_ids(self, lists: Mapping[VertexId, Sequence[int]]) -> None:
+        """Have vertices added to lists when they come."""
+        for name, numbers in lists.items():
+            self.awaited.setdefault(name, []).extend(numbers)
+
+    def await_no_more(self, lists: Iterable[int]) -> None:
+        """Leave these lists as they are from now on."""
+        gone = set(lists)
+        if gone:
+            kept = ((name, [n for n in numbers if n not in gone]) for name, numbers in self.awaited.items())
+            self.awaited = {name: numbers for name, numbers in kept if numbers}
 
     def mark(self) -> Mark:
         """Return what `back_to` goes back to."""

@@ -95,6 +95,6 @@ class Options:
 
 
 def _one_of(argument: str, value: str, allowed: Sequence[str]) -> str:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(argument, ", ".join(map(repr, map(str, allowed))), value)
     return value

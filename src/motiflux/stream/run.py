@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxWarning, StreamError
 from motiflux.io.progress import Update, is_shown, meter
+from motiflux.pattern import Pattern
 from motiflux.stream.delta import Delta, MatchRows
 from motiflux.stream.held import Held
 from motiflux.stream.sink import FoundMatches, Sink
@@ -58,13 +60,12 @@ class Run:
         timeout: float | None,
         progress: Progress,
     ) -> None:
-        if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
-            raise ArgumentError("batch_size", "a positive number of updates", batch_size)
-        if timeout is not None and not timeout >= 0:
-            raise ArgumentError("timeout", "seconds, at least 0", timeout)
+        timeout = None if timeout is None else check_seconds("timeout", timeout)
+        if not isinstance(progress, bool) and not callable(progress):
+            raise ArgumentError("progress", "whether to show it, or a function", progress)
         self._monitor = monitor
         self._source = source
-        self._size = batch_size
+        self._size = None if batch_size is None else check_integer("batch_size", batch_size, 1)
         self._progress = progress
         self._start = time.perf_counter()
         self._deadline = None if timeout is None else self._start + timeout
@@ -121,7 +122,7 @@ class Run:
         if self._is_late():
             return
         for batch in self._source.batches(request):
-            # What was taken out of a queue or an iterator is not there any more: it is applied, late or not.
+            # What was taken out of a queue or an iterator is not there any more: it is begun, late or not.
             yield batch
             if self._is_late():
                 return
@@ -132,10 +133,16 @@ class Run:
     def _applied(self, batch: Batch, delivery: Delivery | None) -> Delta:
         if delivery is not None:
             delivery.begin(batch)
+        monitor = self._monitor
+        monitor.unapplied = batch.updates
+        left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
         try:
-            delta = self._monitor._apply(batch.updates, None if delivery is None else delivery.give)
+            delta = monitor._apply(batch.updates, None if delivery is None else delivery.give, left)
+            if not delta.complete:
+                return delta
             there = time.perf_counter() if delivery is None else delivery.there
-            self._monitor.source_position = batch.position
+            monitor.source_position = batch.position
+            monitor.unapplied = None
             self._sums.add(batch, delta, there - batch.arrived)
         except StreamError as error:
             raise batch.located(error) from error
@@ -203,7 +210,8 @@ def progress_note(totals: Totals) -> str:
 class Delivery:
     """Hands the matches of a batch to a sink before the batch is final.
 
-    A sink sees matches of whole batches only: those of one that is still going on are held.
+    A sink sees matches of whole batches only: those of one that is still going on are held. Patterns have
+    numbers as in `Sums`: those watched at the start in their order, then those added.
     """
 
     def __init__(self, monitor: Monitor, sink: Sink) -> None:
@@ -213,21 +221,27 @@ class Delivery:
         self._shield = Shield()
         self._times: NDArray[Any] | None = None
         self._first_update = 0
+        self._patterns: list[Pattern] = list(monitor.patterns)
+        self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
         self.there = 0.0
         """When the last batch's matches were there."""
 
     def begin(self, batch: Batch) -> None:
         """Take matches of this batch from now on."""
+        for pattern in self._monitor.patterns:
+            if pattern not in self._numbers:
+                self._numbers[pattern] = len(self._patterns)
+                self._patterns.append(pattern)
         in_batches = self._monitor.mode == "batch"
         self._times = batch.updates.times
         if in_batches and self._times is not None:
             self._times = self._times[-1:]
         self._first_update = self._monitor.batches_applied if in_batches else self._monitor.updates_applied
 
-    def give(self, blocks: list[tuple[int, MatchRows]], last: bool) -> None:
-        """Take blocks of matches by position of the pattern; when they are the last, all go to the sink."""
-        for number, rows in blocks:
-            self._held.put(number, rows)
+    def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
+        """Take blocks of matches by pattern; when they are the last, all go to the sink."""
+        for pattern, rows in blocks:
+            self._held.put(self._numbers[pattern], rows)
         if not last:
             return
         self.there = time.perf_counter()
@@ -247,7 +261,7 @@ class Delivery:
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
         updates = rows.updates.astype(np.int64)
         return FoundMatches(
-            self._monitor.patterns[number],
+            self._patterns[number],
             number,
             np.where(rows.positive, 1, -1).astype(np.int8),
             updates + self._first_update,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.errors import ArgumentError
 from motiflux.stream.checkpoint import Checkpoint
 from motiflux.stream.core import Core
 from motiflux.stream.names import GrowingCodes, GrowingIds
@@ -17,8 +20,27 @@ _EDGE_ARRAYS = ("edges.sources", "edges.targets", "edges.labels", "edges.copies"
 _WINDOW_ARRAYS = ("window.sources", "window.targets", "window.labels", "window.since")
 
 
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a checkpoint.
+
+    Raises
+    ------
+    ArgumentError
+        It is none.
+    """
+    if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
+        raise ArgumentError("path", "the name of a file", path)
+    return Path(path)
+
+
 class Kept(Core):
     """A monitor's inside that can be kept in a file."""
+
+    def _save(self, path: str | os.PathLike[str], position: object) -> int:
+        reached = self.source_position if position is None else position
+        size = self._checkpoint(reached).write(checked_path(path))
+        self.source_position = reached
+        return size
 
     def _checkpoint(self, position: object) -> Checkpoint:
         native = self._open()

@@ -21,7 +21,8 @@ class FoundMatches:
     pattern
         Whose.
     number
-        Its position among those that are watched.
+        Its position among the patterns of the run: those watched when it began, then those added since. It
+        stays when others are dropped, and is the position in `Totals.patterns`.
     signs
         int8 [rows]: 1 where a match appeared, -1 where it vanished.
     updates

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
+from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.tables import Table, open_table
 from motiflux.io import arrow_file, parquet
@@ -91,14 +93,15 @@ def open_source(
     [1]
     >>> folder.cleanup()
     """
-    if on_error not in ON_ERROR:
-        raise ArgumentError("on_error", "'stop' or 'skip'", on_error)
+    _check_on_error(on_error)
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise ArgumentError("path", "the name of a file, or '-'", path)
     said = StreamColumns.of(columns)
-    begin = Position(*start)
+    begin = _position(start)
     is_stdin = str(path) == STDIN
     file = Path(path)
+    if not isinstance(format, (str, NoneType)):
+        raise ArgumentError("format", ", ".join(STREAM_FORMATS), format)
     form = format if format is not None else (LINES if is_stdin else format_suffix(file))
     form = form if form.startswith(".") else f".{form}"
     if form not in STREAM_FORMATS:
@@ -125,6 +128,17 @@ def open_source(
     return TableSource(opened, str(file), columns=said, on_error=on_error, start=begin)
 
 
+def _check_on_error(on_error: str) -> None:
+    if not isinstance(on_error, str) or on_error not in ON_ERROR:
+        raise ArgumentError("on_error", "'stop' or 'skip'", on_error)
+
+
+def _position(start: object) -> Position:
+    if not isinstance(start, (tuple, list)) or len(start) != 2:
+        raise ArgumentError("start", "the position of a batch: two numbers", start)
+    return Position(*(check_integer("start", number, 0) for number in start))
+
+
 def as_source(
     source: object,
     *,
@@ -139,13 +153,12 @@ def as_source(
     ArgumentError
         It is none of these.
     """
-    if on_error not in ON_ERROR:
-        raise ArgumentError("on_error", "'stop' or 'skip'", on_error)
+    _check_on_error(on_error)
     if isinstance(source, Source):
         return source
     if isinstance(source, (str, os.PathLike)):
         return open_source(source, columns=columns, on_error=on_error, start=start)
-    said, begin = StreamColumns.of(columns), Position(*start)
+    said, begin = StreamColumns.of(columns), _position(start)
     if isinstance(source, queue.Queue) or (hasattr(source, "get") and hasattr(source, "put")):
         return QueueSource(source, columns=said, on_error=on_error, start=begin)
     if isinstance(source, Updates):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from motiflux.pattern import Pattern
-from motiflux.stream.delta import Delta
+from motiflux.stream.delta import Delta, chosen_pattern
 from motiflux.stream.source import Batch
 
 _STEPS = 64
@@ -82,7 +82,7 @@ class Totals:
     Parameters
     ----------
     patterns
-        In the order in which they are watched.
+        Those watched when the run began, in their order, then those added since; those dropped stay.
     updates
         Updates that were applied.
     noops, self_loops, late, expired
@@ -119,11 +119,10 @@ class Totals:
         """Updates by seconds."""
         return self.updates / self.seconds if self.seconds > 0 else 0.0
 
-    def __getitem__(self, pattern: Pattern | int) -> PatternTotal:
-        """Return the totals of a pattern, or of that at a position."""
-        if isinstance(pattern, int):
-            return self.patterns[pattern]
-        return next(one for one in self.patterns if one.pattern == pattern)
+    def __getitem__(self, pattern: Pattern | str | int) -> PatternTotal:
+        """Return the totals of a pattern: itself, its text, or its position."""
+        known = [one.pattern for one in self.patterns]
+        return self.patterns[known.index(chosen_pattern(pattern, known))]
 
 
 class Sums:

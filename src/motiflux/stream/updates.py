@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motiflux.errors import GraphError, StreamError
+from motiflux.arguments import check_integer
+from motiflux.errors import ArgumentError, GraphError, StreamError
 from motiflux.graph.labels import as_column
+from motiflux.stream.window import as_moments
 from motiflux.types import Label, VertexId
 
 Row: TypeAlias = tuple[Any, ...]
@@ -34,21 +37,41 @@ class VertexLabels:
     labels
         A label for each.
     positions
-        int64 [k]: the update before which each is named.
+        int64 [k]: the update before which each is named, from 0.
+
+    Raises
+    ------
+    StreamError
+        Columns of different lengths, or of types that are neither ids nor labels nor positions.
     """
 
     ids: NDArray[Any]
     labels: NDArray[Any]
     positions: NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        for name in ("ids", "labels", "positions"):
+            object.__setattr__(self, name, _column(getattr(self, name), name, "vertex labels"))
+        for name, values in (("labels", self.labels), ("positions", self.positions)):
+            if len(values) != len(self.ids):
+                raise StreamError(
+                    f"vertex labels, {name}: expected {len(self.ids)} values, found {len(values)}"
+                )
+        if self.positions.dtype.kind != "i" or (len(self.positions) and int(self.positions.min()) < 0):
+            raise StreamError("vertex labels, positions: expected numbers of updates, from 0, found others")
+
     @classmethod
     def of(cls, labels: Mapping[VertexId, Label]) -> VertexLabels:
-        """Return those of a mapping, named before all updates."""
-        return cls(
-            as_column(list(labels), "vertex_labels, ids"),
-            as_column(list(labels.values()), "vertex_labels"),
-            np.zeros(len(labels), dtype=np.int64),
-        )
+        """Return those of a mapping, named before all updates.
+
+        Raises
+        ------
+        ArgumentError, StreamError
+            It is no mapping, or not from ids to labels.
+        """
+        if not isinstance(labels, Mapping):
+            raise ArgumentError("vertex_labels", "a mapping from ids to labels", labels)
+        return cls(list(labels), list(labels.values()), np.zeros(len(labels), dtype=np.int64))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +89,7 @@ class Updates:
     times
         Moments [k]: datetimes, or integers or floats of the monitor's unit; None where they have none.
     vertex_labels
-        Labels of vertices that come with these updates.
+        Labels of vertices that come with these updates; a mapping from ids to labels will do.
 
     Raises
     ------
@@ -92,10 +115,15 @@ class Updates:
         object.__setattr__(self, "inserts", _flags(self.inserts))
         for name in ("sources", "targets", "labels"):
             values = getattr(self, name)
-            if values is not None:
+            if values is not None or name != "labels":
                 object.__setattr__(self, name, _column(values, name))
+        named: object = self.vertex_labels
+        if isinstance(named, Mapping):
+            object.__setattr__(self, "vertex_labels", VertexLabels.of(named))
+        elif not isinstance(named, (VertexLabels, NoneType)):
+            raise StreamError("updates, vertex labels: expected VertexLabels, or labels by id, found others")
         if self.times is not None:
-            object.__setattr__(self, "times", _moments(self.times))
+            object.__setattr__(self, "times", as_moments(self.times))
         for name in ("sources", "targets", "labels", "times"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.inserts):
@@ -139,7 +167,6 @@ class Updates:
         cls,
         inserts: object = None,
         deletes: object = None,
-        vertex_labels: Mapping[VertexId, Label] | None = None,
     ) -> Updates:
         """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])``."""
         gone, come = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
@@ -151,11 +178,27 @@ class Updates:
             _joined([gone[0], come[0]], "sources"),
             _joined([gone[1], come[1]], "targets"),
             labels,
-            vertex_labels=None if vertex_labels is None else VertexLabels.of(vertex_labels),
         )
+
+    def with_more(self, vertex_labels: Mapping[VertexId, Label] | None, times: ArrayLike | None) -> Updates:
+        """Return the updates with labels of vertices, and with a time for all or for each.
+
+        Raises
+        ------
+        ArgumentError, StreamError
+            These are no labels by id, or no moments.
+        """
+        named = self.vertex_labels if vertex_labels is None else VertexLabels.of(vertex_labels)
+        column = self.times
+        if times is not None:
+            column = as_moments([times] if np.ndim(times) == 0 else times)
+            if np.ndim(times) == 0:
+                column = np.repeat(column, len(self))
+        return replace(self, times=column, vertex_labels=named)
 
     def slices(self, size: int) -> Iterator[Updates]:
         """Return the updates in pieces of at most `size`."""
+        size = check_integer("size", size, 1)
         for first in range(0, len(self), size):
             last = min(first + size, len(self))
             yield self._slice(first, last, last=last == len(self))
@@ -199,7 +242,7 @@ def _edge_columns(edges: object, what: str) -> _Edges:
         if strange:
             raise StreamError(f"{what}: expected rows (source, target[, label]), found {strange[0]!r}")
         lengths = {len(row) for row in rows}
-        if len(lengths) > 1 or lengths > {2, 3}:
+        if len(lengths) > 1 or not lengths <= {2, 3}:
             raise StreamError(f"{what}: expected rows (source, target[, label]), found {rows[0]!r}")
         columns = [_column(list(part), what) for part in zip(*rows, strict=True)]
     if len({len(column) for column in columns}) > 1:
@@ -233,23 +276,8 @@ def _joined(parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
     return np.concatenate(some)
 
 
-def _column(values: ArrayLike, what: str) -> NDArray[Any]:
+def _column(values: ArrayLike, what: str, of: str = "updates") -> NDArray[Any]:
     try:
         return as_column(values, what)
     except GraphError as error:
-        raise StreamError(f"updates, {error}") from None
-
-
-def _moments(values: ArrayLike) -> NDArray[Any]:
-    times = np.asarray(values)
-    if times.dtype.kind == "M" and times.ndim == 1:
-        times = times.astype("datetime64[ns]")
-        if (missing := np.isnat(times)).any():
-            raise StreamError(f"updates, times, row {int(missing.argmax())}: expected a moment, found none")
-        return times
-    if times.ndim != 1 or times.dtype.kind not in "iuf":
-        raise StreamError(f"updates, times: expected numbers, found {times.dtype}")
-    if times.dtype.kind == "f" and not np.isfinite(times).all():
-        row = int(np.flatnonzero(~np.isfinite(times))[0])
-        raise StreamError(f"updates, times, row {row}: expected a moment, found {times[row]}")
-    return times
+        raise StreamError(f"{of}, {error}") from None

@@ -28,6 +28,8 @@ DISORDERS = ("error", "clamp", "drop")
 MOST = 1 << 62
 """Moments and lengths are at most so many nanoseconds, 146 years: their sums fit 64 bits."""
 
+_MOST_DAYS = MOST // (86_400 * 10**9)
+
 _LENGTH_UNITS = {
     **TIME_UNITS,
     "min": 60 * 10**9,
@@ -162,9 +164,60 @@ class Clock:
             return kept, moments[~late], count
         return kept, latest[1:], count
 
+    def reach(self, moment: object) -> tuple[int, int]:
+        """Go on to a moment; return it, and 1 if the clock was there before, which then stays as it is.
+
+        Raises
+        ------
+        StreamError
+            It is no moment, or out of order where that is an error.
+        """
+        try:
+            times = as_moments([moment])
+            _, _, late = self.order(times, np.ones(1, dtype=bool))
+        except StreamError as error:
+            message = error.message.removeprefix("updates, times, row 0: ").removeprefix("updates, times: ")
+            raise StreamError(f"time: {message}") from None
+        return self.latest, late
+
     def _text(self, moment: int) -> str:
         whole, part = divmod(moment, TIME_UNITS[self._unit])
         return f"{whole if part == 0 else moment / TIME_UNITS[self._unit]} {self._unit}"
+
+
+def as_moments(values: object) -> NDArray[Any]:
+    """Return moments as a column of numbers or datetimes.
+
+    Raises
+    ------
+    StreamError
+        They are neither, or some are missing.
+    """
+    try:
+        times = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise StreamError(f"updates, times: expected a column of moments, found none: {error}") from None
+    if times.dtype.kind == "M" and times.ndim == 1:
+        return _datetimes(times)
+    if times.ndim != 1 or times.dtype.kind not in "iuf":
+        raise StreamError(f"updates, times: expected numbers, found {times.dtype}")
+    if times.dtype.kind == "f" and not np.isfinite(times).all():
+        row = int(np.flatnonzero(~np.isfinite(times))[0])
+        raise StreamError(f"updates, times, row {row}: expected a moment, found {times[row]}")
+    return times
+
+
+def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
+    """Return datetimes in nanoseconds; those that nanoseconds do not hold would turn into others."""
+    if (missing := np.isnat(times)).any():
+        raise StreamError(f"updates, times, row {int(missing.argmax())}: expected a moment, found none")
+    days = times.astype("datetime64[D]").astype(np.int64)
+    if (beyond := np.abs(days) >= _MOST_DAYS).any():
+        row = int(beyond.argmax())
+        raise StreamError(
+            f"updates, times, row {row}: expected a moment within 146 years of 1970, found {times[row]}", row
+        )
+    return times.astype("datetime64[ns]")
 
 
 def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
@@ -223,7 +276,7 @@ def fill_window(
     StreamError
         A moment is out of range.
     """
-    column = graph.edge_attributes.get(edge_times)
+    column = graph.edge_attributes.get(edge_times) if isinstance(edge_times, str) else None
     if column is None or column.kind not in (Kind.INTEGER, Kind.FLOAT):
         found = f"{edge_times!r}, {column.kind.value}" if column is not None else f"{edge_times!r}"
         raise ArgumentError("edge_times", "an attribute of the graph's edges that holds numbers", found)

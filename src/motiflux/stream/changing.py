@@ -1,0 +1,204 @@
+"""Calls that change the graph of a monitor, or leave it as it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import CountOverflowError, MotifluxError, StreamError
+from motiflux.pattern import Pattern
+from motiflux.stream.core import Call, Core, Watched
+from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
+from motiflux.stream.numbering import NativeUpdates, original
+from motiflux.stream.updates import Updates
+
+_AT_ONCE = {"auto": 0, "on": 1, "off": 2}
+
+_MOST_WORDS = 1 << 22
+"""Rows of more vertices are handed on while a call still runs."""
+
+Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
+"""Takes blocks of matches, by pattern; and whether they are the last of the call."""
+
+
+class _TimeIsUp(Exception):  # noqa: N818
+    """A call took too long."""
+
+
+class Changing(Core):
+    """A monitor's inside to which updates are applied."""
+
+    def _apply(self, updates: Updates, give: Give | None = None, timeout: float | None = None) -> Delta:
+        return self._change(lambda: self._prepared(updates), len(updates), 1, give, timeout)
+
+    def _advance(self, moment: object) -> Delta:
+        return self._change(lambda: self._leaving(moment), 0, 0, None, None)
+
+    def _change(
+        self,
+        prepare: Callable[[], tuple[NativeUpdates, Delta]],
+        updates: int,
+        batches: int,
+        give: Give | None,
+        timeout: float | None,
+    ) -> Delta:
+        """Apply what `prepare` returns, which also says what is known of the delta; or nothing."""
+        start = time.perf_counter()
+        call = Call()
+        marked = None
+        try:
+            self._begin_call(call)
+            native = self._open()
+            native.begin()
+            marked = self._mark()
+            applied, known = prepare()
+            left = None if timeout is None else timeout + start - time.perf_counter()
+            found, noops, rows = self._matched(applied, give, left)
+            patterns = {
+                pattern: self._pattern_delta(pattern, watched, found, rows, applied)
+                for pattern, watched in self._watched.items()
+            }
+            seconds = time.perf_counter() - start
+            delta = replace(known, patterns=patterns, noops=noops, seconds=seconds)
+            if give is not None:
+                give(self._blocks(rows, applied), True)
+            # No call from here on: where Ctrl-C is heard, nothing has been applied.
+            self.updates_applied += updates
+            self.batches_applied += batches
+            self._call = None
+            return delta
+        except BaseException as error:
+            if marked is not None:
+                native.take_back()
+                self._back_to(marked)
+            if self._call is call:
+                self._call = None
+            if isinstance(error, _TimeIsUp):
+                return self._no_delta(time.perf_counter() - start)
+            if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):
+                raise CountOverflowError(f"{error}; nothing of the call was applied") from error
+            raise
+
+    def _matched(
+        self, applied: NativeUpdates, give: Give | None, timeout: float | None
+    ) -> tuple[list[Any], int, list[Any]]:
+        """Apply updates natively: what they came to by slot, how many were no-ops, and rows by slot."""
+        self._snapshot = None
+        found = self._native.apply(
+            applied.inserts,
+            applied.sources,
+            applied.targets,
+            applied.labels,
+            self.mode == "batch",
+            self._threads,
+            _AT_ONCE[self._options.switches["at_once"]],
+            _MOST_WORDS,
+            None if give is None else lambda rows: give(self._blocks(rows, applied), False),
+            timeout,
+        )
+        if found is None:
+            raise _TimeIsUp
+        return found
+
+    def _no_delta(self, seconds: float) -> Delta:
+        """Return what a call came to that was cut short."""
+        none: tuple[Any, ...] = (0, 0, NO_NUMBERS, NO_NUMBERS)
+        nothing = np.empty(0, dtype=np.uint32)
+        applied = NativeUpdates(np.empty(0, dtype=np.uint8), nothing, nothing, None, None)
+        patterns = {
+            pattern: self._pattern_delta(
+                pattern, watched, {watched.slot: none}, {watched.slot: None}, applied
+            )
+            for pattern, watched in self._watched.items()
+        }
+        return Delta(patterns, updates=0, seconds=seconds, complete=False)
+
+    def _prepared(self, updates: Updates) -> tuple[NativeUpdates, Delta]:
+        """Return updates in internal numbers, with the deletions that the window sets off."""
+        columns = self._numbering.columns(updates, self._open())
+        applied, expired = self._with_expired(columns)
+        if self._options.strict:
+            self._check_strict(updates, applied)
+        return applied, Delta(
+            {},
+            updates=len(columns.sources),
+            self_loops=columns.self_loops,
+            late=columns.late,
+            expired=expired,
+        )
+
+    def _leaving(self, moment: object) -> tuple[NativeUpdates, Delta]:
+        """Return the deletions of what leaves the window until a moment."""
+        until, late = self._numbering.clock.reach(moment)
+        inserts, sources, targets, labels, origin, expired = self._open().advance(until)
+        leaving = NativeUpdates(inserts, sources, targets, labels, origin)
+        return leaving, Delta({}, updates=0, late=late, expired=expired)
+
+    def _with_expired(self, columns: NativeUpdates) -> tuple[NativeUpdates, int]:
+        """Return updates with the deletions that the window sets off, and the number of these."""
+        if self._options.span is None:
+            return columns, 0
+        inserts, sources, targets, labels, origin, expired = self._open().expand(
+            columns.inserts,
+            columns.sources,
+            columns.targets,
+            columns.labels,
+            columns.moments if self._options.span.timed else None,
+        )
+        if columns.origin is not None:
+            origin = columns.origin[origin]
+        return NativeUpdates(inserts, sources, targets, labels, origin), expired
+
+    def _blocks(self, rows: list[Any], applied: NativeUpdates) -> list[tuple[Pattern, MatchRows]]:
+        """Return blocks of rows, as they come from the native monitor, by pattern."""
+        origin = applied.origin if self.mode == "sequence" else None
+        blocks = []
+        for pattern, watched in self._watched.items():
+            if rows[watched.slot] is not None:
+                table, updates, signs = rows[watched.slot]
+                blocks.append((pattern, MatchRows(table, original(updates, origin), signs.view(bool))))
+        return blocks
+
+    def _pattern_delta(
+        self,
+        pattern: Pattern,
+        watched: Watched,
+        found: Sequence[Any] | Mapping[int, Any],
+        rows: Sequence[Any] | Mapping[int, Any],
+        applied: NativeUpdates,
+    ) -> PatternDelta:
+        positive, negative, numbers, matches = found[watched.slot]
+        if isinstance(matches, list):
+            matches = np.array(matches, dtype=object)
+        listed = None
+        origin = applied.origin if self.mode == "sequence" else None
+        if watched.listed:
+            table, updates, signs = rows[watched.slot] or (
+                np.empty((0, len(pattern.vertices)), dtype=np.uint32),
+                NO_NUMBERS,
+                np.empty(0, dtype=np.uint8),
+            )
+            listed = MatchRows(table, original(updates, origin), signs.view(bool))
+        if self.mode == "batch":
+            numbers = matches = NO_NUMBERS
+        came: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
+        return PatternDelta(
+            pattern, positive, negative, original(numbers, origin), matches, came, listed, self._numbering.ids
+        )
+
+    def _check_strict(self, updates: Updates, columns: NativeUpdates) -> None:
+        at = self._open().first_noop(columns.inserts, columns.sources, columns.targets, columns.labels)
+        if at == len(columns.sources):
+            return
+        row = at if columns.origin is None else int(columns.origin[at])
+        edge = f"{updates.sources[row].item()!r} - {updates.targets[row].item()!r}"
+        if updates.inserts[row]:
+            raise StreamError(
+                f"updates, row {row}: expected an edge that is not there to insert, found {edge}", row
+            )
+        raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
