@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import signal
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.stream import FoundMatches, Nowhere, Request, Sink, as_source
 from motiflux.stream.source import Batch
+from motiflux.stream.totals import Sums
 
 LONG_PATH = "(a)--(b)--(c)--(d)--(e)--(f)--(g)--(h)--(i)--(j)"
 MODES = ("sequence", "batch")
@@ -109,6 +111,36 @@ def test_what_a_sink_refused_may_be_given_again() -> None:
     assert monitor.unapplied is not None
     totals = monitor.run([monitor.unapplied], Nowhere())
     assert (totals.updates, totals[0].positive, monitor.unapplied) == (2, 4, None)
+
+
+@pytest.mark.parametrize("sink", [None, Nowhere()], ids=["deltas", "totals"])
+def test_ctrl_c_comes_before_a_batch_or_after_all_of_it(sink: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Sums.add
+
+    def interrupted(sums: Sums, *given: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        add(sums, *given)
+
+    monkeypatch.setattr(Sums, "add", interrupted)
+    monitor = mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)")
+    run = monitor.run([("+", 0, at) for at in range(1, 5)], sink, batch_size=2)
+    if sink is None:
+        with pytest.raises(KeyboardInterrupt):
+            next(run)
+    else:
+        assert (run.complete, run.updates, run[0].positive) == (False, 2, 4)
+    assert (monitor.num_edges, monitor.updates_applied, monitor.source_position) == (2, 2, (2, 0))
+    assert monitor.unapplied is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_source_that_gives_no_batches_is_refused() -> None:
+    class Wrong:
+        def batches(self, request: Request) -> Any:
+            yield [("+", 0, 1)]
+
+    with pytest.raises(mf.ArgumentError, match="source: expected one that gives"):
+        mf.Monitor(clique(2)).run(Wrong(), Nowhere())
 
 
 class Swapping:
@@ -210,6 +242,7 @@ REFUSED: dict[str, Any] = {
     "batch_size: expected an integer": lambda: mf.Monitor(clique(2)).run([], batch_size="x"),  # type: ignore[call-overload]
     "progress: expected whether": lambda: mf.Monitor(clique(2)).run([], progress="x"),  # type: ignore[call-overload]
     "path: expected the name of a file": lambda: mf.Monitor(clique(2)).save(5),  # type: ignore[arg-type]
+    "threads: expected": lambda: mf.Monitor.load("nowhere", threads=0),
     "path: expected the name": lambda: mf.Monitor.load(None),  # type: ignore[arg-type]
     "pattern: expected a pattern, its text, or its position": lambda: mf.Monitor(clique(2)).drop(None),  # type: ignore[arg-type]
     "pattern: expected a position below 1": lambda: mf.Monitor(clique(2), "(a)--(b)").run([], Nowhere())[3],

@@ -33,11 +33,18 @@ class _TimeIsUp(Exception):  # noqa: N818
 class Changing(Core):
     """A monitor's inside to which updates are applied."""
 
-    def _apply(self, updates: Updates, give: Give | None = None, timeout: float | None = None) -> Delta:
-        return self._change(lambda: self._prepared(updates), len(updates), 1, give, timeout)
+    def _apply(
+        self,
+        updates: Updates,
+        give: Give | None = None,
+        timeout: float | None = None,
+        ready: Callable[[], None] = lambda: None,
+    ) -> Delta:
+        """Apply updates; `ready` is called when nothing can take them back any more but itself."""
+        return self._change(lambda: self._prepared(updates), len(updates), 1, give, timeout, ready)
 
     def _advance(self, moment: object) -> Delta:
-        return self._change(lambda: self._leaving(moment), 0, 0, None, None)
+        return self._change(lambda: self._leaving(moment), 0, 0, None, None, lambda: None)
 
     def _change(
         self,
@@ -46,6 +53,7 @@ class Changing(Core):
         batches: int,
         give: Give | None,
         timeout: float | None,
+        ready: Callable[[], None],
     ) -> Delta:
         """Apply what `prepare` returns, which also says what is known of the delta; or nothing."""
         start = time.perf_counter()
@@ -67,6 +75,7 @@ class Changing(Core):
             delta = replace(known, patterns=patterns, noops=noops, seconds=seconds)
             if give is not None:
                 give(self._blocks(rows, applied), True)
+            ready()
             # No call from here on: where Ctrl-C is heard, nothing has been applied.
             self.updates_applied += updates
             self.batches_applied += batches

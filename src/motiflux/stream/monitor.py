@@ -412,6 +412,7 @@ class Monitor(Changing, Kept):
         FormatError
             It is no such file, of a newer version, or damaged.
         """
+        threads = resolve_threads(threads)
         saved = read_checkpoint(checked_path(path))
         try:
             monitor = cls(saved.graph(), threads=threads, **saved.options)

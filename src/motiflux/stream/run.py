@@ -69,6 +69,7 @@ class Run:
         self._progress = progress
         self._start = time.perf_counter()
         self._deadline = None if timeout is None else self._start + timeout
+        self._shield = Shield()
         self._sums = Sums()
 
     def deltas(self) -> Iterator[Delta]:
@@ -92,7 +93,7 @@ class Run:
                 raise ArgumentError(
                     "sink", "Monitor(..., matches=True) beside a sink that takes matches", sink
                 )
-            delivery = Delivery(self._monitor, sink)
+            delivery = Delivery(self._monitor, sink, self._shield)
         stop: KeyboardInterrupt | None = None
         self._sums.watch(self._monitor.patterns)
         try:
@@ -122,6 +123,8 @@ class Run:
         if self._is_late():
             return
         for batch in self._source.batches(request):
+            if not isinstance(batch, Batch):
+                raise ArgumentError("source", "one that gives `motiflux.stream.Batch`es", batch)
             # What was taken out of a queue or an iterator is not there any more: it is begun, late or not.
             yield batch
             if self._is_late():
@@ -137,7 +140,9 @@ class Run:
         monitor.unapplied = batch.updates
         left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
         try:
-            delta = monitor._apply(batch.updates, None if delivery is None else delivery.give, left)
+            # What is applied is counted, and the position set: Ctrl-C comes before all of that or after.
+            give = None if delivery is None else delivery.give
+            delta = monitor._apply(batch.updates, give, left, self._shield.up)
             if not delta.complete:
                 return delta
             there = time.perf_counter() if delivery is None else delivery.there
@@ -149,6 +154,7 @@ class Run:
         finally:
             if delivery is not None:
                 delivery.end()
+            self._shield.down()
         return delta
 
     def _totals(self, *, complete: bool, stop: KeyboardInterrupt | None = None) -> Totals:
@@ -214,11 +220,11 @@ class Delivery:
     numbers as in `Sums`: those watched at the start in their order, then those added.
     """
 
-    def __init__(self, monitor: Monitor, sink: Sink) -> None:
+    def __init__(self, monitor: Monitor, sink: Sink, shield: Shield) -> None:
         self._monitor = monitor
         self._sink = sink
         self._held = Held()
-        self._shield = Shield()
+        self._shield = shield
         self._times: NDArray[Any] | None = None
         self._first_update = 0
         self._patterns: list[Pattern] = list(monitor.patterns)
@@ -256,7 +262,6 @@ class Delivery:
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
         self._held.drop()
-        self._shield.down()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
         updates = rows.updates.astype(np.int64)
