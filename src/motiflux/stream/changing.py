@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from motiflux.pattern import Pattern
 from motiflux.stream.core import Call, Core, Watched
 from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
 from motiflux.stream.numbering import NativeUpdates, original
+from motiflux.stream.source import Batch
 from motiflux.stream.updates import Updates
 
 _AT_ONCE = {"auto": 0, "on": 1, "off": 2}
@@ -30,32 +31,45 @@ class _TimeIsUp(Exception):  # noqa: N818
     """A call took too long."""
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How updates are applied.
+
+    Parameters
+    ----------
+    give
+        Takes the matches as they are found.
+    timeout
+        Seconds after which nothing is applied.
+    batch
+        What they are of a source.
+    ready
+        Called when all is done but to say so; what it raises takes all back.
+    """
+
+    give: Give | None = None
+    timeout: float | None = None
+    batch: Batch | None = None
+    ready: Callable[[], None] | None = None
+
+
 class Changing(Core):
     """A monitor's inside to which updates are applied."""
 
-    def _apply(
-        self,
-        updates: Updates,
-        give: Give | None = None,
-        timeout: float | None = None,
-        ready: Callable[[], None] = lambda: None,
-    ) -> Delta:
-        """Apply updates; `ready` is called when nothing can take them back any more but itself."""
-        return self._change(lambda: self._prepared(updates), len(updates), 1, give, timeout, ready)
+    def _apply(self, updates: Updates, terms: Terms) -> Delta:
+        return self._change(lambda: self._prepared(updates), len(updates), 1, terms)
 
     def _advance(self, moment: object) -> Delta:
-        return self._change(lambda: self._leaving(moment), 0, 0, None, None, lambda: None)
+        return self._change(lambda: self._leaving(moment), 0, 0, Terms())
 
     def _change(
         self,
-        prepare: Callable[[], tuple[NativeUpdates, Delta]],
+        prepare: Callable[[], tuple[NativeUpdates, dict[str, Any]]],
         updates: int,
         batches: int,
-        give: Give | None,
-        timeout: float | None,
-        ready: Callable[[], None],
+        terms: Terms,
     ) -> Delta:
-        """Apply what `prepare` returns, which also says what is known of the delta; or nothing."""
+        """Apply what `prepare` returns, beside what is known of the delta; or nothing."""
         start = time.perf_counter()
         call = Call()
         marked = None
@@ -65,20 +79,23 @@ class Changing(Core):
             native.begin()
             marked = self._mark()
             applied, known = prepare()
-            left = None if timeout is None else timeout + start - time.perf_counter()
-            found, noops, rows = self._matched(applied, give, left)
+            left = None if terms.timeout is None else terms.timeout + start - time.perf_counter()
+            found, noops, rows = self._matched(applied, terms.give, left)
             patterns = {
                 pattern: self._pattern_delta(pattern, watched, found, rows, applied)
                 for pattern, watched in self._watched.items()
             }
-            seconds = time.perf_counter() - start
-            delta = replace(known, patterns=patterns, noops=noops, seconds=seconds)
-            if give is not None:
-                give(self._blocks(rows, applied), True)
-            ready()
+            delta = Delta(patterns, noops=noops, seconds=time.perf_counter() - start, **known)
+            if terms.give is not None:
+                terms.give(self._blocks(rows, applied), True)
+            if terms.ready is not None:
+                terms.ready()
             # No call from here on: where Ctrl-C is heard, nothing has been applied.
             self.updates_applied += updates
             self.batches_applied += batches
+            if terms.batch is not None:
+                self.source_position = terms.batch.position
+                self.unapplied = None
             self._call = None
             return delta
         except BaseException as error:
@@ -127,26 +144,25 @@ class Changing(Core):
         }
         return Delta(patterns, updates=0, seconds=seconds, complete=False)
 
-    def _prepared(self, updates: Updates) -> tuple[NativeUpdates, Delta]:
+    def _prepared(self, updates: Updates) -> tuple[NativeUpdates, dict[str, Any]]:
         """Return updates in internal numbers, with the deletions that the window sets off."""
         columns = self._numbering.columns(updates, self._open())
         applied, expired = self._with_expired(columns)
         if self._options.strict:
             self._check_strict(updates, applied)
-        return applied, Delta(
-            {},
-            updates=len(columns.sources),
-            self_loops=columns.self_loops,
-            late=columns.late,
-            expired=expired,
-        )
+        return applied, {
+            "updates": len(columns.sources),
+            "self_loops": columns.self_loops,
+            "late": columns.late,
+            "expired": expired,
+        }
 
-    def _leaving(self, moment: object) -> tuple[NativeUpdates, Delta]:
+    def _leaving(self, moment: object) -> tuple[NativeUpdates, dict[str, Any]]:
         """Return the deletions of what leaves the window until a moment."""
         until, late = self._numbering.clock.reach(moment)
         inserts, sources, targets, labels, origin, expired = self._open().advance(until)
         leaving = NativeUpdates(inserts, sources, targets, labels, origin)
-        return leaving, Delta({}, updates=0, late=late, expired=expired)
+        return leaving, {"updates": 0, "late": late, "expired": expired}
 
     def _with_expired(self, columns: NativeUpdates) -> tuple[NativeUpdates, int]:
         """Return updates with the deletions that the window sets off, and the number of these."""

@@ -16,7 +16,7 @@ from motiflux.engine.static import count as count_matches
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.stream.changing import Changing
+from motiflux.stream.changing import Changing, Terms
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.delta import Delta, chosen_pattern
 from motiflux.stream.file_sink import as_sink
@@ -217,9 +217,9 @@ class Monitor(Changing, Kept):
             if value is not None and isinstance(updates, Updates):
                 raise ArgumentError(argument, "none beside Updates, which have their own", value)
         if isinstance(updates, Updates):
-            return self._apply(updates, timeout=seconds)
+            return self._apply(updates, Terms(timeout=seconds))
         given = Updates.edges(inserts, deletes) if updates is None else Updates.of(updates)
-        return self._apply(given.with_more(vertex_labels, times), timeout=seconds)
+        return self._apply(given.with_more(vertex_labels, times), Terms(timeout=seconds))
 
     def advance(self, time: object) -> Delta:
         """Let what leaves a window of time until a moment leave, though no update comes.

@@ -18,6 +18,7 @@ from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxWarning, StreamError
 from motiflux.io.progress import Update, is_shown, meter
 from motiflux.pattern import Pattern
+from motiflux.stream.changing import Terms
 from motiflux.stream.delta import Delta, MatchRows
 from motiflux.stream.held import Held
 from motiflux.stream.sink import FoundMatches, Sink
@@ -99,7 +100,7 @@ class Run:
         try:
             sink.open(self._monitor.patterns)
             try:
-                with self._reporting() as report:
+                with self._shield, self._reporting() as report:
                     for batch in self._batches():
                         self._applied(batch, delivery)
                         report(batch)
@@ -140,14 +141,11 @@ class Run:
         monitor.unapplied = batch.updates
         left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
         try:
-            # What is applied is counted, and the position set: Ctrl-C comes before all of that or after.
             give = None if delivery is None else delivery.give
-            delta = monitor._apply(batch.updates, give, left, self._shield.up)
+            delta = monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
             if not delta.complete:
                 return delta
             there = time.perf_counter() if delivery is None else delivery.there
-            monitor.source_position = batch.position
-            monitor.unapplied = None
             self._sums.add(batch, delta, there - batch.arrived)
         except StreamError as error:
             raise batch.located(error) from error
@@ -276,28 +274,43 @@ class Delivery:
 
 
 class Shield:
-    """Lets SIGINT and SIGTERM wait, in the main thread."""
+    """Lets SIGINT and SIGTERM wait while it is up, in the main thread.
+
+    It stands in for their handlers from `__enter__` to `__exit__`, so that `up` and `down` cost nothing.
+    """
 
     def __init__(self) -> None:
+        self._is_up = False
         self._came: list[tuple[int, FrameType | None]] = []
-        self._handlers: dict[signal.Signals, Any] = {}
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, self._note)
+
+    def __exit__(self, *args: object) -> None:
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) == self._note:
+                signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._is_up:
+            self._came.append((number, frame))
+        else:
+            self._handlers[number](number, frame)
 
     def up(self) -> None:
         """Let them wait from now on."""
-        if self._handlers or threading.current_thread() is not threading.main_thread():
-            return
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if callable(signal.getsignal(number)):
-                self._handlers[number] = signal.signal(number, self._note)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._came.append((number, frame))
+        self._is_up = True
 
     def down(self) -> None:
         """Handle what came."""
-        handlers, self._handlers = self._handlers, {}
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        self._is_up = False
         came, self._came = self._came, []
-        for arrived, frame in came[:1]:
-            handlers[signal.Signals(arrived)](arrived, frame)
+        for number, frame in came[:1]:
+            self._handlers[number](number, frame)
