@@ -115,6 +115,12 @@ _OPTIONS = (
         "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
     ),
     TuningOption(
+        "bitmaps",
+        ("on", "off"),
+        "on",
+        "GPU: count cliques in bits that say which neighbours of a vertex are linked, or level by level",
+    ),
+    TuningOption(
         "orbits",
         ("on", "off"),
         "on",

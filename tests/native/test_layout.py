@@ -38,6 +38,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::Quadrants": layout.Quadrants,
     "motiflux::generate::Rmat": layout.Rmat,
     "motiflux::generate::RmatArgs": layout.RmatArgs,
+    "motiflux::match::CliqueTask": layout.CliqueTask,
+    "motiflux::match::CliqueArgs": layout.CliqueArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -80,6 +82,7 @@ def header() -> str:
     shape = text[text.index("namespace {") : text.index('extern "C"')]
     includes = (
         "match/task.hpp",
+        "match/clique_task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
         "device/echo.cuh",

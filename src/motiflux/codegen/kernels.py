@@ -34,7 +34,24 @@ def all_sources() -> list[Source]:
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources(), rmat_source()]
+    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *_others()]
+
+
+def _others() -> list[Source]:
+    return [clique_source(), *ring_sources(), rmat_source()]
+
+
+def clique_source() -> Source:
+    """Return the kernel that counts cliques of any size; its entry point is `ENTRY`."""
+    text = f"""\
+#include "motiflux/match/clique.cuh"
+
+extern "C" __global__ void __launch_bounds__({THREADS})
+{ENTRY}(const __grid_constant__ motiflux::match::CliqueArgs args) {{
+  motiflux::match::count_cliques(args);
+}}
+"""
+    return Source("cliques", text)
 
 
 def ring_sources() -> list[Source]:

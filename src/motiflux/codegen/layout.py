@@ -125,6 +125,32 @@ class RuntimeArgs(ctypes.Structure):
     _fields_ = [("plan", RuntimePlan), ("task", Task)]
 
 
+class CliqueTask(ctypes.Structure):
+    """``match::CliqueTask``."""
+
+    _fields_ = [
+        ("rows", Adjacency),
+        ("units", _u64),
+        ("unit_count", _u64),
+        ("arcs", _u64),
+        ("limit", _u64),
+        ("control", _u64),
+        ("memory", _u64),
+        ("spill_bytes", _u64),
+        ("spill_warps", _u32),
+        ("spilled", _u32),
+        ("vertices", _u32),
+        ("chunk", _u32),
+        ("shared_bytes", _u32),
+    ]
+
+
+class CliqueArgs(ctypes.Structure):
+    """``match::CliqueArgs``."""
+
+    _fields_ = [("task", CliqueTask)]
+
+
 @lru_cache(maxsize=256)
 def static_args(levels: int, sources: int) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes."""

@@ -95,8 +95,8 @@ class DeviceSearch:
     def launch(self, *, resume: bool = False) -> None:
         """Start the kernel; with `resume`, where parked groups left off."""
         session = self._on()
-        self.task.resume = resume
         if resume:
+            self.task.resume = True
             session.main.clear(session.control, layout.Control.parked.offset, 4)
         shared = self._groups_of_block * self.task.shared_bytes
         session.launch(self._kernel, self._grid, THREADS, shared, self._argument, timed=self.timed)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from motiflux.codegen.kernels import Goal
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
+from motiflux.engine.cliques import prepare_cliques
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_rows import DeviceRowSource
@@ -47,7 +48,7 @@ class DfsEngine:
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
         try:
-            search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+            search = self._counting(graph, plan, request, limit, deadline)
         except OutOfTimeError:
             return Outcome(0, False)
         with search:
@@ -83,6 +84,13 @@ class DfsEngine:
         )
         count = expected_count(plan, request.limit)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
+
+    def _counting(
+        self, graph: Graph, plan: Plan, request: Request, limit: int | None, deadline: float | None
+    ) -> DeviceSearch:
+        """Return the search that counts by a plan: its own kernel where the plan looks for cliques."""
+        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline)
+        return known or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
 
     def _watch(
         self, search: DeviceSearch, plan: Plan, request: Request, started: float, deadline: float | None

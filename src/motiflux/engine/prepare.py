@@ -33,7 +33,7 @@ _SHORT_ROW = 2.0
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
-_MOST_VERTICES = 2**32 - 64
+MOST_VERTICES = 2**32 - 64
 """Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
 
 
@@ -118,10 +118,10 @@ def _set_up(
     argument = draft.argument(specialized)
     task = argument.task
     groups_of_block = THREADS // draft.lanes
-    grid = _grid(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
+    grid = grid_of(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
     saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
     bytes_of_group = 4 * draft.lists.words + saved
-    grid, buffers = _allocate(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
+    grid, buffers = allocate_for(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
     groups = grid * groups_of_block
     if buffers is not None:
         search.hold(buffers)
@@ -221,9 +221,9 @@ def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
 
 def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Rows:
     device = search.accelerator.device
-    if graph.num_vertices > _MOST_VERTICES:
+    if graph.num_vertices > MOST_VERTICES:
         raise DeviceError(
-            f"device={device.name!r}: expected at most {_MOST_VERTICES:,} vertices,"
+            f"device={device.name!r}: expected at most {MOST_VERTICES:,} vertices,"
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
     copies = resident(graph, device)
@@ -264,7 +264,7 @@ def _describe(plan: Plan) -> str:
     return "\n".join([f"plan: order {plan.order}, {plan.semantics}, {plan.symmetry}", *steps])
 
 
-def _grid(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:
+def grid_of(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:
     """Return the number of blocks: as many as run at once, but no more than have an arc for each group."""
     resident_blocks = kernel.blocks_per_multiprocessor(THREADS, shared)
     if resident_blocks == 0:
@@ -275,7 +275,7 @@ def _grid(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_bloc
     return max(1, min(device.multiprocessors * resident_blocks, -(-arcs // groups_of_block)))
 
 
-def _allocate(
+def allocate_for(
     device: Device, bytes_of_block: int, budget: int | None, grid: int
 ) -> tuple[int, Buffer | None]:
     """Allocate what each block needs, for as many blocks as fit; return the number of blocks too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -74,6 +74,16 @@ class DeviceRows:
         return self.offsets.nbytes + self.neighbors.nbytes
 
 
+@dataclass(eq=False)
+class DeviceUnits(DeviceRows):
+    """What was derived from rows, as one buffer that goes under both names."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return self.offsets.nbytes
+
+
 class Resident:
     """What of one graph is on one device.
 
@@ -83,7 +93,7 @@ class Resident:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._rows: dict[tuple[int, int, bool], DeviceRows] = {}
+        self._rows: dict[tuple[int, int, Hashable], DeviceRows] = {}
         device.add_reclaimer(self.reclaim)
 
     def rows(self, graph: Graph, key: RowsKey, means: Means) -> DeviceRows:
@@ -102,6 +112,16 @@ class Resident:
         """Return every arc, by its source or (`into`) by its target; raises what `rows` does."""
         rows = graph.reverse if into else graph.forward
         return self._upload((rows.offsets, rows.neighbors), False, means)
+
+    def derived(self, rows: DeviceRows, what: Hashable, make: Callable[[], DeviceRows]) -> DeviceRows:
+        """Return `what` was derived from rows, made if it is not there any more."""
+        name = (id(rows.origin[0]), id(rows.origin[1]), what)
+        found = self._rows.get(name)
+        if found is None:
+            found = make()
+        self._rows.pop(name, None)  # to the end: used last
+        self._rows[name] = found
+        return found
 
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return their bytes.
