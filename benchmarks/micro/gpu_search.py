@@ -1,7 +1,7 @@
-"""Search kernels on a GPU: ``python benchmarks/micro/gpu_search.py SET [--only TEXT] [--tuning A=B,C=D ...]``.
+"""Search kernels on a GPU: ``python benchmarks/micro/gpu_search.py SET [--only TEXT] [--tuning A=B,C=D]``.
 
 SET is ``unlabelled``, ``labelled`` or ``yeast``, whose queries and counts are with the shared graphs
-(``MOTIFLUX_SHARED``). Times are milliseconds by the device's clock, the median of up to nine launches, for
+(``MOTIFLUX_SHARED``). Times are milliseconds by the device's clock, the median of up to seven launches, for
 each ``--tuning`` side by side; in brackets, the call's wall time. A count that is wrong is marked.
 """
 
@@ -23,8 +23,8 @@ from motiflux.engine.dfs import DfsEngine
 from motiflux.plan import make_plan
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
-RUNS = 9
-MOST_SECONDS = 1.5
+RUNS = 7
+MOST_SECONDS = 0.5
 TIMEOUT = 6.0
 
 

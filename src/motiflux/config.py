@@ -115,6 +115,12 @@ _OPTIONS = (
         "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
     ),
     TuningOption(
+        "stealing",
+        ("on", "off"),
+        "on",
+        "GPU: lanes that have no work left wait for half of what others have, or end",
+    ),
+    TuningOption(
         "bitmaps",
         ("on", "off"),
         "on",

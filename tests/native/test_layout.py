@@ -27,6 +27,9 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::SearchArgs<motiflux::match::RuntimePlan>": layout.RuntimeArgs,
     "motiflux::match::Control": layout.Control,
     "motiflux::match::Task": layout.Task,
+    "motiflux::match::Handover": layout.Handover,
+    "motiflux::match::SeatCounts": layout.SeatCounts,
+    "motiflux::match::Split": layout.Split,
     "motiflux::match::Cursor": layout.Cursor,
     "motiflux::match::LevelState": layout.LevelState,
     "motiflux::match::Place": layout.Place,
@@ -48,6 +51,8 @@ STRUCTURES: dict[str, Any] = {
 CONSTANTS = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
+    "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
+    "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,

@@ -93,6 +93,12 @@ class Control(ctypes.Structure):
     ]
 
 
+class Handover(ctypes.Structure):
+    """``match::Handover``."""
+
+    _fields_ = [("counts", _u64), ("closed", _u64), ("states", _u64), ("splits", _u64), ("seats", _u32)]
+
+
 class Task(ctypes.Structure):
     """``match::Task``."""
 
@@ -110,6 +116,7 @@ class Task(ctypes.Structure):
         ("buffer_at", _u64 * MAX_PATTERN_VERTICES),
         ("max_spans", _u32),
         ("shared_bytes", _u32),
+        ("handover", Handover),
         ("resume", _u32),
         ("patience", _u32),
         ("saved", _u64),
@@ -230,7 +237,26 @@ class LevelState(ctypes.Structure):
 class Place(ctypes.Structure):
     """``match::Place``."""
 
-    _fields_ = [("arc", _u64), ("arc_end", _u64), ("piece", _u64), ("level", _u32), ("valid", _u32)]
+    _fields_ = [
+        ("arc", _u64),
+        ("arc_end", _u64),
+        ("piece", _u64),
+        ("level", _u32),
+        ("valid", _u32),
+        ("floor", _u32),
+    ]
+
+
+class SeatCounts(ctypes.Structure):
+    """``match::SeatCounts``."""
+
+    _fields_ = [("wanted", _u64), ("claimed", _u64), ("issued", _u64)]
+
+
+class Split(ctypes.Structure):
+    """``match::Split``."""
+
+    _fields_ = [("cursor", Cursor), ("level", _u32), ("vertices", _u32 * MAX_PATTERN_VERTICES)]
 
 
 class Saved(ctypes.Structure):
@@ -251,6 +277,29 @@ def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
     """Return the shared memory of one group of lanes (``match::SharedState``)."""
     staged = ROWS_PER_PACKET * ctypes.sizeof(_u32) if listing else 0
     return max_spans * ctypes.sizeof(View) + levels * ctypes.sizeof(LevelState) + staged
+
+
+_LINE = 128
+CLOSED_COPIES, CLOSED_STRIDE = 32, 32
+"""``match::kClosedCopies``, ``match::kClosedStride``."""
+
+
+def handover_at(address: int, seats: int) -> Handover:
+    """Return seats that lie at an address."""
+    closed = address + _LINE
+    states = closed + 4 * CLOSED_COPIES * CLOSED_STRIDE
+    return Handover(address, closed, states, address + handover_cleared(seats), seats)
+
+
+def handover_cleared(seats: int) -> int:
+    """Return how many bytes of so many seats must be zero at each launch: those before the splits."""
+    words = CLOSED_COPIES * CLOSED_STRIDE + seats
+    return -(-(_LINE + 4 * words) // _LINE) * _LINE
+
+
+def handover_bytes(seats: int) -> int:
+    """Return the memory of so many seats."""
+    return handover_cleared(seats) + seats * ctypes.sizeof(Split)
 
 
 def saved_bytes_of_group(levels: int) -> int:

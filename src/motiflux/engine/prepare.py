@@ -130,7 +130,23 @@ def _set_up(
     least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    if request.tuning["stealing"] != "off" and len(draft.plan.shape.steps) > 2:
+        _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
+
+
+def _add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
+    """Give groups seats on which to wait for work of others, if there is memory for that."""
+    seats = 1 << (groups - 1).bit_length()
+    try:
+        buffer = search.accelerator.device.allocate(
+            layout.handover_bytes(seats), "work that changes hands", budget=budget
+        )
+    except DeviceMemoryError:
+        return
+    search.hold(buffer)
+    search.clear_at_launches(buffer, layout.handover_cleared(seats))
+    task.handover = layout.handover_at(buffer.address, seats)
 
 
 class _Draft:
