@@ -121,6 +121,12 @@ _OPTIONS = (
         "GPU: lanes that have no work left wait for half of what others have, or end",
     ),
     TuningOption(
+        "packing",
+        ("on", "off"),
+        "on",
+        "GPU: count the last two levels at once, a lane for each pair, or one candidate after the other",
+    ),
+    TuningOption(
         "bitmaps",
         ("on", "off"),
         "on",

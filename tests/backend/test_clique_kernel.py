@@ -37,12 +37,14 @@ def test_cliques_are_counted_in_bits(device: str, size: int, vertices: int, dens
 
 
 @pytest.mark.parametrize("size", [3, 4, 5, 7])
-@pytest.mark.parametrize(("shared", "turns"), [(8 << 10, 1), (600, 1 << 16), (600, 1)])
+@pytest.mark.parametrize(("shared", "least"), [(24 << 10, 1.0), (1500, 5e4), (1500, 1.0)])
 def test_slices_and_long_rows_change_nothing(
-    device: str, size: int, shared: int, turns: int, monkeypatch: pytest.MonkeyPatch
+    device: str, size: int, shared: int, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cliques, "_SHARED_BYTES", shared)
-    monkeypatch.setattr(cliques, "_LEAST_TURNS", turns)
+    monkeypatch.setattr(cliques, "_LEAST_SLICE", least)
+    monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", least / 1000)
+    monkeypatch.setattr(cliques, "_SHORT_ROW", 20)
     graph = mf.Graph.from_edges(random_edges(9, 70, 0.7))
     assert mf.count(graph, pattern(size), device=device) == mf.count(graph, pattern(size), device="cpu")
 
@@ -106,10 +108,11 @@ def test_plans_of_other_patterns_are_not_taken_for_cliques() -> None:
 def test_units_are_all_rows_long_enough_and_no_neighbour_is_in_two_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cliques, "_LEAST_TURNS", 64)
-    monkeypatch.setattr(cliques, "_SHARED_BYTES", 2000)
-    degrees = np.array([0, 2, 3, 90, 5, 300, 90, 4])
-    units = cut(degrees, 5)
+    monkeypatch.setattr(cliques, "_LEAST_SLICE", 1.0)
+    monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", 0.01)
+    monkeypatch.setattr(cliques, "_SHARED_BYTES", 4000)
+    degrees = np.array([0, 2, 3, 90, 5, 300, 90, 4, 33, 32])
+    units = cut(degrees, 5, teams=1 << 20)
     slices = units.units[:, 1] >> 16
     taken = sorted(
         (int(root), place)
@@ -120,7 +123,8 @@ def test_units_are_all_rows_long_enough_and_no_neighbour_is_in_two_slices(
     assert taken == [(int(root), place) for root in wanted for place in range(degrees[root])]
     assert slices.max() > 1
     assert units.arcs == degrees[wanted].sum()
-    long = {int(root) for root in wanted if bytes_of(int(degrees[root]), 5) > 2000}
-    assert {int(root) for root in units.units[: units.spilled, 0]} == long == {3, 5, 6}
-    assert units.longest == (5, 300)
-    assert cut(np.array([1, 0]), 3).units.shape == (0, 2)
+    assert {int(root) for root in units.units[: units.spilled, 0]} == {5}
+    assert {int(root) for root in units.units[: units.blocks, 0]} == {3, 5, 6, 8}
+    assert bytes_of(300, 5, warps=4) > 4000 > bytes_of(90, 5, warps=4) + 16
+    assert units.longest == (90, 300)
+    assert cut(np.array([1, 0]), 3, 1).units.shape == (0, 2)

@@ -29,6 +29,7 @@ def one_sided(seed: int) -> mf.Graph:
 
 PATTERNS = {
     "path": ([(0, 1), (1, 2), (2, 3), (3, 4)], [1, 0, 0, 0, 0]),
+    "long path": ([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], [1, 0, 0, 0, 0, 0]),
     "ring": (cycle(5), [1, 0, 0, 0, 0]),
     "clique": (clique(4), None),
     "tailed clique": ([*clique(4), (3, 4), (4, 5)], [0, 0, 0, 0, 0, 1]),
@@ -42,7 +43,7 @@ def pattern(name: str) -> mf.Pattern:
 
 
 @pytest.mark.parametrize("semantics", ["isomorphism", "induced", "homomorphism"])
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", [name for name in PATTERNS if name != "long path"])
 def test_counts_are_those_without_handing_over(device: str, name: str, semantics: str) -> None:
     for seed, lanes in ((1, "8"), (2, "16"), (3, "32")):
         graph = one_sided(seed)
@@ -54,7 +55,7 @@ def test_counts_are_those_without_handing_over(device: str, name: str, semantics
             )
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", [name for name in PATTERNS if name != "long path"])
 def test_rows_are_those_without_handing_over(device: str, name: str) -> None:
     graph = one_sided(4)
     expected = sorted(map(tuple, mf.match(graph, pattern(name), device="cpu").to_numpy().tolist()))
@@ -78,22 +79,23 @@ def test_limits_hold(device: str) -> None:
 @pytest.mark.devices("emulated", "cuda", reason="the CPU has threads of its own")
 def test_splits_change_hands(device: str) -> None:
     """The counters on the device say that work was handed over, and all of it was done."""
-    graph = one_sided(6)
-    request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=ON)
+    graph, wanted = one_sided(6), pattern("long path")
+    tuning = {**ON, "packing": "off"}
+    request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=tuning)
     engine = DfsEngine(open_accelerator(device))
-    plan = make_plan(graph, pattern("path"), tuning=request.tuning)
+    plan = make_plan(graph, wanted, tuning=request.tuning)
     with engine._counting(graph, plan, request, None, None) as search:
         search.launch()
         while not search.done():
             time.sleep(1e-3)
-        assert search.found() * plan.multiplier == mf.count(graph, pattern("path"), device="cpu")
+        assert search.found() * plan.multiplier == mf.count(graph, wanted, device="cpu")
         final = search._on().final()
         assert final.done == search.task.arcs
         (buffer, _), counts = search._cleared[0], np.zeros(3, np.uint64)
         search.stream.download(buffer, counts)
         search.stream.wait()
-    wanted, claimed, issued = counts.tolist()
-    assert wanted >= claimed == issued
+    waited, claimed, issued = counts.tolist()
+    assert waited >= claimed == issued
     # With other policies the emulator lets one group do all before another begins.
     if os.environ.get("MOTIFLUX_SIMT_POLICY", "random") == "random":
         assert issued > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
-from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,23 @@ from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
 
 WARP = 32
-_SHARED_BYTES = 8 << 10
-"""Shared memory of a warp at most: with more of it, too few warps run at once."""
+_WARPS = THREADS // WARP
+_HEADER = 16
+"""``match::CliqueCount::kHeader``."""
+_SHORT_ROW = 32
+"""Rows up to this long are for a warp, longer ones for a block."""
+_SHARED_BYTES = 24 << 10
+"""Shared memory of a block at most: with more of it, too few run at once."""
 _LONGEST_ROW = {3: 1 << 15}
 _LONGEST_ROW_IN_BITS = 4096
 """Rows beyond which a neighbourhood takes megabytes; other searches serve then."""
 _SPILL_BYTES = 1 << 30
-_LEAST_TURNS = 1 << 16
+_BLOCKS_AT_ONCE = 16
+"""Of one multiprocessor, about."""
+_LEAST_SLICE = 50_000.0
+"""Cycles below which a root is not cut up, about."""
+_CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
+"""What a block takes to look up 512 neighbours, and to count pairs in a word, about."""
 _MOST_SLICES = 64
 _CHUNKS_PER_WARP = 8
 _LARGEST_CHUNK = 16
@@ -66,8 +76,8 @@ class Units:
     ----------
     units
         One row for each: the vertex, and slice and number of slices in one word.
-    spilled
-        How many, from the first, do not fit into shared memory.
+    spilled, blocks
+        How many, from the first, do not fit into shared memory; how many take a block.
     arcs
         Arcs in the rows of all.
     longest
@@ -76,51 +86,63 @@ class Units:
 
     units: NDArray[np.uint32]
     spilled: int
+    blocks: int
     arcs: int
     longest: tuple[int, int]
 
 
-def bytes_of(row: int, vertices: int) -> int:
-    """Return the memory that a warp needs to count cliques in a row (``match::Neighborhood``)."""
+def bytes_of(row: int, vertices: int, warps: int) -> int:
+    """Return the memory that so many warps need to count cliques in a row (``match::Neighborhood``)."""
     capacity = WARP
     while capacity < row + row // 2:
         capacity *= 2
     words = -(-row // WARP)
-    bits = row * (words | 1) + (vertices - 3) * (words + 1) if vertices > 3 else 0
-    return 6 * capacity + 4 * bits
+    bits = row * (words | 1) + warps * (vertices - 3) * (words + 1) if vertices > 3 else 0
+    return 12 * row + 6 * capacity + 4 * bits
 
 
-def cut(degrees: NDArray[np.int64], vertices: int) -> Units:
-    """Cut up the vertices whose rows have these lengths: longest first, slices where one warp takes long."""
+def cut(degrees: NDArray[np.int64], vertices: int, teams: int) -> Units:
+    """Cut up the vertices whose rows have these lengths: longest first, slices where one block takes long.
+
+    Parameters
+    ----------
+    teams
+        How many blocks run at once, about.
+    """
     roots = np.flatnonzero(degrees >= vertices - 1)
     roots = roots[np.argsort(-degrees[roots], kind="stable")]
     lengths = degrees[roots]
-    longest = int(lengths[0]) if len(roots) else 0
-    slices = np.ones(len(roots), np.int64)
-    for place, length in enumerate(lengths.tolist()):
-        slices[place] = _slices(length, longest, vertices)
-        if slices[place] == 1:
-            break
-    fits = int(np.searchsorted(-lengths, -_longest_within(_SHARED_BYTES, vertices)))
+    slices = _slices(lengths, vertices, teams)
+    fits = int(np.searchsorted(-lengths, -_longest_within(_SHARED_BYTES - _HEADER, vertices)))
+    short = int(np.searchsorted(-lengths, -_SHORT_ROW))
     units = np.empty((int(slices.sum()), 2), np.uint32)
     units[:, 0] = np.repeat(roots, slices)
     first = np.repeat(np.cumsum(slices) - slices, slices)
     units[:, 1] = (np.arange(len(units)) - first) | np.repeat(slices, slices) << 16
-    inner = int(lengths[fits]) if fits < len(roots) else 0
-    return Units(units, int(slices[:fits].sum()), int(lengths.sum()), (inner, longest))
+    inner, longest = (int(lengths[at]) if at < len(roots) else 0 for at in (fits, 0))
+    spilled, blocks = int(slices[:fits].sum()), int(slices[: max(short, fits)].sum())
+    return Units(units, spilled, blocks, int(lengths.sum()), (inner, longest))
 
 
-def _slices(length: int, longest: int, vertices: int) -> int:
-    """Return into how many slices a root goes: each builds the bits anew, so all must be worth it."""
-    build = 1 + length * longest // WARP
-    chains = comb(length, vertices - 3) * (1 + length // WARP) if vertices > 3 else build
-    least = _LEAST_TURNS if vertices == 3 else max(_LEAST_TURNS, 2 * build)
-    return max(1, min(chains // least, _MOST_SLICES, length))
+def _slices(lengths: NDArray[np.int64], vertices: int, teams: int) -> NDArray[np.int64]:
+    """Return into how many slices each root goes: each builds the bits anew, so all must be worth it."""
+    if len(lengths) == 0:
+        return np.empty(0, np.int64)
+    build: NDArray[Any] = _CYCLES_PER_STRIP * (1 + lengths * float(lengths[0]) / 512)
+    work = build
+    least = max(_LEAST_SLICE, work.sum() / (4 * teams))
+    if vertices > 3:
+        work = _CYCLES_PER_WORD * (1.0 + lengths // WARP)
+        for level in range(vertices - 3):
+            work = work * (lengths - level) / (level + 1)
+        least = np.maximum(max(_LEAST_SLICE, work.sum() / (4 * teams)), 4 * build)
+    slices = np.minimum(np.ceil(work / least), np.minimum(lengths, _MOST_SLICES)).astype(np.int64)
+    return np.where(lengths > _SHORT_ROW, np.maximum(slices, 1), 1)
 
 
 def _longest_within(shared: int, vertices: int) -> int:
     row = 0
-    while bytes_of(row + 1, vertices) <= shared:
+    while bytes_of(row + 1, vertices, _WARPS) <= shared:
         row += 1
     return row
 
@@ -173,10 +195,12 @@ def _set_up(
     limit: int | None,
 ) -> None:
     device, vertices = search.accelerator.device, what[1]
-    units = graph.memo.get(("cliques", what), lambda: cut(_degrees(rows, graph, means), vertices))
-    copy = resident(graph, device).derived(
-        rows, ("cliques", vertices), lambda: _upload(units, rows, device, means)
+    teams = _BLOCKS_AT_ONCE * device.multiprocessors
+    units = graph.memo.get(
+        ("cliques", what, teams), lambda: cut(_degrees(rows, graph, means), vertices, teams)
     )
+    name = ("cliques", vertices, teams)
+    copy = resident(graph, device).derived(rows, name, lambda: _upload(units, rows, device, means))
     search.read([copy])
     kernel = search.accelerator.kernel(clique_source(), means.deadline)
     argument = layout.CliqueArgs()
@@ -184,22 +208,28 @@ def _set_up(
     task.rows = layout.Adjacency(*rows.addresses)
     task.units, task.unit_count, task.arcs = copy.offsets.address, len(units.units), units.arcs
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-    task.vertices, task.spilled = vertices, units.spilled
-    inner, longest = units.longest
-    task.shared_bytes = -(-bytes_of(inner, vertices) // 16) * 16
-    warps_of_block = THREADS // WARP
-    grid = grid_of(device, kernel, warps_of_block * task.shared_bytes, len(units.units), warps_of_block)
+    task.vertices, task.spilled, task.blocks = vertices, units.spilled, units.blocks
+    task.shared_bytes = _shared_of_warp(units, vertices)
+    warps = units.blocks * _WARPS + len(units.units) - units.blocks
+    grid = grid_of(device, kernel, _WARPS * task.shared_bytes, warps, _WARPS)
     if units.spilled:
-        task.spill_bytes = -(-bytes_of(longest, vertices) // 128) * 128
+        task.spill_bytes = -(-bytes_of(units.longest[1], vertices, _WARPS) // 128) * 128
         most = max(1, _SPILL_BYTES // task.spill_bytes)
-        task.spill_warps, buffer = allocate_for(
-            device, task.spill_bytes, means.budget, min(units.spilled, warps_of_block * grid, most)
+        task.spill_blocks, buffer = allocate_for(
+            device, task.spill_bytes, means.budget, min(units.spilled, grid, most)
         )
         if buffer is not None:
             search.hold(buffer)
             task.memory = buffer.address
-    task.chunk = max(1, min(_LARGEST_CHUNK, len(units.units) // (warps_of_block * grid * _CHUNKS_PER_WARP)))
+    task.chunk = max(1, min(_LARGEST_CHUNK, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
     search.set_up(kernel, argument, grid, WARP)
+
+
+def _shared_of_warp(units: Units, vertices: int) -> int:
+    """Return a warp's part of the shared memory in which its block works on any unit that fits."""
+    block = bytes_of(units.longest[0], vertices, _WARPS) + _HEADER
+    warp = bytes_of(min(units.longest[0], _SHORT_ROW), vertices, 1) + _HEADER
+    return -(-max(-(-block // _WARPS), warp) // 16) * 16
 
 
 def _degrees(rows: DeviceRows, graph: Graph, means: Means) -> NDArray[np.int64]:

@@ -129,6 +129,7 @@ def _set_up(
         task.saved = buffers.address + 4 * draft.lists.words * groups
     least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
+    task.packs = request.tuning["packing"] != "off"
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     if request.tuning["stealing"] != "off" and len(draft.plan.shape.steps) > 2:
         _add_seats(search, task, groups, request.gpu_memory)

@@ -1,11 +1,13 @@
 // The greater neighbours of one vertex, and which of them are neighbours of each other, as bits.
 //
-//   | keys: capacity vertices | ranks: capacity places in the row | bits: one row of words for each member |
+//   | begins, lengths: where the row of each member lies | keys, ranks: a table | bits: a row for each member
+//   |
 //
-// The first two are a table with open addressing: it finds a vertex's place in the row. Bit r of row i says
-// that member r, which is greater than member i, is in the row of member i.
+// The table, with open addressing, finds a vertex's place among the members. Bit r of row i says that member
+// r, which is greater than member i, is in the row of member i.
 //
-// One warp builds it and reads it; where it lies, in shared memory or not, is for its user to say.
+// A team of threads builds it and reads it: a warp, or a block. Where it lies, in shared memory or not, is
+// for its user to say.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -16,6 +18,22 @@ namespace motiflux::match {
 
 using Warp = lanes::Group<32>;
 
+// The threads of one warp.
+struct WarpTeam {
+  Warp warp;
+
+  static MOTIFLUX_DEVICE std::uint32_t size() { return 32; }
+  MOTIFLUX_DEVICE std::uint32_t place() const { return warp.lane(); }
+  MOTIFLUX_DEVICE void sync() const { warp.sync(); }
+};
+
+// The threads of a block, all of them.
+struct BlockTeam {
+  static MOTIFLUX_DEVICE std::uint32_t size() { return blockDim.x; }
+  static MOTIFLUX_DEVICE std::uint32_t place() { return threadIdx.x; }
+  static MOTIFLUX_DEVICE void sync() { __syncthreads(); }
+};
+
 class Neighborhood {
  public:
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
@@ -23,29 +41,37 @@ class Neighborhood {
   MOTIFLUX_DEVICE Neighborhood(unsigned char* memory, std::uint32_t size)
       : size_(size), words_((size + 31) / 32), stride_(words_ | 1) {
     while ((1u << log_) < size + size / 2) ++log_;
-    keys_ = reinterpret_cast<std::uint32_t*>(memory);
+    begins_ = reinterpret_cast<std::uint64_t*>(memory);
+    lengths_ = reinterpret_cast<std::uint32_t*>(begins_ + size);
+    keys_ = lengths_ + size;
     ranks_ = reinterpret_cast<std::uint16_t*>(keys_ + capacity());
     bits_ = reinterpret_cast<std::uint32_t*>(ranks_ + capacity());
   }
 
   MOTIFLUX_DEVICE std::uint32_t size() const { return size_; }
   MOTIFLUX_DEVICE std::uint32_t words() const { return words_; }
+  MOTIFLUX_DEVICE std::uint64_t begin(std::uint32_t i) const { return begins_[i]; }
+  MOTIFLUX_DEVICE std::uint32_t length(std::uint32_t i) const { return lengths_[i]; }
 
   // Members that may follow member i, as bits. An odd number of words apart: lanes that read a word each of
   // neighbouring rows meet in no bank of shared memory.
   MOTIFLUX_DEVICE std::uint32_t* row(std::uint32_t i) const { return bits_ + i * stride_; }
 
-  // What lies behind the rows, or behind the table where there are none.
-  MOTIFLUX_DEVICE std::uint32_t* behind(bool rows) const { return rows ? row(size_) : bits_; }
-
-  // Enters the members. The lanes' last barrier was after the last look at what lay here before.
-  MOTIFLUX_DEVICE void open(const Warp& warp, const std::uint32_t* members, bool rows) {
-    for (std::uint32_t slot = warp.lane(); slot < capacity(); slot += 32) keys_[slot] = kNowhere;
-    if (rows)
-      for (std::uint32_t word = warp.lane(); word < size_ * stride_; word += 32) bits_[word] = 0;
-    warp.sync();
-    for (std::uint32_t rank = warp.lane(); rank < size_; rank += 32) enter(members[rank], rank);
-    warp.sync();
+  // Enters the members, those in the row that starts at `first`, and makes the rows of bits empty if they are
+  // wanted. The team's last barrier was after the last look at what lay here before.
+  template <class Team>
+  MOTIFLUX_DEVICE void open(const Team& team, const view::Adjacency& rows, std::uint64_t first, bool bits) {
+    for (std::uint32_t slot = team.place(); slot < capacity(); slot += Team::size()) keys_[slot] = kNowhere;
+    if (bits)
+      for (std::uint32_t word = team.place(); word < size_ * stride_; word += Team::size()) bits_[word] = 0;
+    team.sync();
+    for (std::uint32_t rank = team.place(); rank < size_; rank += Team::size()) {
+      const std::uint32_t member = rows.neighbors[first + rank];
+      begins_[rank] = rows.offsets[member];
+      lengths_[rank] = static_cast<std::uint32_t>(rows.offsets[member + 1] - rows.offsets[member]);
+      enter(member, rank);
+    }
+    team.sync();
   }
 
   // A vertex's place among the members, or kNowhere.
@@ -83,6 +109,8 @@ class Neighborhood {
 
   std::uint32_t size_, words_, stride_;
   std::uint32_t log_ = 5;  // of the capacity
+  std::uint64_t* begins_;
+  std::uint32_t* lengths_;
   std::uint32_t* keys_;
   std::uint16_t* ranks_;
   std::uint32_t* bits_;

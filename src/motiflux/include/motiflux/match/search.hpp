@@ -23,6 +23,8 @@ inline constexpr std::int32_t kLook = 64;
 template <class Plan, class Lanes>
 class Search {
  public:
+  using Group = Lanes;
+
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory)
       : plan_(plan),
         task_(task),
@@ -32,7 +34,8 @@ class Search {
   // Runs until there is no work left, the search is stopped, or the goal cannot go on. Goal:
   //   bool skip_last(search)             all levels but the last are matched: true if that was all it takes
   //   bool take_last(search, candidates) the same with the last level's candidates; false to have them walked
-  //   bool walk_last(search)             takes the next of the last level's cursor; false to break off
+  //   bool take_strip(search)            the last level but one has candidates waiting: true if all were
+  //   taken bool walk_last(search)             takes the next of the last level's cursor; false to break off
   //   void report(search)                brings what this group has found to the control
   // A plan of two levels walks its last level at once.
   template <class Goal>
@@ -182,6 +185,8 @@ class Search {
         } else {
           cursor_.waiting = judge(place_.level, cursor_, cursor_.next);
           cursor_.next += Lanes::kLanes;
+          if (place_.level + 1 == last_ && cursor_.waiting != 0 && goal.take_strip(*this))
+            cursor_.waiting = 0;
         }
         return true;
       }

@@ -41,6 +41,7 @@ struct Task {
   std::uint64_t buffer_at[view::kMaxLevels];
   std::uint32_t max_spans;     // most sets that one step intersects
   std::uint32_t shared_bytes;  // shared memory of a group
+  std::uint32_t packs;         // whether the last two levels are counted at once
   Handover handover;
   // Enumeration only.
   std::uint32_t resume;    // whether groups go on from what they saved
