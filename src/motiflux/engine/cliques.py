@@ -41,8 +41,9 @@ _LEAST_SLICE = 50_000.0
 _CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
 """What a block takes to look up 512 neighbours, and to count pairs in a word, about."""
 _MOST_SLICES = 64
-_CHUNKS_PER_WARP = 8
-_LARGEST_CHUNK = 16
+_CHUNKS_PER_WARP = 4
+_CHUNK = (2, 16)
+"""Least and most short rows that a warp takes at a time."""
 
 
 def clique_key(plan: Plan) -> AdjacencyKey | None:
@@ -214,14 +215,15 @@ def _set_up(
     grid = grid_of(device, kernel, _WARPS * task.shared_bytes, warps, _WARPS)
     if units.spilled:
         task.spill_bytes = -(-bytes_of(units.longest[1], vertices, _WARPS) // 128) * 128
-        most = max(1, _SPILL_BYTES // task.spill_bytes)
+        at_once = max(1, _SPILL_BYTES // task.spill_bytes)
         task.spill_blocks, buffer = allocate_for(
-            device, task.spill_bytes, means.budget, min(units.spilled, grid, most)
+            device, task.spill_bytes, means.budget, min(units.spilled, grid, at_once)
         )
         if buffer is not None:
             search.hold(buffer)
             task.memory = buffer.address
-    task.chunk = max(1, min(_LARGEST_CHUNK, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
+    least, most = _CHUNK
+    task.chunk = max(least, min(most, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
     search.set_up(kernel, argument, grid, WARP)
 
 

@@ -22,7 +22,7 @@ class CliqueCount {
       for (std::uint64_t unit = blockIdx.x; unit < task_.spilled && !block_stops();
            unit += task_.spill_blocks)
         count_unit(BlockTeam{}, task_.memory + blockIdx.x * task_.spill_bytes, task_.units[unit]);
-    std::uint64_t unit = block_takes();
+    std::uint64_t unit = task_.spilled + blockIdx.x;  // the first without a counter: all start at once
     for (; unit < task_.blocks; unit = block_takes()) count_unit(BlockTeam{}, shared_, task_.units[unit]);
     // The block has taken a unit that is for a warp: its first has it.
     std::uint64_t end = warp_.in_block() == 0 && unit < task_.unit_count ? unit + 1 : unit;
@@ -43,7 +43,6 @@ class CliqueCount {
 
   // The next unit behind the spilled ones.
   MOTIFLUX_DEVICE std::uint64_t block_takes() {
-    report();
     __syncthreads();
     if (threadIdx.x == 0) *taken_ = read_stop() ? task_.unit_count : take(1);
     __syncthreads();
@@ -51,16 +50,15 @@ class CliqueCount {
   }
 
   MOTIFLUX_DEVICE bool warp_takes(std::uint64_t& unit, std::uint64_t& end) {
-    report();
-    told_ = told_ || stopped();
+    spend(kTurns / 16);  // the control is one line of memory, and units may take a microsecond each
     unit = warp_.broadcast(warp_.leads() ? take(task_.chunk) : 0);
     end = unit + task_.chunk < task_.unit_count ? unit + task_.chunk : task_.unit_count;
     return !told_ && unit < task_.unit_count;
   }
 
   MOTIFLUX_DEVICE std::uint64_t take(std::uint64_t units) const {
-    return task_.spilled +
-           device::device_wide(task_.control->taken).fetch_add(units, device::Order::kRelaxed);
+    const auto taken = device::device_wide(task_.control->taken);
+    return task_.spilled + gridDim.x + taken.fetch_add(units, device::Order::kRelaxed);
   }
 
   template <class Team>
