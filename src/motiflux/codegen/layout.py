@@ -293,6 +293,11 @@ def handover_at(address: int, seats: int) -> Handover:
     return Handover(address, closed, states, address + handover_cleared(seats), seats)
 
 
+def seats_for(groups: int) -> int:
+    """Return the number of seats for so many groups: a power of two."""
+    return 1 << (groups - 1).bit_length()
+
+
 def handover_cleared(seats: int) -> int:
     """Return how many bytes of so many seats must be zero at each launch: those before the splits."""
     words = CLOSED_COPIES * CLOSED_STRIDE + seats

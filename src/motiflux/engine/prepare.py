@@ -131,14 +131,19 @@ def _set_up(
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.packs = request.tuning["packing"] != "off"
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-    if request.tuning["stealing"] != "off" and len(draft.plan.shape.steps) > 2:
+    if hands_over(draft.plan, request):
         _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
 
 
+def hands_over(plan: Plan, request: Request) -> bool:
+    """Return whether groups that have no work left get some of others'."""
+    return request.tuning["stealing"] != "off" and len(plan.shape.steps) > 2
+
+
 def _add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
     """Give groups seats on which to wait for work of others, if there is memory for that."""
-    seats = 1 << (groups - 1).bit_length()
+    seats = layout.seats_for(groups)
     try:
         buffer = search.accelerator.device.allocate(
             layout.handover_bytes(seats), "work that changes hands", budget=budget
