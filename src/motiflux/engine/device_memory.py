@@ -21,7 +21,7 @@ _RESIDENT_THREADS = 2048
 
 
 def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> int:
-    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, and work that changes hands.
+    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, seats for who waits.
 
     Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
     """
