@@ -2,8 +2,8 @@
 
 SET is ``unlabelled``, ``labelled``, ``yeast`` or ``rmat20`` (its cliques; MOTIFLUX_RMAT20 names the graph that
 ``oracle/rmat20/generate.py`` makes). Queries and counts are with the shared graphs (``MOTIFLUX_SHARED``).
-Times are milliseconds by the device's clock, the median of up to seven launches, for each ``--tuning``; in
-brackets, the call's wall time. A count that is wrong is marked.
+Times are milliseconds by the device's clock, the median of up to seven launches; in brackets, wall times. A
+count that is wrong is marked.
 """
 
 from __future__ import annotations

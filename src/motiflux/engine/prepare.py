@@ -182,7 +182,7 @@ class _Draft:
         if any(step.bounds_in or step.not_in for step in steps):
             into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
-        self.lanes = lanes_of(request, root.arcs, graph)
+        self.lanes = lanes_of(request, root.arcs, graph, goal)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
         self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal)
@@ -264,11 +264,17 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def lanes_of(request: Request, root_arcs: int, graph: Graph) -> int:
-    """Choose the lanes of a group: 16 were the fastest on most graphs, where rows are not very short."""
+def lanes_of(request: Request, root_arcs: int, graph: Graph, goal: Goal = Goal.COUNT) -> int:
+    """Choose the lanes of a group.
+
+    To count, as many as a warp has: the last two levels leave none idle, and groups that wait for work do not
+    share a warp with others. Where lists are walked, 16 were the fastest, but for very short rows.
+    """
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
+    if goal is Goal.COUNT and request.tuning["packing"] != "off":
+        return LANES[2]
     average = root_arcs / max(1, graph.num_vertices)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
 
