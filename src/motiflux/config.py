@@ -106,7 +106,7 @@ _OPTIONS = (
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",
-        "GPU: lanes that search together: a warp to count, to list by the average number of neighbours; or given",
+        "GPU: lanes that search together: a warp to count, by the length of rows to list, or given",
     ),
     TuningOption(
         "specialize",
