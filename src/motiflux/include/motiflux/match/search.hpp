@@ -46,6 +46,7 @@ class Search {
         if (hands_over()) close(lanes_, task_.handover);
         return;
       }
+      goal.report(*this);
     } while (hands_over() && take_split());
   }
 
@@ -257,21 +258,24 @@ class Search {
     return allowed.size() > 0;
   }
 
+  // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
+  // takes as long as the work of a short piece.
   template <class Goal>
   MOTIFLUX_DEVICE bool take_piece(Goal& goal) {
-    if (place_.piece > 0) {
-      goal.report(*this);
-      finish(place_.piece);
-      place_.piece = 0;
-    }
-    if (stopped()) {
-      if (hands_over()) close(lanes_, task_.handover);
-      return false;
-    }
+    if (task_.limit != kNoLimit) goal.report(*this);
     std::uint64_t taken = 0;
-    if (lanes_.leads())
-      taken = device::device_wide(task_.control->taken)
-                  .fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+    if (lanes_.leads()) {
+      Control& control = *task_.control;
+      if (place_.piece > 0)
+        done_ =
+            place_.piece + device::device_wide(control.done).fetch_add(place_.piece, device::Order::kRelaxed);
+      const auto reason = device::device_wide(control.stop).load(device::Order::kRelaxed);
+      taken =
+          device::device_wide(control.taken).fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+      told_ = reason != static_cast<std::uint32_t>(Stop::kNone);
+      if (told_) taken = kNoLimit;
+    }
+    place_.piece = 0;
     taken = lanes_.broadcast(taken);
     if (taken >= task_.arcs) return false;
     place_.arc_end = task_.arcs - taken;
@@ -279,14 +283,6 @@ class Search {
     place_.piece = place_.arc_end - place_.arc;
     find_row();
     return true;
-  }
-
-  // Says that root arcs, or a split, are done; after the last of them, nobody need wait for work.
-  MOTIFLUX_DEVICE void finish(std::uint64_t arcs) {
-    std::uint64_t done = 0;
-    if (lanes_.leads())
-      done = arcs + device::device_wide(task_.control->done).fetch_add(arcs, device::Order::kRelaxed);
-    if (hands_over() && lanes_.broadcast(done) == task_.arcs) close(lanes_, task_.handover);
   }
 
   MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
@@ -343,14 +339,19 @@ class Search {
     return lanes_.broadcast(handed) != 0;
   }
 
-  // Waits for a split and goes to where it begins; false if there will be none.
+  // Waits for a split and goes to where it begins; false if there will be none. Whoever finished the last of
+  // all root arcs and splits comes here next, as does whoever was told to stop.
   MOTIFLUX_DEVICE bool take_split() {
     const Handover& handover = task_.handover;
+    const bool over = told_ || done_ == task_.arcs;
+    if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
+      close(lanes_, handover);
+      return false;
+    }
     std::uint64_t ticket = 0;
     std::uint32_t seat = kLeft;
-    if (lanes_.leads() &&
-        device::device_wide(task_.control->done).load(device::Order::kRelaxed) != task_.arcs)
-      seat = sit_down(handover, ticket);
+    const auto done = device::device_wide(task_.control->done);
+    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs) seat = sit_down(handover, ticket);
     seat = lanes_.broadcast(seat);
     if (seat == kLeft) return false;
     lanes_.sync();
@@ -410,7 +411,10 @@ class Search {
   std::uint32_t row_ = 0;
   std::int32_t budget_ = kBudget;
   std::int32_t look_ = kLook;
-  std::uint32_t waits_ = 0;  // the leader's: whether a group waited at the last look
+  // The leader's:
+  std::uint32_t waits_ = 0;        // whether a group waited at the last look
+  std::uint64_t done_ = kNoLimit;  // root arcs done when it had finished its last
+  bool told_ = false;              // to stop
 };
 
 }  // namespace motiflux::match
