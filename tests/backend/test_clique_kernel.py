@@ -45,8 +45,26 @@ def test_slices_and_long_rows_change_nothing(
     monkeypatch.setattr(cliques, "_LEAST_SLICE", least)
     monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", least / 1000)
     monkeypatch.setattr(cliques, "_SHORT_ROW", 20)
+    monkeypatch.setattr(cliques, "_LONG_ON_AVERAGE", 0)
     graph = mf.Graph.from_edges(random_edges(9, 70, 0.7))
     assert mf.count(graph, pattern(size), device=device) == mf.count(graph, pattern(size), device="cpu")
+
+
+@pytest.mark.parametrize("average", [0, 1 << 20], ids=["by vertices", "by arcs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_triangles_are_counted_either_way(
+    device: str, seed: int, average: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a hub, rows of all lengths, and long stretches of vertices without any greater neighbour."""
+    monkeypatch.setattr(cliques, "_LONG_ON_AVERAGE", average)
+    random = np.random.default_rng(seed)
+    pairs = np.minimum(random.integers(0, 300, (900, 2)), random.integers(0, 300, (900, 2)))
+    spokes = np.column_stack([np.zeros(150, int), np.arange(400, 550)])
+    graph = mf.Graph.from_edges(np.concatenate([pairs, spokes]), self_loops="drop", num_vertices=900)
+    expected = mf.count(graph, pattern(3), device="cpu")
+    assert mf.count(graph, pattern(3), device=device) == expected > 100
+    limited = mf.count(graph, pattern(3), device=device, limit=100)
+    assert (limited, limited.complete) == (100, False)
 
 
 @pytest.mark.parametrize("members", [31, 32, 33, 64, 65, 200])

@@ -43,6 +43,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::RmatArgs": layout.RmatArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
+    "motiflux::match::TriangleTask": layout.TriangleTask,
+    "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],

@@ -38,20 +38,29 @@ def all_sources() -> list[Source]:
 
 
 def _others() -> list[Source]:
-    return [clique_source(), *ring_sources(), rmat_source()]
+    return [clique_source(), triangle_source(), *ring_sources(), rmat_source()]
 
 
 def clique_source() -> Source:
     """Return the kernel that counts cliques of any size; its entry point is `ENTRY`."""
+    return _clique_source("cliques", "match/clique.cuh", "CliqueArgs", "count_cliques")
+
+
+def triangle_source() -> Source:
+    """Return the kernel that counts triangles where rows are short; its entry point is `ENTRY`."""
+    return _clique_source("triangles", "match/triangle.cuh", "TriangleArgs", "count_triangles")
+
+
+def _clique_source(name: str, header: str, arguments: str, body: str) -> Source:
     text = f"""\
-#include "motiflux/match/clique.cuh"
+#include "motiflux/{header}"
 
 extern "C" __global__ void __launch_bounds__({THREADS})
-{ENTRY}(const __grid_constant__ motiflux::match::CliqueArgs args) {{
-  motiflux::match::count_cliques(args);
+{ENTRY}(const __grid_constant__ motiflux::match::{arguments} args) {{
+  motiflux::match::{body}(args);
 }}
 """
-    return Source("cliques", text)
+    return Source(name, text)
 
 
 def ring_sources() -> list[Source]:
