@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from motiflux.codegen.kernels import Goal
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
+from motiflux.engine.cpu import count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.device_tables import start_tables
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
+from motiflux.engine.table_run import TooWide
+from motiflux.errors import DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.local.formula import Formula, Searched
+from motiflux.plan.local.speeds import DEVICE_SPEEDS, Speeds
 from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
 
@@ -33,7 +40,7 @@ class DfsEngine:
     searches_space = False
     counts_tails = False
     counts_parts = False
-    counts_tables = False
+    counts_tables: Speeds | None = DEVICE_SPEEDS
     tells_sizes = False
     shares_passes = False
 
@@ -44,6 +51,10 @@ class DfsEngine:
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
         deadline = _deadline(request, started)
+        if (formula := formula_for(plan, request)) is not None:
+            outcome = self._from_tables(graph, plan, formula, request, started, deadline)
+            if outcome is not None:
+                return outcome
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
         try:
@@ -52,12 +63,44 @@ class DfsEngine:
             return Outcome(0, False)
         with search:
             search.launch()
-            in_time = self._watch(search, plan, request, started, deadline)
+            in_time = self._watch(search, plan.multiplier, request, started, deadline)
             total = search.found() * plan.multiplier
             complete = in_time and not search.was_limited()
         if request.limit is not None and total > request.limit:
             return Outcome(request.limit, False)
         return Outcome(total, complete)
+
+    def _from_tables(
+        self,
+        graph: Graph,
+        plan: Plan,
+        formula: Formula,
+        request: Request,
+        started: float,
+        deadline: float | None,
+    ) -> Outcome | None:
+        """Return the count from tables, on the host where they pass 64 bits; None if they do not fit."""
+        inner = replace(request, limit=None, progress=None)
+
+        def search(table: Searched) -> int:
+            found = self.count(graph, replace(table.plan, formula=None), inner, started)
+            if not found.complete:
+                raise OutOfTimeError
+            return found.value
+
+        try:
+            tables = start_tables(self._accelerator, graph, formula, request, deadline, search)
+            with tables.run:
+                if not self._watch(tables.run, 1, request, started, deadline):
+                    return Outcome(0, False)
+                total = tables.total()
+        except OutOfTimeError:
+            return Outcome(0, False)
+        except DeviceMemoryError:
+            return None
+        except TooWide:
+            return count_from_tables(graph, plan, formula, request, started)
+        return outcome_of_tables(total, plan, request)
 
     def count_together(
         self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
@@ -82,10 +125,17 @@ class DfsEngine:
             device=device_bytes(self._accelerator.device, graph, plan, request),
         )
         count = expected_count(plan, request.limit)
+        if (formula := formula_for(plan, request)) is not None:
+            return Prediction(count, formula.seconds, request.threads, memory)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
 
     def _watch(
-        self, search: DeviceSearch, plan: Plan, request: Request, started: float, deadline: float | None
+        self,
+        search: DeviceSearch,
+        multiplier: int,
+        request: Request,
+        started: float,
+        deadline: float | None,
     ) -> bool:
         """Wait for the end of a search; False if time ran out first."""
         next_look = started + _LOOK_SECONDS
@@ -99,7 +149,7 @@ class DfsEngine:
                 next_look = now + _LOOK_SECONDS
                 if (seen := search.look()) is not None:
                     done, total, found = seen
-                    request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
+                    request.progress(ProgressReport(done, total, found * multiplier, now - started))
         raise AssertionError
 
 

@@ -11,6 +11,8 @@ from motiflux.device import Buffer, Device, HostBuffer, Kernel, Mark, Stream
 
 _CONTROL = ctypes.sizeof(layout.Control)
 _SLOT = 128
+WORD_BYTES = 8192
+"""Bytes of `Session.words`."""
 _FINAL, _SEEN, _STOP = 0, _SLOT, 2 * _SLOT
 
 
@@ -32,6 +34,7 @@ class Session:
         self._stop = words[_STOP : _STOP + 4]
         self._stop.view(np.uint32)[0] = layout.STOP_HOST
         self._launched = False
+        self._words: tuple[Buffer, HostBuffer] | None = None
         self._mark: Mark | None = None
         self._looking: Mark | None = None
         self._began: Mark | None = None
@@ -45,13 +48,31 @@ class Session:
         self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure, *, timed: bool
     ) -> None:
         """Run a kernel, and fetch the control block after it."""
-        # Said first: whatever interrupts this, the kernel may be running then.
+        self.start(timed=timed)
+        self.main.launch(kernel, grid, block, shared, argument)
+        self.finish(timed=timed)
+
+    def start(self, *, timed: bool) -> None:
+        """Say that kernels are about to be launched: `finish` comes after the last of them."""
+        # Said first: whatever interrupts this, a kernel may be running then.
         self._mark, self._launched = None, True
         self._began = self.main.mark() if timed else None
-        self.main.launch(kernel, grid, block, shared, argument)
+
+    def finish(self, *, timed: bool) -> None:
+        """Fetch the control block after the kernels."""
         self._ended = self.main.mark() if timed else None
         self.main.download(self.control, self._final)
         self._mark = self.main.mark()
+
+    def words(self) -> tuple[Buffer, HostBuffer]:
+        """Return some memory of the device and as much of the host, for numbers that kernels leave behind."""
+        if self._words is None:
+            what = "the numbers of a search"
+            self._words = (
+                self.device.allocate(WORD_BYTES, what),
+                self.device.allocate_host(WORD_BYTES, what),
+            )
+        return self._words
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""

@@ -20,6 +20,7 @@ from motiflux.plan.groups import find_groups
 from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula
+from motiflux.plan.local.speeds import Speeds
 from motiflux.plan.order import Order, core_first, core_of, given_order, ordered, promising_orders
 from motiflux.plan.parts import lists_of, nest, part_order
 from motiflux.plan.passes import shared_levels
@@ -78,7 +79,7 @@ def make_plan(
     space: bool = False,
     tail: bool = False,
     parts: bool = False,
-    tables: bool = False,
+    tables: Speeds | None = None,
     threads: int = 1,
     deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
@@ -99,7 +100,7 @@ def make_plan(
     parts
         Whether the engine can count a tail that is a tree of parts, and is to count all of them.
     tables
-        Whether the engine can count from tables of local counts.
+        What counting from tables of local counts takes on the engine; None if it cannot.
     threads
         Threads that filter candidates.
     deadline
@@ -175,7 +176,7 @@ class _Options:
     space: bool
     tail: bool
     parts: bool
-    tables: bool
+    tables: Speeds | None
     threads: int
     deadline: float | None
     switches: Mapping[str, str]
@@ -232,7 +233,8 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
 
 def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -> Formula | None:
     """Return how to count from tables, where that is expected to take less time than the search."""
-    if not options.counting or not options.tables or options.semantics is Semantics.INDUCED:
+    speeds = options.tables
+    if not options.counting or speeds is None or options.semantics is Semantics.INDUCED:
         return None
     switch = options.switches["tables"]
     search = expected_seconds(plan, options.threads, None)
@@ -242,7 +244,17 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
     if options.deadline is not None:
         share = min(share, _SHARE_OF_TIMEOUT * (options.deadline - time.perf_counter()))
     seconds = min(share, _LONGEST_LOOK)
-    formula = cheapest_formula(graph, bound, options.threads, options.semantics, seconds=seconds)
+    formula = cheapest_formula(
+        graph,
+        bound,
+        options.threads,
+        options.semantics,
+        seconds=seconds,
+        speeds=speeds,
+        tails=options.tail,
+    )
+    if search is not None and not speeds.threads:
+        search *= options.threads * speeds.search
     if formula is None or switch == "on" or (search is not None and formula.seconds < search):
         return formula
     return None
