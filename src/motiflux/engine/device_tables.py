@@ -36,20 +36,22 @@ class DeviceTables:
     ----------
     run
         What it is done with; closed with it.
+    searched
+        What the searches of the formula come to.
     """
 
-    def __init__(self, run: TableRun, graph: Graph, formula: Formula) -> None:
+    def __init__(self, run: TableRun, graph: Graph, passes: Passes, searched: int) -> None:
         self.run = self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
-        self._kinds = formula.kinds
-        self._passes = _known_passes(graph, formula)
+        self._kinds = passes.formula.kinds
+        self._passes = passes
         self._made: dict[Table, Buffer] = {}
         self._slots: list[tuple[int, int]] = []
-        self._total = 0
+        self._total = searched
 
-    def start(self, search: Callable[[Searched], int]) -> None:
-        """Enqueue everything; `search` returns how many embeddings a search finds.
+    def start(self) -> None:
+        """Enqueue all kernels.
 
         Raises
         ------
@@ -60,9 +62,6 @@ class DeviceTables:
         OutOfTimeError
             Time was up.
         """
-        for scalar, times in self._passes.scalars.items():
-            if isinstance(scalar, Searched):
-                self._total += times * search(scalar)
         self._run.begin()
         self._enqueue()
         self._run.end()
@@ -344,13 +343,25 @@ def start_tables(
     *,
     timed: bool = False,
 ) -> DeviceTables:
-    """Return the evaluation of a formula, which runs; raises what `DeviceTables.start` does."""
+    """Return the evaluation of a formula, which runs; raises what `DeviceTables.start` does.
+
+    Parameters
+    ----------
+    search
+        Returns how many embeddings a search finds: done first, one after another.
+    timed
+        Whether the kernels' time is taken.
+    """
     seconds_left(deadline)
+    passes = _known_passes(graph, formula)
+    searched = sum(
+        times * search(scalar) for scalar, times in passes.scalars.items() if isinstance(scalar, Searched)
+    )
     run = TableRun(accelerator, graph, request, deadline)
     run.timed = timed
     try:
-        tables = DeviceTables(run, graph, formula)
-        tables.start(search)
+        tables = DeviceTables(run, graph, passes, searched)
+        tables.start()
     except BaseException as error:
         run.close()
         if isinstance(error, DeviceMemoryError):

@@ -34,7 +34,7 @@ class Session:
         self._stop = words[_STOP : _STOP + 4]
         self._stop.view(np.uint32)[0] = layout.STOP_HOST
         self._launched = False
-        self._words: tuple[Buffer, HostBuffer] | None = None
+        self._words: HostBuffer | None = None
         self._mark: Mark | None = None
         self._looking: Mark | None = None
         self._began: Mark | None = None
@@ -64,14 +64,10 @@ class Session:
         self.main.download(self.control, self._final)
         self._mark = self.main.mark()
 
-    def words(self) -> tuple[Buffer, HostBuffer]:
-        """Return some memory of the device and as much of the host, for numbers that kernels leave behind."""
+    def words(self) -> HostBuffer:
+        """Return some memory of the host, for numbers that kernels leave behind."""
         if self._words is None:
-            what = "the numbers of a search"
-            self._words = (
-                self.device.allocate(WORD_BYTES, what),
-                self.device.allocate_host(WORD_BYTES, what),
-            )
+            self._words = self.device.allocate_host(WORD_BYTES, "the numbers of a search")
         return self._words
 
     def done(self) -> bool:

@@ -93,9 +93,9 @@ class TableRun(DeviceSearch):
     def begin(self) -> None:
         """Clear what kernels write to; launches may follow, and then `end`."""
         session = self._on()
-        self._words, self._host_words = session.words()
+        self._host_words = session.words()
         session.begin()
-        self.stream.clear(self._words)
+        self._words = self.zeros(WORD_BYTES, "the numbers of a search")
         session.start(timed=self.timed)
 
     def end(self) -> None:
