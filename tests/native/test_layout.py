@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import layout
+from motiflux.codegen import layout, local_layout
 from motiflux.codegen.kernels import Goal, clique, search_source
 
 REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "src/motiflux/include"
+SIMT = REPOSITORY / "tests/simt"
 
 STATIC = layout.static_args(3, 3)
 STRUCTURES: dict[str, Any] = {
@@ -43,7 +44,7 @@ STRUCTURES: dict[str, Any] = {
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
 }
-CONSTANTS = {
+CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
@@ -52,16 +53,49 @@ CONSTANTS = {
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
     "static_cast<int>(motiflux::match::Stop::kHost)": layout.STOP_HOST,
 }
+# These are within headers of kernels, which need the emulator's definitions.
+LOCAL_STRUCTURES: dict[str, Any] = {
+    f"motiflux::local::{structure.__name__}": structure
+    for structure in (
+        local_layout.Frame,
+        local_layout.Roots,
+        local_layout.OrderArgs,
+        local_layout.TriangleArgs,
+        local_layout.WedgeArgs,
+        local_layout.MergeArgs,
+        local_layout.WedgeKind,
+        local_layout.KindArgs,
+        local_layout.WalkStep,
+        local_layout.WalkArgs,
+        local_layout.Factor,
+        local_layout.Product,
+        local_layout.Domain,
+        local_layout.SumArgs,
+        local_layout.Lesser,
+        local_layout.JoinArgs,
+    )
+}
+LOCAL_CONSTANTS: dict[str, int | str] = {
+    "motiflux::local::kScratchBytes": local_layout.SCRATCH_BYTES,
+    "motiflux::local::kMostFactors": local_layout.MOST_FACTORS,
+    "motiflux::local::kMostProducts": local_layout.MOST_PRODUCTS,
+    "motiflux::local::kMostLesser": local_layout.MOST_LESSER,
+    "motiflux::local::kMostKinds": local_layout.MOST_KINDS,
+    "motiflux::local::kMostSteps": local_layout.MOST_STEPS,
+    "motiflux::local::kMostRegisters": local_layout.MOST_REGISTERS,
+    "static_cast<int>(motiflux::local::At::kSource)": local_layout.SOURCE,
+    "static_cast<int>(motiflux::local::At::kTarget)": local_layout.TARGET,
+}
 
 
-def assertions() -> Iterator[str]:
-    for name, structure in STRUCTURES.items():
+def assertions(structures: dict[str, Any], constants: dict[str, int | str]) -> Iterator[str]:
+    for name, structure in structures.items():
         yield f'static_assert(sizeof({name}) == {ctypes.sizeof(structure)}, "{name}");'
         for field, *_ in structure._fields_:
             offset = getattr(structure, field).offset
             member = field.removesuffix("_")
             yield f'static_assert(__builtin_offsetof({name}, {member}) == {offset}, "{name}.{field}");'
-    for name, value in CONSTANTS.items():
+    for name, value in constants.items():
         yield f'static_assert({name} == {value}, "{name}");'
 
 
@@ -71,7 +105,8 @@ def compiled(text: str, tmp_path: Path) -> str:
         pytest.skip("no C++ compiler")
     source = tmp_path / "layout.cpp"
     source.write_text(text)
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", f"-I{INCLUDE}", str(source)]
+    flags = ["-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", f"-I{INCLUDE}", f"-I{SIMT}"]
+    command = [compiler, *flags, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
@@ -89,7 +124,15 @@ def header() -> str:
 
 
 def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
-    assert compiled("\n".join([header(), *assertions()]), tmp_path) == ""
+    assert compiled("\n".join([header(), *assertions(STRUCTURES, CONSTANTS)]), tmp_path) == ""
+
+
+def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
+    names = ("order", "triangles", "kinds", "walks", "combine")
+    headers = ["simt.hpp", *(f"motiflux/local/{name}.cuh" for name in names)]
+    includes = [f'#include "{name}"' for name in headers]
+    text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])
+    assert compiled(text, tmp_path) == ""
 
 
 def test_a_difference_would_be_seen(tmp_path: Path) -> None:

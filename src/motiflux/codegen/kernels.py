@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from motiflux.codegen.local_kernels import Local, local_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
 from motiflux.plan.ir import PlanShape, StepShape
@@ -34,7 +35,9 @@ def all_sources() -> list[Source]:
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources(), rmat_source()]
+    searches.append(search_source(Goal.COUNT, 16, _DIAMOND))
+    tables = [local_source(kernel, ENTRY) for kernel in Local]
+    return [*searches, *cliques, *tables, *ring_sources(), rmat_source()]
 
 
 def ring_sources() -> list[Source]:
