@@ -94,6 +94,15 @@ def test_directed_wedges_of_several_kinds(pattern: str, device: str) -> None:
     assert found == mf.count(graph, pattern, tuning=OFF)
 
 
+@pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize("middles", [65_535, 65_536])
+def test_counters_of_half_a_word_hold_what_they_must(middles: int, device: str) -> None:
+    edges = [(hub, 2 + middle) for hub in (0, 1) for middle in range(middles)]
+    graph = mf.Graph.from_edges(edges)
+    found = mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device)
+    assert found == 8 * comb(middles, 2)
+
+
 def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     exact = dfs.count_from_tables

@@ -78,6 +78,7 @@ class WedgeArgs(ctypes.Structure):
         ("below", _u32),
         ("number", _u32),
         ("near_words", _u32),
+        ("halves", _u32),
         ("hash_slots", _u32),
         ("far_words", _u32),
         ("far", _u64),

@@ -27,6 +27,8 @@ from motiflux.plan.local.passes import Domain, Join, Passes, Product, passes_of
 from motiflux.plan.steps import adjacency_of
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
+_HALF = 1 << 16
+"""Of so few middles, two counters share a word."""
 
 
 class DeviceTables:
@@ -107,7 +109,7 @@ class DeviceTables:
 
     def _drop_unused(self, table: Table, uses: Counter[Table]) -> None:
         if uses[table] == 0:
-            self._made.pop(table).close()
+            self._run.reuse(self._made.pop(table))
 
     # What is written down.
 
@@ -136,16 +138,13 @@ class DeviceTables:
         counts = native.count_arcs(search, threads=self._run.means.threads, timeout=left)
         if counts is None:
             raise OutOfTimeError
-        buffer = self._run.table(len(counts))
-        if len(counts):
-            self._run.stream.upload(buffer, counts)
-            self._run.stream.wait()
-        return buffer
+        return self._run.filled(counts)
 
     def _triangles(self, table: Triangles) -> Buffer:
         rows = self._rows(table, (0, 1))
         roots = self._run.order_of(rows, rows, below=True)
-        shape = self._run.shape_of(rows)
+        words = -(-self._vertices // 32)
+        shape = self._run.shape_of(rows, 4 * words)
         out = self._run.table(rows.arcs)
         args = layout.TriangleArgs(Adjacency(*rows.addresses))
         args.ranks = _address(roots.ranks)
@@ -153,10 +152,10 @@ class DeviceTables:
         args.out = out.address
         kernel = self._run.kernel_of(Local.TRIANGLES)
         grid = self._run.root_grid(kernel, shape, roots)
-        bits = -(-self._vertices // 32)
-        if bits > shape.words:
-            args.far_words = bits
-            args.far = self._run.zeros(4 * bits * grid, "rows as bits").address
+        if words > shape.words:
+            args.far_words = words
+            grid, far = self._run.for_blocks(grid, 4 * words, "rows as bits")
+            args.far = far.address
         self._run.launch_roots(kernel, grid, shape, args, roots)
         return out
 
@@ -205,16 +204,17 @@ class DeviceTables:
     ) -> None:
         both = below == _BOTH_BELOW
         roots = self._run.order_of(first, second, below=both)
-        shape = self._run.shape_of(first)
+        halves = first.longest < _HALF
+        shape = self._run.shape_of(first, 4 * self._vertices >> halves)
         args = layout.WedgeArgs(Adjacency(*first.addresses), Adjacency(*second.addresses))
         args.ranks = _address(roots.ranks)
         args.vertices, args.below, args.number = self._vertices, below, number
-        args.near_words, args.hash_slots = shape.words, shape.slots
+        args.near_words, args.halves, args.hash_slots = shape.words, halves, shape.slots
         args.out = out
         loaded = self._run.kernel_of(kernel)
         grid = self._run.root_grid(loaded, shape, roots)
-        if self._vertices > shape.words and roots.count:
-            args.far_words = self._vertices - shape.words
+        if self._vertices > shape.words << halves and roots.count:
+            args.far_words = self._vertices - (shape.words << halves)
             grid, far = self._run.for_blocks(grid, 4 * args.far_words, "counters of wedges")
             args.far = far.address
         self._run.launch_roots(loaded, grid, shape, args, roots)

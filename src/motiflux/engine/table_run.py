@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.codegen import local_layout as layout
 from motiflux.codegen.kernels import ENTRY
@@ -25,6 +28,8 @@ from motiflux.graph import AdjacencyKey, Graph
 _TABLE = "a table of local counts"
 _BLOCK_THREADS = 512
 """Of blocks that take every root."""
+_LEAST_THREADS = 256
+"""Of blocks that run side by side on one multiprocessor, four of them."""
 _SMALL = 1 << 14
 """Of so few arcs, blocks are small too."""
 _SOURCES = {kernel: local_source(kernel, ENTRY) for kernel in Local}
@@ -63,15 +68,23 @@ class Shape:
         return 3 * self.slots // 4
 
 
-def shape_of(device: Device, vertices: int, arcs: int) -> Shape:
-    """Return blocks that leave room for a number for each vertex in shared memory, if they can."""
-    threads = MOST_THREADS if arcs > _SMALL else 128
-    warps = threads // 32
-    most = (device.shared_per_block - layout.SCRATCH_BYTES) // 4
+def shape_of(device: Device, arcs: int, room: int) -> Shape:
+    """Return blocks of which as many run side by side as can have so many bytes of shared memory each.
+
+    Where not even one can, it has all there is. The more of them, the smaller: a multiprocessor then waits
+    for several roots at once.
+    """
+    most = device.shared_per_block - layout.SCRATCH_BYTES
+    threads = MOST_THREADS
+    while threads > _LEAST_THREADS and room + layout.SCRATCH_BYTES <= threads * most // MOST_THREADS // 2:
+        threads //= 2
+    share = (threads * device.shared_per_block // MOST_THREADS - 2 * layout.SCRATCH_BYTES) // 4
+    if arcs <= _SMALL:
+        threads = 128
     slots = 512
-    while 2 * slots * warps > most:
+    while 2 * slots * (threads // 32) > share:
         slots //= 2
-    return Shape(threads, min(most, max(vertices, 2 * slots * warps)), slots)
+    return Shape(threads, share, slots)
 
 
 class TableRun(DeviceSearch):
@@ -87,21 +100,29 @@ class TableRun(DeviceSearch):
         super().__init__(accelerator)
         self._graph = graph
         self.means = Means(self.stream, request.threads, request.gpu_memory, deadline)
+        self._queue: list[Callable[[], None]] = []
+        self._free: dict[int, list[Buffer]] = {}
         self._roots = 0
         self._next_word = 1  # the first one says that numbers passed 64 bits
 
     def begin(self) -> None:
-        """Clear what kernels write to; launches may follow, and then `end`."""
+        """Prepare for launches, which are done together: the device does not wait for the host in between."""
         session = self._on()
         self._host_words = session.words()
-        session.begin()
         self._words = self.zeros(WORD_BYTES, "the numbers of a search")
-        session.start(timed=self.timed)
 
     def end(self) -> None:
-        """Fetch the numbers that the kernels leave."""
-        self.stream.download(self._words, self._host_words.array)
-        self._on().finish(timed=self.timed)
+        """Launch all kernels, and fetch the numbers that they leave."""
+        seconds_left(self.means.deadline)
+        session = self._on()
+        session.begin()
+        session.start(timed=self.timed)
+        try:
+            for work in self._queue:
+                work()
+            self.stream.download(self._words, self._host_words.array)
+        finally:
+            session.finish(timed=self.timed)
 
     def look(self) -> tuple[int, int, int] | None:
         """Return roots done, roots in all, and 0; None if not known."""
@@ -150,9 +171,24 @@ class TableRun(DeviceSearch):
                 self.stream.hold(buffer)
 
     def _allocate(self, nbytes: int, what: str) -> Buffer:
-        device = self.accelerator.device
-        buffer = device.allocate(max(nbytes, 8), what, budget=self.means.budget)
+        nbytes = max(nbytes, 8)
+        if free := self._free.get(nbytes):
+            return free.pop()
+        buffer = self.accelerator.device.allocate(nbytes, what, budget=self.means.budget)
         self.hold(buffer)
+        return buffer
+
+    def reuse(self, buffer: Buffer) -> None:
+        """Let what is launched later have memory that what is launched until now needs."""
+        self._free.setdefault(buffer.nbytes, []).append(buffer)
+
+    def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
+        """Return memory with these numbers."""
+        buffer = self.accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.means.budget)
+        self.hold(buffer)
+        if numbers.nbytes:
+            self.stream.upload(buffer, numbers)
+            self.stream.wait()
         return buffer
 
     def table(self, size: int) -> Buffer:
@@ -162,7 +198,7 @@ class TableRun(DeviceSearch):
     def zeros(self, nbytes: int, what: str = _TABLE) -> Buffer:
         """Return memory that is zero."""
         buffer = self._allocate(nbytes, what)
-        self.stream.clear(buffer)
+        self._queue.append(partial(self.stream.clear, buffer))
         return buffer
 
     def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
@@ -195,9 +231,9 @@ class TableRun(DeviceSearch):
         """Return a kernel, compiled if it is not yet."""
         return self.accelerator.kernel(_SOURCES[kernel], self.means.deadline)
 
-    def shape_of(self, rows: DeviceRows) -> Shape:
-        """Return the blocks of kernels that take the roots of `rows`."""
-        return shape_of(self.accelerator.device, self.vertices, rows.arcs)
+    def shape_of(self, rows: DeviceRows, room: int) -> Shape:
+        """Return the blocks of kernels that take the roots of `rows`, with room for so many bytes each."""
+        return shape_of(self.accelerator.device, rows.arcs, room)
 
     def root_grid(self, kernel: Kernel, shape: Shape, roots: DeviceRoots) -> int:
         """Return how many blocks take roots."""
@@ -218,7 +254,7 @@ class TableRun(DeviceSearch):
     ) -> None:
         """Launch a kernel whose blocks take every root, each with memory of its own."""
         kernel = self.kernel_of(name)
-        threads = min(_BLOCK_THREADS, self.shape_of(rows).threads)
+        threads = _BLOCK_THREADS if rows.arcs > _SMALL else 128
         most = self._most_blocks(kernel, threads, layout.SCRATCH_BYTES)
         if roots.count == 0:
             return
@@ -229,6 +265,7 @@ class TableRun(DeviceSearch):
         elif isinstance(args, layout.KindArgs):
             args.counters = memory.address
         self._launch_over(kernel, grid, threads, layout.SCRATCH_BYTES, args, roots, roots.count)
+        self.reuse(memory)
 
     def _launch_over(
         self,
@@ -258,7 +295,7 @@ class TableRun(DeviceSearch):
         seconds_left(self.means.deadline)
         if hasattr(args, "frame"):
             args.frame = layout.Frame(self._on().control.address, self._words.address)
-        self.stream.launch(kernel, grid, threads, shared, args)
+        self._queue.append(partial(self.stream.launch, kernel, grid, threads, shared, args))
 
     def close(self) -> None:
         """Stop what runs, and give everything back."""

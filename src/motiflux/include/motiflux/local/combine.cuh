@@ -67,9 +67,12 @@ MOTIFLUX_DEVICE void for_each_root(const Lanes& lanes, const Domain& domain, Use
       use(root, 0);
     return;
   }
+  // The last rows are the longest, and come first.
   const std::uint32_t warps = gridDim.x * (blockDim.x / Lanes::kLanes);
-  for (std::uint64_t source = lanes.in_grid(); source < domain.vertices; source += warps) {
+  for (std::uint64_t after = lanes.in_grid(); after < domain.vertices; after += warps) {
+    const std::uint64_t source = domain.vertices - 1 - after;
     const std::uint64_t last = domain.rows.offsets[source + 1];
+#pragma unroll 4
     for (std::uint64_t root = domain.rows.offsets[source] + lanes.lane(); root < last; root += Lanes::kLanes)
       use(root, source);
     end(source);

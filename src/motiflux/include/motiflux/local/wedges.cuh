@@ -35,6 +35,7 @@ struct WedgeArgs {
   std::uint32_t below;
   std::uint32_t number;      // of middles that are chosen
   std::uint32_t near_words;  // words of a block in shared memory, behind the scratch
+  std::uint32_t halves;      // 1 where they hold two counters each: no root has 2^16 middles
   std::uint32_t hash_slots;  // of a warp in them: more than a light root has work
   std::uint32_t far_words;   // counters of a block in device memory, zero
   std::uint32_t* far;
@@ -46,11 +47,21 @@ struct Dense {
   std::uint32_t* near;
   std::uint32_t* far;
   std::uint32_t base;
+  std::uint32_t halves;
+
+  MOTIFLUX_DEVICE std::uint32_t word(std::uint32_t z) const { return (z - base) >> halves; }
+  MOTIFLUX_DEVICE std::uint32_t shift(std::uint32_t z) const { return ((z - base) & halves) * 16; }
+  MOTIFLUX_DEVICE std::uint32_t part(std::uint32_t z, std::uint32_t word) const {
+    return halves == 0 ? word : word >> shift(z) & 0xffffu;
+  }
 
   MOTIFLUX_DEVICE std::uint32_t add(std::uint32_t z) const {
-    return z >= base ? device::fast_add(near[z - base], 1u) : device::fast_add(far[z], 1u);
+    return z >= base ? part(z, device::fast_add(near[word(z)], 1u << shift(z)))
+                     : device::fast_add(far[z], 1u);
   }
-  MOTIFLUX_DEVICE std::uint32_t get(std::uint32_t z) const { return z >= base ? near[z - base] : far[z]; }
+  MOTIFLUX_DEVICE std::uint32_t get(std::uint32_t z) const {
+    return z >= base ? part(z, near[word(z)]) : far[z];
+  }
 };
 
 template <WedgeGoal goal>
@@ -93,8 +104,10 @@ class WedgeCounter {
 
   MOTIFLUX_DEVICE void take_heavy(std::uint32_t x, std::uint32_t work, Team block) {
     const std::uint32_t limit = cuts_ends() ? x : args_.vertices;
-    const std::uint32_t base = limit > args_.near_words ? limit - args_.near_words : 0;
-    const Dense table{near_, args_.far + std::uint64_t{blockIdx.x} * args_.far_words, base};
+    const std::uint64_t most = std::uint64_t{args_.near_words} << args_.halves;
+    const std::uint32_t base = limit > most ? limit - static_cast<std::uint32_t>(most) : 0;
+    std::uint32_t* const far = args_.far + std::uint64_t{blockIdx.x} * args_.far_words;
+    const Dense table{near_, far, base, args_.halves};
     count(x, block, table);
     __syncthreads();
     if constexpr (goal == WedgeGoal::kArcs) {
@@ -151,6 +164,10 @@ class WedgeCounter {
   // Adds the choices of all middles but one among those before.
   MOTIFLUX_DEVICE void meet(std::uint32_t before) {
     if (before + 1 < args_.number) return;
+    if (args_.number == 3) {
+      failed_ |= add(whole_, {std::uint64_t{before} * (before - 1), 0});
+      return;
+    }
     std::uint64_t choices = 1;
     for (std::uint32_t chosen = 0; chosen + 1 < args_.number; ++chosen)
       failed_ |= multiply(choices, before - chosen);
@@ -188,17 +205,18 @@ class WedgeCounter {
   // Leaves the counters zero: all near ones where that is less than to go over the wedges again.
   MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, std::uint32_t limit, Team block,
                              const Dense& table) {
-    const std::uint32_t used = limit - table.base;
+    const std::uint32_t used = ((limit - table.base) >> table.halves) + 1;
     const bool all = work > used / 4;
     if (all)
-      for (std::uint32_t at = threadIdx.x; at < used; at += blockDim.x) table.near[at] = 0;
+      for (std::uint32_t at = threadIdx.x; at < used && at < args_.near_words; at += blockDim.x)
+        table.near[at] = 0;
     if (all && table.base == 0) return;
     for_each_middle(x, block, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
       for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t, std::uint32_t z) {
         if (z < table.base)
           table.far[z] = 0;
         else if (!all)
-          table.near[z - table.base] = 0;
+          table.near[table.word(z)] = 0;  // and that of the other in the word: all are cleared
       });
     });
   }
@@ -225,19 +243,36 @@ struct MergeArgs {
   std::uint64_t* table;  // [arcs]
 };
 
-// Gives both arcs of each edge the sum of what they have.
+inline constexpr std::uint64_t kLongRow = 2048;  // a block's, not a warp's
+
+// Gives the arcs from x to lesser vertices, and their ways back, the sum of what they have.
+MOTIFLUX_DEVICE void merge_row(const MergeArgs& args, std::uint32_t x, std::uint32_t first,
+                               std::uint32_t stride) {
+  const std::uint64_t end = args.rows.offsets[x + 1];
+  for (std::uint64_t arc = args.rows.offsets[x] + first; arc < end; arc += stride) {
+    const std::uint32_t y = args.rows.neighbors[arc];
+    if (y >= x) break;
+    const std::uint64_t back = args.rows.offsets[y] + args.ranks[arc];
+    const std::uint64_t both = args.table[arc] + args.table[back];
+    args.table[arc] = both;
+    args.table[back] = both;
+  }
+}
+
+// Gives both arcs of each edge the sum of what they have. A warp takes a row, the last ones first: they are
+// the longest, and those that are long indeed are all the block's.
 MOTIFLUX_DEVICE void merge_arcs(const MergeArgs& args) {
   const Lanes lanes;
-  const std::uint32_t warps = gridDim.x * (blockDim.x / Lanes::kLanes);
-  for (std::uint64_t x = lanes.in_grid(); x < args.vertices; x += warps) {
-    const std::uint64_t end = args.rows.offsets[x + 1];
-    for (std::uint64_t arc = args.rows.offsets[x] + lanes.lane(); arc < end; arc += Lanes::kLanes) {
-      const std::uint32_t y = args.rows.neighbors[arc];
-      if (y >= x) break;
-      const std::uint64_t back = args.rows.offsets[y] + args.ranks[arc];
-      const std::uint64_t both = args.table[arc] + args.table[back];
-      args.table[arc] = both;
-      args.table[back] = both;
+  const std::uint32_t warps = blockDim.x / Lanes::kLanes;
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * warps; first < args.vertices;
+       first += std::uint64_t{gridDim.x} * warps) {
+    for (std::uint32_t warp = 0; warp < warps && first + warp < args.vertices; ++warp) {
+      const auto x = static_cast<std::uint32_t>(args.vertices - 1 - first - warp);
+      const bool is_long = args.rows.degree(x) > kLongRow;
+      if (is_long)
+        merge_row(args, x, threadIdx.x, blockDim.x);
+      else if (warp == lanes.in_block())
+        merge_row(args, x, lanes.lane(), Lanes::kLanes);
     }
   }
 }
