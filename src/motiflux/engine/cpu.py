@@ -95,7 +95,7 @@ class CpuEngine:
         )
 
 
-def formula_for(plan: Plan, request: Request) -> Formula | None:
+def formula_for(plan: Plan, request: Request, speeds: Speeds = HOST_SPEEDS) -> Formula | None:
     """Return how to count from tables, unless a search is expected to say more by the limit or in time."""
     formula = plan.formula
     if formula is None or request.tuning["tables"] == "on":
@@ -105,7 +105,9 @@ def formula_for(plan: Plan, request: Request) -> Formula | None:
     if request.limit is None:
         return formula
     search = expected_seconds(plan, request.threads, request.limit)
-    return formula if search is None or formula.seconds < search else None
+    if search is None or formula.seconds < speeds.of_search(search, request.threads):
+        return formula
+    return None
 
 
 def count_from_tables(

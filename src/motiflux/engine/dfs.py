@@ -51,7 +51,7 @@ class DfsEngine:
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
         deadline = _deadline(request, started)
-        if (formula := formula_for(plan, request)) is not None:
+        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
             outcome = self._from_tables(graph, plan, formula, request, started, deadline)
             if outcome is not None:
                 return outcome
@@ -125,7 +125,7 @@ class DfsEngine:
             device=device_bytes(self._accelerator.device, graph, plan, request),
         )
         count = expected_count(plan, request.limit)
-        if (formula := formula_for(plan, request)) is not None:
+        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
             return Prediction(count, formula.seconds, request.threads, memory)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
 

@@ -253,8 +253,8 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
         speeds=speeds,
         tails=options.tail,
     )
-    if search is not None and not speeds.threads:
-        search *= options.threads * speeds.search
+    if search is not None:
+        search = speeds.of_search(search, options.threads)
     if formula is None or switch == "on" or (search is not None and formula.seconds < search):
         return formula
     return None

@@ -127,9 +127,8 @@ class _Prices:
 
     def _of_search(self, pattern: Rooted, work: Work) -> float:
         """Return the seconds of a search: from each arc it is the host's."""
-        if self._speeds.threads or pattern.roots:
-            return work.seconds(self._threads)
-        return work.seconds() * self._speeds.search + self._speeds.start
+        seconds = work.seconds(self._threads)
+        return seconds if pattern.roots else self._speeds.of_search(seconds, self._threads)
 
     def missed(self, table: Table) -> float:
         """Return by how many seconds more members change the estimate of a search; 0 for other tables."""

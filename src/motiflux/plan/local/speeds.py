@@ -38,6 +38,10 @@ class Speeds:
     search: float
     threads: bool
 
+    def of_search(self, seconds: float, threads: int) -> float:
+        """Return what a search takes that takes `threads` threads of the host so many seconds."""
+        return seconds if self.threads else self.start + seconds * threads * self.search
+
     def shared(self, threads: int) -> int:
         """Return among how many threads work is shared."""
         return threads if self.threads else 1
@@ -56,13 +60,13 @@ HOST_SPEEDS = Speeds(
 """Of numpy and native code on one thread of an AMD EPYC."""
 
 DEVICE_SPEEDS = Speeds(
-    number=10e-12,
-    wedge=15e-12,
-    choice=10e-12,
+    number=15e-12,
+    wedge=25e-12,
+    choice=5e-12,
     triangle=15e-12,
-    walk=50e-12,
-    start=30e-6,
-    search=0.01,
+    walk=10e-12,
+    start=50e-6,
+    search=0.02,
     threads=False,
 )
-"""Of an NVIDIA H100."""
+"""Of an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""
