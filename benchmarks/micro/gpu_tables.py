@@ -38,15 +38,16 @@ class Parts:
     """Marks around every launch while it is entered."""
 
     def __init__(self) -> None:
-        self.marks: list[tuple[str, Any, Any]] = []
+        self.marks: list[tuple[str, list[Any]]] = []
         self._plain = table_run.TableRun._launch_plain
 
     def __enter__(self) -> Parts:
         def launch(run: Any, kernel: Any, grid: int, threads: int, shared: int, args: Any) -> None:
-            before = run.stream.mark()
+            marks: list[Any] = []
+            run._queue.append(lambda: marks.append(run.stream.mark()))
             self._plain(run, kernel, grid, threads, shared, args)
-            name = f"{type(args).__name__}[{grid}x{threads},{shared}]"
-            self.marks.append((name, before, run.stream.mark()))
+            run._queue.append(lambda: marks.append(run.stream.mark()))
+            self.marks.append((f"{type(args).__name__}[{grid}x{threads},{shared}]", marks))
 
         table_run.TableRun._launch_plain = launch  # type: ignore[method-assign]
         return self
@@ -55,7 +56,9 @@ class Parts:
         table_run.TableRun._launch_plain = self._plain  # type: ignore[method-assign]
 
     def lines(self) -> list[str]:
-        return [f"    {after.milliseconds_since(before):9.4f}  {name}" for name, before, after in self.marks]
+        return [
+            f"    {after.milliseconds_since(before):9.4f}  {name}" for name, (before, after) in self.marks
+        ]
 
 
 def evaluate(engine: DfsEngine, graph: mf.Graph, plan: Any, request: Any, searched: dict[Any, int]) -> Any:
@@ -81,7 +84,8 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
     engine, _ = choose_engine(request)
     assert isinstance(engine, DfsEngine)
     planning = time.perf_counter()
-    plan = plan_for(graph, mf.Pattern.parse(PATTERNS[name]), request, engine, planning)
+    pattern = mf.Pattern.parse(PATTERNS[name])
+    plan = plan_for(graph, pattern, request, engine, planning)
     planning = time.perf_counter() - planning
     if plan is None or plan.formula is None:
         print(f"  {name}: no formula", flush=True)
@@ -94,9 +98,9 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
         total, kernels = evaluate(engine, graph, plan, request, searched)
         seconds.append(kernels)
     walls = []
-    for _ in range(3):
+    for _ in range(9):
         begin = time.perf_counter()
-        mf.count(graph, PATTERNS[name], device="cuda", tuning={"tables": "on"})
+        mf.count(graph, pattern, device="cuda", tuning={"tables": "on"})
         walls.append(time.perf_counter() - begin)
     print(
         f"  {name:16s} {1e3 * statistics.median(seconds):10.4f} ms median {1e3 * min(seconds):10.4f} min"

@@ -232,7 +232,7 @@ def test_a_timeout_cuts_a_histogram_within_a_range_of_rows() -> None:
 def test_a_timeout_cuts_the_search_for_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def late(*_: object, seconds: float) -> None:
+    def late(*_: object, seconds: float, **_more: object) -> None:
         asked.append(seconds)
         while time.perf_counter() < begin + 0.7:
             pass

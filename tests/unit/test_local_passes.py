@@ -49,7 +49,9 @@ def test_a_house_takes_two_tables_and_one_pass_over_arcs() -> None:
 @pytest.mark.parametrize(("arcs", "room"), [(20, 40), (10**7, 4 * 10**6), (10**6, 20_000), (10**6, 90_000)])
 @pytest.mark.parametrize("shared", [48 << 10, 99 << 10, 227 << 10])
 def test_blocks_have_room_for_hash_tables_of_all_their_warps(arcs: int, room: int, shared: int) -> None:
-    shape = shape_of(cast("Device", SimpleNamespace(shared_per_block=shared)), arcs, room)
+    device = cast("Device", SimpleNamespace(shared_per_block=shared, multiprocessors=132))
+    assert shape_of(device, 10**6, room, share=0.5).threads == 1024
+    shape = shape_of(device, arcs, room)
     assert 2 * shape.slots * (shape.threads // 32) <= shape.words
     assert shape.shared <= shared
     assert shape.light < shape.slots

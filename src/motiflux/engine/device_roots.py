@@ -36,12 +36,15 @@ class DeviceRoots:
         Of the arcs to lesser vertices, where the way back lies in their rows; None unless that was asked for.
     host_work
         The work, on the host.
+    share
+        Of the first root in all of it.
     """
 
     order: Buffer
     work: Buffer
     ranks: Buffer | None
     host_work: NDArray[np.uint32] = field(repr=False)
+    share: float
     origin: tuple[weakref.ref[DeviceRows], weakref.ref[DeviceRows]] = field(repr=False)
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
 
@@ -140,4 +143,5 @@ def _find(
             stream.upload(place, np.ascontiguousarray(array))
     stream.wait()
     work.close()
-    return DeviceRoots(places[0], places[1], ranks, ordered, (weakref.ref(first), weakref.ref(second)))
+    share = float(ordered[0] / ordered.sum(dtype=np.float64)) if len(ordered) else 0.0
+    return DeviceRoots(places[0], places[1], ranks, ordered, share, (weakref.ref(first), weakref.ref(second)))

@@ -144,7 +144,7 @@ class DeviceTables:
         rows = self._rows(table, (0, 1))
         roots = self._run.order_of(rows, rows, below=True)
         words = -(-self._vertices // 32)
-        shape = self._run.shape_of(rows, 4 * words)
+        shape = self._run.shape_of(rows, roots, 4 * words)
         out = self._run.table(rows.arcs)
         args = layout.TriangleArgs(Adjacency(*rows.addresses))
         args.ranks = _address(roots.ranks)
@@ -205,7 +205,7 @@ class DeviceTables:
         both = below == _BOTH_BELOW
         roots = self._run.order_of(first, second, below=both)
         halves = first.longest < _HALF
-        shape = self._run.shape_of(first, 4 * self._vertices >> halves)
+        shape = self._run.shape_of(first, roots, 4 * self._vertices >> halves)
         args = layout.WedgeArgs(Adjacency(*first.addresses), Adjacency(*second.addresses))
         args.ranks = _address(roots.ranks)
         args.vertices, args.below, args.number = self._vertices, below, number

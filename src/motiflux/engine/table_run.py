@@ -68,23 +68,29 @@ class Shape:
         return 3 * self.slots // 4
 
 
-def shape_of(device: Device, arcs: int, room: int) -> Shape:
+def shape_of(device: Device, arcs: int, room: int, share: float = 0.0) -> Shape:
     """Return blocks of which as many run side by side as can have so many bytes of shared memory each.
 
     Where not even one can, it has all there is. The more of them, the smaller: a multiprocessor then waits
-    for several roots at once.
+    for several roots at once, but the heaviest root must not be the last one at work.
+
+    Parameters
+    ----------
+    share
+        Of the heaviest root in all the work.
     """
     most = device.shared_per_block - layout.SCRATCH_BYTES
+    least = max(_LEAST_THREADS, MOST_THREADS * share * device.multiprocessors)
     threads = MOST_THREADS
-    while threads > _LEAST_THREADS and room + layout.SCRATCH_BYTES <= threads * most // MOST_THREADS // 2:
+    while threads // 2 >= least and room + layout.SCRATCH_BYTES <= threads * most // MOST_THREADS // 2:
         threads //= 2
-    share = (threads * device.shared_per_block // MOST_THREADS - 2 * layout.SCRATCH_BYTES) // 4
+    words = (threads * device.shared_per_block // MOST_THREADS - 2 * layout.SCRATCH_BYTES) // 4
     if arcs <= _SMALL:
         threads = 128
     slots = 512
-    while 2 * slots * (threads // 32) > share:
+    while 2 * slots * (threads // 32) > words:
         slots //= 2
-    return Shape(threads, share, slots)
+    return Shape(threads, words, slots)
 
 
 class TableRun(DeviceSearch):
@@ -231,9 +237,9 @@ class TableRun(DeviceSearch):
         """Return a kernel, compiled if it is not yet."""
         return self.accelerator.kernel(_SOURCES[kernel], self.means.deadline)
 
-    def shape_of(self, rows: DeviceRows, room: int) -> Shape:
+    def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
         """Return the blocks of kernels that take the roots of `rows`, with room for so many bytes each."""
-        return shape_of(self.accelerator.device, rows.arcs, room)
+        return shape_of(self.accelerator.device, rows.arcs, room, roots.share)
 
     def root_grid(self, kernel: Kernel, shape: Shape, roots: DeviceRoots) -> int:
         """Return how many blocks take roots."""
