@@ -19,6 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "src/motiflux/include"
 
 STATIC = layout.static_args(3, 3)
+STATIC_TAIL = layout.static_args(3, 3, tail=True)
 STRUCTURES: dict[str, Any] = {
     "motiflux::view::Adjacency": layout.Adjacency,
     "motiflux::view::StepShape": layout.StepShape,
@@ -31,6 +32,15 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::LevelState": layout.LevelState,
     "motiflux::match::Place": layout.Place,
     "motiflux::match::Saved": layout.Saved,
+    "motiflux::view::TailSource": layout.TailSource,
+    "motiflux::view::TailSet": layout.TailSet,
+    "motiflux::view::TailComponent": layout.TailComponent,
+    "motiflux::view::TailTerm": layout.TailTerm,
+    "motiflux::view::TailLevel": layout.TailLevel,
+    "motiflux::view::Tail": layout.Tail,
+    "motiflux::match::TailFrame": layout.TailFrame,
+    "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
+    "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
     "motiflux::sets::View": layout.View,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
@@ -47,6 +57,14 @@ CONSTANTS = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
+    "motiflux::view::kMostTailSets": layout.MOST_TAIL_SETS,
+    "motiflux::view::kMostTailSources": layout.MOST_TAIL_SOURCES,
+    "motiflux::view::kMostTailTerms": layout.MOST_TAIL_TERMS,
+    "motiflux::view::kMostFactors": layout.MOST_TAIL_FACTORS,
+    "motiflux::view::kMostSizes": layout.MOST_TAIL_SIZES,
+    "static_cast<int>(motiflux::view::TailKind::kSame)": layout.TAIL_SAME,
+    "static_cast<int>(motiflux::view::TailKind::kPair)": layout.TAIL_PAIR,
+    "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
@@ -82,6 +100,7 @@ def header() -> str:
         "match/task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
+        "match/tail_task.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
     )

@@ -67,6 +67,8 @@ class Engine(Protocol):
     """Whether it counts tails in closed form."""
     counts_parts: bool
     """Whether it counts tails that are trees of parts."""
+    counts_meetings: bool
+    """Whether it counts parts that meet others in vertices from which something hangs."""
     counts_tables: bool
     """Whether it counts from tables of local counts."""
     tells_sizes: bool

@@ -24,6 +24,7 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
+    counts_meetings = True
     counts_tables = True
     tells_sizes = True
     shares_passes = True

@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 
 from motiflux.codegen.kernels import Goal
+from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
+from motiflux.engine.cpu import CpuEngine
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_rows import DeviceRowSource
@@ -31,8 +33,9 @@ class DfsEngine:
 
     name = "dfs"
     searches_space = False
-    counts_tails = False
-    counts_parts = False
+    counts_tails = True
+    counts_parts = True
+    counts_meetings = False
     counts_tables = False
     tells_sizes = False
     shares_passes = False
@@ -46,18 +49,27 @@ class DfsEngine:
         deadline = _deadline(request, started)
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
+        goal = _goal_of(plan)
+        if goal is None:
+            return self._on_host(graph, plan, request, started)
         try:
-            search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+            search = prepare(self._accelerator, graph, plan, request, goal, limit, deadline)
         except OutOfTimeError:
             return Outcome(0, False)
         with search:
             search.launch()
             in_time = self._watch(search, plan, request, started, deadline)
+            if search.passed_128_bits():
+                return self._on_host(graph, plan, request, started)
             total = search.found() * plan.multiplier
             complete = in_time and not search.was_limited()
         if request.limit is not None and total > request.limit:
             return Outcome(request.limit, False)
         return Outcome(total, complete)
+
+    def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Count numbers that the device has no room for: beyond 128 bits, or of very many sets."""
+        return CpuEngine().count(graph, plan, request, started)
 
     def count_together(
         self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
@@ -101,6 +113,18 @@ class DfsEngine:
                     done, total, found = seen
                     request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
         raise AssertionError
+
+
+def _goal_of(plan: Plan) -> Goal | None:
+    """Return what counts by a plan; None if no kernel does."""
+    if plan.tail is None:
+        return Goal.COUNT
+    tail = device_tail(plan)
+    if tail is None:
+        return None
+    if tail.nested:
+        return Goal.PARTS
+    return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
 def _deadline(request: Request, started: float) -> float | None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import LANES, THREADS, Goal, search_source
+from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
+from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
@@ -160,10 +161,11 @@ class _Draft:
         if any(step.bounds_in or step.not_in for step in steps):
             into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
+        self.tail = device_tail(plan) if goal in TAILS else None
         self.lanes = lanes_of(request, root.arcs, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
-        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal)
+        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal, self.tail)
         self.kept: list[DeviceRows] = [
             *by_key.values(),
             *(one for one in (out, into) if one is not None),
@@ -184,7 +186,7 @@ class _Draft:
         known = self._arguments.get(specialized)
         if known is None:
             pack = pack_static if specialized else pack_runtime
-            known = pack(self.plan, self._addresses)
+            known = pack(self.plan, self._addresses, self.tail)
             known.task = self._task
             self._arguments[specialized] = known  # last: other threads take copies of it
         return type(known).from_buffer_copy(known)
@@ -205,8 +207,14 @@ class _Draft:
             task.in_ = layout.Adjacency(*into.addresses)
         task.root = layout.Adjacency(*root.addresses)
         task.arcs, task.vertices = root.arcs, graph.num_vertices
+        if self.tail is not None:
+            max_spans = max(max_spans, self.tail.max_spans)
+            if self.tail.start == 1:
+                task.arcs = graph.num_vertices
         task.max_spans = max_spans
         task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal is Goal.LIST)
+        if self.tail is not None:
+            task.shared_bytes += layout.tail_bytes_of_group(levels)
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
@@ -254,7 +262,8 @@ def lanes_of(request: Request, root_arcs: int, graph: Graph) -> int:
 def _special(plan: Plan, goal: Goal, lanes: int) -> Source | None:
     levels, sources = _LARGEST_SPECIAL
     steps = plan.shape.steps
-    if len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
+    # What hangs is walked by data: the shape of the tail is an argument.
+    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
     return search_source(goal, lanes, plan.shape, _describe(plan))
 
@@ -295,8 +304,12 @@ def _allocate(
             return grid, buffer
 
 
-def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal) -> Lists:
-    """Bound each level's candidates by the shortest of its sets."""
+def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal, tail: DeviceTail | None = None) -> Lists:
+    """Bound each level's candidates by the shortest of its sets.
+
+    Of a tail only those that are walked have any.
+    """
+    walked = set() if tail is None else {*range(tail.start), *(one.level for one in tail.walked())}
     bounds: list[int] = []
     places: list[int] = []
     words = 0
@@ -306,7 +319,10 @@ def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal) -> Lists:
         sets += [longest[key] for key in keys]
         bounds.append(min(sets, default=0))
         places.append(words)
-        never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+        if tail is None:
+            never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+        else:
+            never_kept = level not in walked
         if level > 1 and len(sets) > 1 and not never_kept:
             words += -(-bounds[level] // _LINE_WORDS) * _LINE_WORDS
     return Lists(words, tuple(places))

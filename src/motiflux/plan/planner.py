@@ -78,6 +78,7 @@ def make_plan(
     space: bool = False,
     tail: bool = False,
     parts: bool = False,
+    meetings: bool = True,
     tables: bool = False,
     threads: int = 1,
     deadline: float | None = None,
@@ -98,6 +99,8 @@ def make_plan(
         Whether the engine can count a tail in closed form.
     parts
         Whether the engine can count a tail that is a tree of parts, and is to count all of them.
+    meetings
+        Whether the engine can count parts that meet others in vertices from which something hangs.
     tables
         Whether the engine can count from tables of local counts.
     threads
@@ -132,6 +135,7 @@ def make_plan(
         space,
         tail,
         parts,
+        meetings,
         tables,
         threads,
         deadline,
@@ -147,6 +151,7 @@ def make_plan(
         space,
         tail,
         parts,
+        meetings,
         tables,
         tuple(switches.values()),
         options.beside,
@@ -175,6 +180,7 @@ class _Options:
     space: bool
     tail: bool
     parts: bool
+    meetings: bool
     tables: bool
     threads: int
     deadline: float | None
@@ -272,7 +278,8 @@ def _in_parts(
     if not forced and (seconds is None or seconds < _WORTH_PARTS):
         return plan
     candidates: dict[tuple[tuple[int, ...], Tail | None], Plan] = {}
-    ways = (True, False) if drafter.options.switches["lists"] == "on" else (False,)
+    options = drafter.options
+    ways = (True, False) if options.switches["lists"] == "on" and options.meetings else (False,)
     bases = list(orders[:_PART_ORDERS])
     if (base := core_first(drafter.bound, orders)) is not None and base not in bases:
         bases.append(base)
@@ -408,7 +415,15 @@ class _Drafter:
         coinciding = self._coinciding_levels(order)
         found = [vertices]
         for largest_first in (False, True):
-            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first, lists=lists)
+            levels = part_order(
+                shape,
+                args,
+                coinciding,
+                classes,
+                largest_first=largest_first,
+                lists=lists,
+                weighted=self.options.meetings,
+            )
             if levels is not None:
                 found.append(tuple(vertices[level] for level in levels))
         return list(dict.fromkeys(reversed(found)))
@@ -465,7 +480,8 @@ class _Drafter:
         groups = find_groups(shape, args, classes)
         closed = None
         if nested:
-            found = nest(shape, args, self._coinciding_levels(order), classes, lists=lists)
+            coinciding = self._coinciding_levels(order)
+            found = nest(shape, args, coinciding, classes, lists=lists, weighted=options.meetings)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
             shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)
