@@ -126,6 +126,7 @@ class Task(ctypes.Structure):
 MOST_TAIL_SETS, MOST_TAIL_SOURCES, MOST_TAIL_TERMS, MOST_TAIL_FACTORS = 64, 192, 256, 6
 """``view::kMostTailSets`` and so on."""
 MOST_TAIL_SIZES = 15
+MOST_KEY_GROUPS, MOST_KEY_WORDS = 3, 27
 TAIL_ONE, TAIL_SAME, TAIL_PAIR, TAIL_MIXED = 0, 1, 2, 3
 """``view::TailKind``."""
 
@@ -184,6 +185,9 @@ class TailLevel(ctypes.Structure):
         ("set", _u8),
         ("by_lane", _u8),
         ("walks", _u8),
+        ("exact", _u32),
+        ("groups", _u32 * MOST_KEY_GROUPS),
+        ("key_words", _u32),
     ]
 
 
@@ -209,10 +213,13 @@ class RuntimeArgs(ctypes.Structure):
     _fields_ = [("plan", RuntimePlan), ("task", Task)]
 
 
+_TAIL_FIELDS: list[tuple[str, Any]] = [("tail", Tail), ("kept", _u64), ("kept_mask", _u32), ("unused", _u32)]
+
+
 class RuntimeTailArgs(ctypes.Structure):
     """``match::TailArgs<match::RuntimePlan>``."""
 
-    _fields_ = [("plan", RuntimePlan), ("task", Task), ("tail", Tail)]
+    _fields_ = [("plan", RuntimePlan), ("task", Task), *_TAIL_FIELDS]
 
 
 @lru_cache(maxsize=256)
@@ -226,10 +233,8 @@ def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes
         (ctypes.Structure,),
         {"_fields_": [("args", StepArgs * levels), ("rows", Adjacency * sources)]},
     )
-    fields: list[tuple[str, Any]] = [("plan", plan), ("task", Task)]
-    return type(
-        "StaticArgs", (ctypes.Structure,), {"_fields_": [*fields, ("tail", Tail)] if tail else fields}
-    )
+    fields = [("plan", plan), ("task", Task), *(_TAIL_FIELDS if tail else ())]
+    return type("StaticArgs", (ctypes.Structure,), {"_fields_": fields})
 
 
 class EchoArgs(ctypes.Structure):
@@ -303,10 +308,22 @@ class Place(ctypes.Structure):
     _fields_ = [("arc", _u64), ("arc_end", _u64), ("piece", _u64), ("level", _u32), ("valid", _u32)]
 
 
+class KeptNumber(ctypes.Structure):
+    """``match::KeptNumber``."""
+
+    _fields_ = [("state", _u32), ("key", _u32 * MOST_KEY_WORDS), ("number", _u64 * 2)]
+
+
 class TailFrame(ctypes.Structure):
     """``match::TailFrame``."""
 
-    _fields_ = [("sum", _u64 * 2), ("product", _u64 * 2), ("child", _u32), ("unused", _u32)]
+    _fields_ = [
+        ("sum", _u64 * 2),
+        ("product", _u64 * 2),
+        ("walk", Cursor),
+        ("child", _u32),
+        ("unused", _u32),
+    ]
 
 
 class Saved(ctypes.Structure):
@@ -332,7 +349,8 @@ def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
 def tail_bytes_of_group(levels: int) -> int:
     """Return the shared memory that a group needs beside for a tail (``match::TailCounting``)."""
     numbers = 2 * levels + MOST_TAIL_SIZES
-    return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame)
+    key = MOST_KEY_WORDS + MOST_KEY_WORDS % 2
+    return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame) + key * ctypes.sizeof(_u32)
 
 
 def saved_bytes_of_group(levels: int) -> int:

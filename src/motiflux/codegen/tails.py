@@ -83,12 +83,25 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A level of the tail that is walked, and what is counted for each of its candidates."""
+    """A level of the tail that is walked, and what is counted for each of its candidates: `block`."""
 
     level: int
+    block: TailBlock
     set: TailSet
     sizes: tuple[Sizes, ...]
     children: tuple[Walked, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether the number of the block is kept: where to look it up takes less than to find it."""
+        excluded = [levels for _, levels in self.block.excluded]
+        words = len(self.block.exact) + sum(map(len, excluded))
+        return (
+            self.block.kept
+            and bool(self.children)
+            and len(excluded) <= layout.MOST_KEY_GROUPS
+            and 0 < words <= layout.MOST_KEY_WORDS
+        )
 
     @property
     def levels(self) -> frozenset[int]:
@@ -131,6 +144,11 @@ class DeviceTail:
             yield walked.set
             for one in walked.sizes:
                 yield from one.sets
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any numbers are kept."""
+        return any(walked.kept for walked in self.walked())
 
     @property
     def max_spans(self) -> int:
@@ -202,7 +220,7 @@ class _Maker:
             below = self._block(hanging, matched | {level})
             if below is None:
                 return None
-            walked.append(Walked(level, self._set([level], matched), *below))
+            walked.append(Walked(level, hanging, self._set([level], matched), *below))
         return tuple(sizes), tuple(walked)
 
     def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
@@ -306,7 +324,15 @@ class _Packer:
         for child in children:
             below = self.packed.levels[child.level]
             below.parent, below.set = level, self._set(child.set)
+            if child.kept:
+                self._key(below, child.block)
             self._level(child.level, child.sizes, child.children)
+
+    def _key(self, packed: layout.TailLevel, block: TailBlock) -> None:
+        packed.exact, packed.key_words = mask(block.exact), len(block.exact)
+        for at, (_, levels) in enumerate(block.excluded):
+            packed.groups[at] = mask(levels)
+            packed.key_words += len(levels)
 
     def _component(self, sizes: Sizes) -> None:
         packed = self.packed.components[self._components]

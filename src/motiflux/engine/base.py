@@ -69,6 +69,8 @@ class Engine(Protocol):
     """Whether it counts tails that are trees of parts."""
     counts_meetings: bool
     """Whether it counts parts that meet others in vertices from which something hangs."""
+    searchers: int
+    """Partial embeddings that it needs at once to be busy."""
     counts_tables: bool
     """Whether it counts from tables of local counts."""
     tells_sizes: bool

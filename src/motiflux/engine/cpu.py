@@ -25,6 +25,7 @@ class CpuEngine:
     counts_tails = True
     counts_parts = True
     counts_meetings = True
+    searchers = 1
     counts_tables = True
     tells_sizes = True
     shares_passes = True

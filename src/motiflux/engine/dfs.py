@@ -36,6 +36,7 @@ class DfsEngine:
     counts_tails = True
     counts_parts = True
     counts_meetings = False
+    searchers = 20_000
     counts_tables = False
     tells_sizes = False
     shares_passes = False

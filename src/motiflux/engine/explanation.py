@@ -170,6 +170,7 @@ def explain(
             tail=chosen.counts_tails,
             parts=chosen.counts_parts and counts_all_of_it(request),
             meetings=chosen.counts_meetings,
+            searchers=chosen.searchers,
             tables=chosen.counts_tables,
             threads=request.threads,
             tuning=request.tuning,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import traceback
 import weakref
 from collections.abc import Mapping
@@ -34,6 +35,9 @@ _SHORT_ROW = 2.0
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
+_LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
+"""Numbers of parts that are kept, at least and at most."""
+_KEPT_PER_ARC = 256
 _MOST_VERTICES = 2**32 - 64
 """Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
 
@@ -131,7 +135,26 @@ def _set_up(
     least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    if draft.tail is not None and draft.tail.keeps and request.tuning["remember"] == "on":
+        _add_kept(search, argument, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
+
+
+def _add_kept(search: DeviceSearch, argument: Any, budget: int | None) -> None:
+    """Make room for numbers of parts that come again, if there is memory for that."""
+    entry = ctypes.sizeof(layout.KeptNumber)
+    most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * argument.task.arcs))
+    places = 1 << (most - 1).bit_length()
+    while places >= _LEAST_KEPT:
+        try:
+            buffer = search.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
+        except DeviceMemoryError:
+            places //= 4
+            continue
+        search.hold(buffer)
+        search.clear(buffer)
+        argument.kept, argument.kept_mask = buffer.address, places - 1
+        return
 
 
 class _Draft:

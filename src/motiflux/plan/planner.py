@@ -29,7 +29,7 @@ from motiflux.plan.room import room_needed
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
 from motiflux.plan.symmetry import Restriction, restrictions
-from motiflux.plan.tail import close_tail
+from motiflux.plan.tail import FIRST_START, close_tail
 from motiflux.types import Semantics, Symmetry
 
 # Members of the population that compares orders, and of the one behind the estimates of the chosen plan.
@@ -79,6 +79,7 @@ def make_plan(
     tail: bool = False,
     parts: bool = False,
     meetings: bool = True,
+    searchers: int = 1,
     tables: bool = False,
     threads: int = 1,
     deadline: float | None = None,
@@ -101,6 +102,8 @@ def make_plan(
         Whether the engine can count a tail that is a tree of parts, and is to count all of them.
     meetings
         Whether the engine can count parts that meet others in vertices from which something hangs.
+    searchers
+        Partial embeddings that the engine needs to be busy: parts begin at a level that has as many.
     tables
         Whether the engine can count from tables of local counts.
     threads
@@ -136,6 +139,7 @@ def make_plan(
         tail,
         parts,
         meetings,
+        searchers,
         tables,
         threads,
         deadline,
@@ -152,6 +156,7 @@ def make_plan(
         tail,
         parts,
         meetings,
+        searchers,
         tables,
         tuple(switches.values()),
         options.beside,
@@ -181,6 +186,7 @@ class _Options:
     tail: bool
     parts: bool
     meetings: bool
+    searchers: int
     tables: bool
     threads: int
     deadline: float | None
@@ -229,7 +235,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     if drafter.impossible is None:
         plan = replace(plan, formula=_formula(graph, bound, plan, options))
         if drafter.parts and plan.formula is None:
-            plan = _in_parts(graph, pattern, plan, orders, drafter, model)
+            plan = drafter.widened(_in_parts(graph, pattern, plan, orders, drafter, model), model)
         plan = replace(plan, free=drafter.free(plan))
         if switches["room"] == "on":
             plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
@@ -408,6 +414,19 @@ class _Drafter:
         plan = self._draft(order, breaking, group.order, nested=True, lists=lists)
         return plan if plan.tail is not None else None
 
+    def widened(self, plan: Plan, model: CostModel) -> Plan:
+        """Return a plan in parts with as many levels enumerated as the engine needs."""
+        if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
+            return plan
+        levels = range(FIRST_START, len(plan.order) - 1)
+        wide = [level for level in levels if plan.estimates[level - 1] >= self.options.searchers]
+        start = min(wide, default=levels[-1])
+        if start <= plan.tail.start:
+            return plan
+        order = ordered(self.bound, model, plan.order)
+        found = self._draft(order, plan.restrictions, plan.automorphisms, nested=True, start=start)
+        return replace(plan, shape=found.shape, args=found.args, tail=found.tail)
+
     def part_orders(self, vertices: tuple[int, ...], *, lists: bool) -> list[tuple[int, ...]]:
         """Return orders near that of `vertices` in which there may be more parts."""
         order = Order(vertices, (0.0,) * len(vertices))
@@ -474,6 +493,7 @@ class _Drafter:
         tail: bool = True,
         nested: bool = False,
         lists: bool = False,
+        start: int = FIRST_START,
     ) -> Plan:
         options = self.options
         shape, args, classes = self._steps(order, breaking, degrees=degrees)
@@ -481,7 +501,8 @@ class _Drafter:
         closed = None
         if nested:
             coinciding = self._coinciding_levels(order)
-            found = nest(shape, args, coinciding, classes, lists=lists, weighted=options.meetings)
+            weighted = options.meetings
+            found = nest(shape, args, coinciding, classes, start=start, lists=lists, weighted=weighted)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
             shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)

@@ -9,11 +9,13 @@
 // its own, which keeps where it is in shared memory.
 //
 //   | spans | levels | weights: a Number for each level | frames: one for each level | sizes: kMostSizes |
+//   | key: kMostKeyWords |
 #pragma once
 
 #include "motiflux/device/total.hpp"
 #include "motiflux/match/number.hpp"
 #include "motiflux/match/search.hpp"
+#include "motiflux/match/tail_memo.hpp"
 #include "motiflux/match/tail_sets.hpp"
 
 namespace motiflux::match {
@@ -29,12 +31,14 @@ class TailCounting {
  public:
   using Searching = Search<Plan, Lanes>;
 
-  MOTIFLUX_DEVICE TailCounting(Searching& search, const view::Tail& tail)
+  MOTIFLUX_DEVICE TailCounting(Searching& search, const TailArgs<Plan>& args)
       : search_(search),
-        tail_(tail),
+        args_(args),
+        tail_(args.tail),
         weights_(reinterpret_cast<Number*>(search.shared().staged)),
         frames_(reinterpret_cast<TailFrame*>(weights_ + search.plan().levels())),
-        sizes_(reinterpret_cast<std::uint64_t*>(frames_ + search.plan().levels())) {}
+        sizes_(reinterpret_cast<std::uint64_t*>(frames_ + search.plan().levels())),
+        key_(reinterpret_cast<std::uint32_t*>(sizes_ + view::kMostSizes)) {}
 
   // A level before the last one enumerated has a new vertex. False if nothing comes of it.
   MOTIFLUX_DEVICE bool enter(Searching&, std::uint32_t level) {
@@ -293,6 +297,14 @@ class TailCounting {
     return ways;
   }
 
+  MOTIFLUX_DEVICE bool keeps(std::uint32_t level) const {
+    return args_.kept_mask != 0 && at(level).key_words != 0;
+  }
+
+  MOTIFLUX_DEVICE TailMemo<Lanes> memo() const {
+    return {lanes(), args_.kept, args_.kept_mask, search_.shared().levels, key_};
+  }
+
   // A number of which each lane has a share, in each.
   MOTIFLUX_DEVICE Number all_of(const Number& share) { return sum_over(lanes(), share, beyond_); }
 
@@ -323,27 +335,28 @@ class TailCounting {
         if (level == top) break;
         const Number below = all_of(sum);
         level = at(level).parent;
-        walk = search_.shared().levels[level].cursor;
         const TailFrame& frame = frames_[level];
+        walk = frame.walk;
         sum = lanes().leads() ? frame.sum : Number{0, 0};
         product = frame.product;
         child = frame.child + 1;
         beyond_ |= multiply(product, below);
       } else {
         if (!tick(1)) return false;
+        if (keeps(level) && memo().find(at(level), level, product)) {
+          if (lanes().leads()) beyond_ |= add(sum, product);
+          continue;
+        }
         multiply_together(level, product);
       }
-      if (product.is_zero()) continue;
-      if (child == at(level).children) {
+      if (product.is_zero() || child == at(level).children) {
+        if (keeps(level)) memo().keep(at(level), level, product);
         if (lanes().leads()) beyond_ |= add(sum, product);
         continue;
       }
       const Number so_far = all_of(sum);
       lanes().sync();  // the frame was read
-      if (lanes().leads()) {
-        search_.shared().levels[level].cursor = walk;
-        frames_[level] = {so_far, product, child, 0};
-      }
+      if (lanes().leads()) frames_[level] = {so_far, product, walk, child, 0};
       level = tail_.children[at(level).first_child + child];
       walk = open(level);
       sum = {0, 0};
@@ -380,10 +393,12 @@ class TailCounting {
   }
 
   Searching& search_;
+  const TailArgs<Plan>& args_;
   const view::Tail& tail_;
   Number* weights_;
   TailFrame* frames_;
   std::uint64_t* sizes_;
+  std::uint32_t* key_;
   Number found_{0, 0};       // this lane's share
   std::uint32_t known_ = 0;  // kNested: levels before it have their weights
   bool beyond_ = false;
@@ -395,7 +410,7 @@ MOTIFLUX_DEVICE void count_tails(const TailArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   using Group = lanes::Group<Lanes>;
   Search<Plan, Group> search(args.plan, args.task, shared_memory, args.tail.start - 1);
-  TailCounting<Plan, Group, kForm> goal(search, args.tail);
+  TailCounting<Plan, Group, kForm> goal(search, args);
   if constexpr (kForm == TailForm::kRoots)
     goal.count_roots();
   else

@@ -23,6 +23,8 @@ inline constexpr std::uint32_t kMostTailTerms = 256;
 inline constexpr std::uint32_t kMostFactors = 6;
 // Sets and intersections of sets whose sizes one component needs.
 inline constexpr std::uint32_t kMostSizes = 15;
+inline constexpr std::uint32_t kMostKeyGroups = 3;
+inline constexpr std::uint32_t kMostKeyWords = 27;
 
 struct TailSource {
   std::uint16_t place;
@@ -75,6 +77,11 @@ struct TailLevel {
   std::uint8_t set;      // of a level that is walked
   std::uint8_t by_lane;  // whether a lane can count all that belongs to the level by itself
   std::uint8_t walks;    // whether that intersects rows
+  // The vertices that what belongs to the level depends on, where its number is to be kept: those of the
+  // levels `exact`, and by group those of levels of which it does not matter which has which.
+  std::uint32_t exact;
+  std::uint32_t groups[kMostKeyGroups];
+  std::uint32_t key_words;  // in all; 0: the number is not kept
 };
 
 struct Tail {
