@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import factorial
+from typing import TypeAlias
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask
@@ -159,7 +160,7 @@ class DeviceTail:
 def device_tail(plan: Plan) -> DeviceTail | None:
     """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot."""
     tail = plan.tail
-    if tail is None or plan.space is not None:
+    if tail is None:
         return None
     made = _Maker(plan).tail()
     return made if made is not None and _fits(made) else None
@@ -175,6 +176,9 @@ def _fits(tail: DeviceTail) -> bool:
         and sum(len(one.terms) for one in sizes) <= layout.MOST_TAIL_TERMS
         and all(len(one.reuse) <= 1 for one in sets)
     )
+
+
+_Row: TypeAlias = tuple[Source, AdjacencyKey, tuple[int, bool] | None]
 
 
 class _Maker:
@@ -254,32 +258,35 @@ class _Maker:
         """Return the intersection of the sets of `levels`."""
         steps = [self._plan.shape.steps[level] for level in levels]
         reuse = {step.reuse for step in steps if step.reuse is not None}
-        rows: dict[tuple[Source, AdjacencyKey], int] = {}
+        rows: dict[_Row, int] = {}
         for level in levels:
             self._add_rows(level, rows, through=len(reuse) > 1)
         after = frozenset().union(*(step.after for step in steps))
         before = frozenset().union(*(step.before for step in steps))
         apart = frozenset().union(*(matched.intersection(step.distinct) for step in steps))
-        picked = {source.level for source, _ in rows}
+        picked = {source.level for source, _, _ in rows}
         # No vertex is in its own row, nor less or greater than itself.
         return TailSet(
-            tuple((place, source.level) for (source, _), place in rows.items()),
+            tuple((place, source.level) for (source, _, _), place in rows.items()),
             tuple(sorted(reuse)) if len(reuse) == 1 else (),
             after,
             before,
             apart - picked - after - before,
         )
 
-    def _add_rows(self, level: int, rows: dict[tuple[Source, AdjacencyKey], int], *, through: bool) -> None:
+    def _add_rows(self, level: int, rows: dict[_Row, int], *, through: bool) -> None:
         """Add the rows of a level; with `through`, those of the set that it reuses too."""
         step, args = self._plan.shape.steps[level], self._plan.args.steps[level]
         for at, source in enumerate(step.sources):
             place = self._place[level] + at
+            # Rows of a candidate space are those of one query edge.
+            edge = None if self._plan.space is None else args.edges[at]
+            row = (source, args.adjacencies[at], edge)
             # Of the same row in full and above its vertex, the latter: whoever reads it asks for no more.
             if source.level in step.after:
-                rows[source, args.adjacencies[at]] = place
+                rows[row] = place
             else:
-                rows.setdefault((source, args.adjacencies[at]), place)
+                rows.setdefault(row, place)
         if through and step.reuse is not None:
             self._add_rows(step.reuse, rows, through=True)
 
