@@ -18,6 +18,10 @@ _MOST_BY_LANE = 2
 """Rows that one lane intersects for itself, at most."""
 
 
+_MOST_KNOWN = 512
+_known: dict[int, tuple[Plan, DeviceTail | None]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class TailSet:
     """An intersection of rows that a tail measures or walks.
@@ -158,12 +162,21 @@ class DeviceTail:
 
 
 def device_tail(plan: Plan) -> DeviceTail | None:
-    """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot."""
-    tail = plan.tail
-    if tail is None:
+    """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot.
+
+    Remembered by the plan's identity: to hash a plan takes about as long as to look at its tail again.
+    """
+    if plan.tail is None:
         return None
+    known = _known.get(id(plan))
+    if known is not None and known[0] is plan:
+        return known[1]
     made = _Maker(plan).tail()
-    return made if made is not None and _fits(made) else None
+    fitting = made if made is not None and _fits(made) else None
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[id(plan)] = plan, fitting
+    return fitting
 
 
 def _fits(tail: DeviceTail) -> bool:

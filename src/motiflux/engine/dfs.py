@@ -50,11 +50,10 @@ class DfsEngine:
         deadline = _deadline(request, started)
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
-        goal = _goal_of(plan)
-        if goal is None:
+        if plan.tail is not None and device_tail(plan) is None:
             return self._on_host(graph, plan, request, started)
         try:
-            search = prepare(self._accelerator, graph, plan, request, goal, limit, deadline)
+            search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
         except OutOfTimeError:
             return Outcome(0, False)
         with search:
@@ -114,18 +113,6 @@ class DfsEngine:
                     done, total, found = seen
                     request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
         raise AssertionError
-
-
-def _goal_of(plan: Plan) -> Goal | None:
-    """Return what counts by a plan; None if no kernel does."""
-    if plan.tail is None:
-        return Goal.COUNT
-    tail = device_tail(plan)
-    if tail is None:
-        return None
-    if tail.nested:
-        return Goal.PARTS
-    return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
 def _deadline(request: Request, started: float) -> float | None:

@@ -61,6 +61,8 @@ def prepare(
 ) -> DeviceSearch:
     """Upload what `plan` reads, choose a kernel and allocate what it needs.
 
+    To count is to count the tail of the plan too, which must be one that kernels count.
+
     Raises
     ------
     DeviceMemoryError
@@ -69,6 +71,8 @@ def prepare(
         The deadline passed meanwhile.
     """
     seconds_left(deadline)
+    if goal is Goal.COUNT:
+        goal = _counting(plan)
     search = DeviceSearch(accelerator)
     try:
         means = Means(search.stream, request.threads, request.gpu_memory, deadline)
@@ -81,6 +85,16 @@ def prepare(
             traceback.clear_frames(error.__traceback__)
         raise
     return search
+
+
+def _counting(plan: Plan) -> Goal:
+    tail = device_tail(plan)
+    if tail is None:
+        assert plan.tail is None, "no kernel counts this tail"
+        return Goal.COUNT
+    if tail.nested:
+        return Goal.PARTS
+    return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
 def _draft(
