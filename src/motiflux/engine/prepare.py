@@ -29,6 +29,9 @@ Rows = Mapping[RowsKey, DeviceRows]
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
 """Least and most root arcs that a group takes at a time: all take them from one counter."""
+_TAIL_PIECE = 8
+"""Fewest where a whole tail is counted for each root arc."""
+_ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
 _SHORT_ROW = 2.0
@@ -146,7 +149,8 @@ def _set_up(
         search.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * draft.lists.words * groups
-    least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
+    fewest = _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0]
+    least, most = min(fewest, max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     if draft.tail is not None and draft.tail.keeps and request.tuning["remember"] == "on":
@@ -199,6 +203,7 @@ class _Draft:
             into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
         self.tail = device_tail(plan) if goal in TAILS else None
+        self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
         self.lanes = lanes_of(request, root.arcs, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)

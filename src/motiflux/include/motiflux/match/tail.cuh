@@ -62,8 +62,9 @@ class TailCounting {
 
   MOTIFLUX_DEVICE bool walk_last(Searching& search) {
     Cursor& walk = search.cursor();
-    take(walk);
-    walk.next = walk.end;
+    const std::uint32_t end = walk.end - walk.next > Lanes::kLanes ? walk.next + Lanes::kLanes : walk.end;
+    take({walk.base, walk.next, end, 0});
+    walk.next = end;
     return !stopped_;
   }
 
@@ -102,7 +103,7 @@ class TailCounting {
     return none ? Number{1, 0} : weights_[level - 1];
   }
 
-  // Adds up what the rest of a walk over the last enumerated level comes to.
+  // Adds up what a walk over the last enumerated level comes to.
   MOTIFLUX_DEVICE void take(const Cursor& walk) {
     if constexpr (kForm == TailForm::kNested) {
       take_nested(walk);
