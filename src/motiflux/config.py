@@ -109,6 +109,9 @@ _OPTIONS = (
         "GPU: lanes that search together, by the average number of neighbours or given",
     ),
     TuningOption(
+        "remember", ("on", "off"), "on", "GPU: keep the numbers of parts that come again, or count them again"
+    ),
+    TuningOption(
         "specialize",
         ("auto", "on", "off"),
         "auto",

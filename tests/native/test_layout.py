@@ -20,6 +20,7 @@ INCLUDE = REPOSITORY / "src/motiflux/include"
 SIMT = REPOSITORY / "tests/simt"
 
 STATIC = layout.static_args(3, 3)
+STATIC_TAIL = layout.static_args(3, 3, tail=True)
 STRUCTURES: dict[str, Any] = {
     "motiflux::view::Adjacency": layout.Adjacency,
     "motiflux::view::StepShape": layout.StepShape,
@@ -32,6 +33,16 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::LevelState": layout.LevelState,
     "motiflux::match::Place": layout.Place,
     "motiflux::match::Saved": layout.Saved,
+    "motiflux::view::TailSource": layout.TailSource,
+    "motiflux::view::TailSet": layout.TailSet,
+    "motiflux::view::TailComponent": layout.TailComponent,
+    "motiflux::view::TailTerm": layout.TailTerm,
+    "motiflux::view::TailLevel": layout.TailLevel,
+    "motiflux::view::Tail": layout.Tail,
+    "motiflux::match::TailFrame": layout.TailFrame,
+    "motiflux::match::KeptNumber": layout.KeptNumber,
+    "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
+    "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
     "motiflux::sets::View": layout.View,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
@@ -48,6 +59,16 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
+    "motiflux::view::kMostTailSets": layout.MOST_TAIL_SETS,
+    "motiflux::view::kMostTailSources": layout.MOST_TAIL_SOURCES,
+    "motiflux::view::kMostTailTerms": layout.MOST_TAIL_TERMS,
+    "motiflux::view::kMostFactors": layout.MOST_TAIL_FACTORS,
+    "motiflux::view::kMostSizes": layout.MOST_TAIL_SIZES,
+    "motiflux::view::kMostKeyGroups": layout.MOST_KEY_GROUPS,
+    "motiflux::view::kMostKeyWords": layout.MOST_KEY_WORDS,
+    "static_cast<int>(motiflux::view::TailKind::kSame)": layout.TAIL_SAME,
+    "static_cast<int>(motiflux::view::TailKind::kPair)": layout.TAIL_PAIR,
+    "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
@@ -117,6 +138,7 @@ def header() -> str:
         "match/task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
+        "match/tail_task.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
     )

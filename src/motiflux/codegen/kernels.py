@@ -28,16 +28,26 @@ class Goal(StrEnum):
 
     COUNT = "count"
     LIST = "list"
+    TAIL = "tail"
+    """To count where the last levels are a tail."""
+    STARS = "stars"
+    """The same where all levels but the first are."""
+    PARTS = "parts"
+    """The same where something hangs from a level of the tail."""
+
+
+TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS)
+"""Goals whose kernels are given a tail."""
 
 
 def all_sources() -> list[Source]:
     """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
-    cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    searches.append(search_source(Goal.COUNT, 16, _DIAMOND))
+    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST)]
+    diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     tables = [local_source(kernel, ENTRY) for kernel in Local]
-    return [*searches, *cliques, *tables, *ring_sources(), rmat_source()]
+    return [*searches, *cliques, *diamonds, *tables, *ring_sources(), rmat_source()]
 
 
 def ring_sources() -> list[Source]:
@@ -97,12 +107,14 @@ def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, descri
     """
     kind = "any" if shape is None else f"{len(shape.steps)}v"
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
+    args = "TailArgs" if goal in TAILS else "SearchArgs"
+    header = Goal.TAIL if goal in TAILS else goal
     text = f"""\
-#include "motiflux/match/{goal}.cuh"
+#include "motiflux/match/{header}.cuh"
 
 {definition}
 extern "C" __global__ void __launch_bounds__({THREADS})
-{ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plan> args) {{
+{ENTRY}(const __grid_constant__ motiflux::match::{args}<Plan> args) {{
   motiflux::match::{goal}<Plan, {lanes}>(args);
 }}
 """

@@ -70,6 +70,10 @@ class Engine(Protocol):
     """Whether it counts tails that are trees of parts."""
     counts_tables: Speeds | None
     """What counting from tables of local counts takes; None if it cannot."""
+    counts_meetings: bool
+    """Whether it counts parts that meet others in vertices from which something hangs."""
+    searchers: int
+    """Partial embeddings that it needs at once to be busy."""
     tells_sizes: bool
     """Whether its outcomes have the sizes of steps."""
     shares_passes: bool

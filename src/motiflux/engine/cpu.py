@@ -26,6 +26,8 @@ class CpuEngine:
     counts_tails = True
     counts_parts = True
     counts_tables: Speeds | None = HOST_SPEEDS
+    counts_meetings = True
+    searchers = 1
     tells_sizes = True
     shares_passes = True
 

@@ -7,6 +7,7 @@ from math import isqrt
 import numpy as np
 
 from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
 from motiflux.engine.base import Request
 from motiflux.engine.prepare import USABLE, lanes_of, lay_out, row_keys
@@ -33,7 +34,8 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     root_arcs = _arcs(graph, keys[1][0])
     groups_of_block = THREADS // lanes_of(request, root_arcs, graph)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
-    lists = lay_out(plan, {key: _longest(graph, key) for key in distinct}, Goal.COUNT)
+    longest = {key: _longest(graph, key) for key in distinct}
+    lists = lay_out(plan, longest, Goal.COUNT, device_tail(plan))
     wanted = 4 * lists.words * groups_of_block * max(1, blocks)
     room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
     return rows + min(wanted, max(0, int(USABLE * (room - rows))))

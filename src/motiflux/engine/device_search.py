@@ -138,6 +138,10 @@ class DeviceSearch:
         """Return how many groups wait for room in the ring, once the kernel is done."""
         return int(self._on().final().parked)
 
+    def passed_128_bits(self) -> bool:
+        """Whether a number did not fit; what was found is of no use then."""
+        return bool(self._on().final().beyond)
+
     def was_limited(self) -> bool:
         """Whether the search stopped because of its limit."""
         return bool(self._on().final().stop == layout.STOP_LIMIT)

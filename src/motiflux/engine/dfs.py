@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from motiflux.codegen.kernels import Goal
+from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
-from motiflux.engine.cpu import count_from_tables, formula_for, outcome_of_tables
+from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_rows import DeviceRowSource
@@ -38,9 +39,11 @@ class DfsEngine:
 
     name = "dfs"
     searches_space = False
-    counts_tails = False
-    counts_parts = False
     counts_tables: Speeds | None = DEVICE_SPEEDS
+    counts_tails = True
+    counts_parts = True
+    counts_meetings = False
+    searchers = 20_000
     tells_sizes = False
     shares_passes = False
 
@@ -57,6 +60,8 @@ class DfsEngine:
                 return outcome
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
+        if plan.tail is not None and device_tail(plan) is None:
+            return self._on_host(graph, plan, request, started)
         try:
             search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
         except OutOfTimeError:
@@ -64,6 +69,8 @@ class DfsEngine:
         with search:
             search.launch()
             in_time = self._watch(search, plan.multiplier, request, started, deadline)
+            if search.passed_128_bits():
+                return self._on_host(graph, plan, request, started)
             total = search.found() * plan.multiplier
             complete = in_time and not search.was_limited()
         if request.limit is not None and total > request.limit:
@@ -101,6 +108,10 @@ class DfsEngine:
         except TooWide:
             return count_from_tables(graph, plan, formula, request, started)
         return outcome_of_tables(total, plan, request)
+
+    def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Count numbers that the device has no room for: beyond 128 bits, or of very many sets."""
+        return CpuEngine().count(graph, plan, request, started)
 
     def count_together(
         self, graph: Graph, plans: Sequence[Plan], request: Request, started: float

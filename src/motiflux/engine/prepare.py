@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import traceback
 import weakref
 from collections.abc import Mapping
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import LANES, THREADS, Goal, search_source
+from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
+from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
@@ -27,12 +29,18 @@ Rows = Mapping[RowsKey, DeviceRows]
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
 """Least and most root arcs that a group takes at a time: all take them from one counter."""
+_TAIL_PIECE = 8
+"""Fewest where a whole tail is counted for each root arc."""
+_ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
 _SHORT_ROW = 2.0
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
+_LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
+"""Numbers of parts that are kept, at least and at most."""
+_KEPT_PER_ARC = 256
 _MOST_VERTICES = 2**32 - 64
 """Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
 
@@ -56,6 +64,8 @@ def prepare(
 ) -> DeviceSearch:
     """Upload what `plan` reads, choose a kernel and allocate what it needs.
 
+    To count is to count the tail of the plan too, which must be one that kernels count.
+
     Raises
     ------
     DeviceMemoryError
@@ -64,6 +74,8 @@ def prepare(
         The deadline passed meanwhile.
     """
     seconds_left(deadline)
+    if goal is Goal.COUNT:
+        goal = _counting(plan)
     search = DeviceSearch(accelerator)
     try:
         means = Means(search.stream, request.threads, request.gpu_memory, deadline)
@@ -76,6 +88,16 @@ def prepare(
             traceback.clear_frames(error.__traceback__)
         raise
     return search
+
+
+def _counting(plan: Plan) -> Goal:
+    tail = device_tail(plan)
+    if tail is None:
+        assert plan.tail is None, "no kernel counts this tail"
+        return Goal.COUNT
+    if tail.nested:
+        return Goal.PARTS
+    return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
 def _draft(
@@ -127,10 +149,30 @@ def _set_up(
         search.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * draft.lists.words * groups
-    least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
+    fewest = _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0]
+    least, most = min(fewest, max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    if draft.tail is not None and draft.tail.keeps and request.tuning["remember"] == "on":
+        _add_kept(search, argument, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
+
+
+def _add_kept(search: DeviceSearch, argument: Any, budget: int | None) -> None:
+    """Make room for numbers of parts that come again, if there is memory for that."""
+    entry = ctypes.sizeof(layout.KeptNumber)
+    most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * argument.task.arcs))
+    places = 1 << (most - 1).bit_length()
+    while places >= _LEAST_KEPT:
+        try:
+            buffer = search.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
+        except DeviceMemoryError:
+            places //= 4
+            continue
+        search.hold(buffer)
+        search.clear(buffer)
+        argument.kept, argument.kept_mask = buffer.address, places - 1
+        return
 
 
 class _Draft:
@@ -160,10 +202,12 @@ class _Draft:
         if any(step.bounds_in or step.not_in for step in steps):
             into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
+        self.tail = device_tail(plan) if goal in TAILS else None
+        self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
         self.lanes = lanes_of(request, root.arcs, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
-        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal)
+        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal, self.tail)
         self.kept: list[DeviceRows] = [
             *by_key.values(),
             *(one for one in (out, into) if one is not None),
@@ -184,7 +228,7 @@ class _Draft:
         known = self._arguments.get(specialized)
         if known is None:
             pack = pack_static if specialized else pack_runtime
-            known = pack(self.plan, self._addresses)
+            known = pack(self.plan, self._addresses, self.tail)
             known.task = self._task
             self._arguments[specialized] = known  # last: other threads take copies of it
         return type(known).from_buffer_copy(known)
@@ -205,8 +249,14 @@ class _Draft:
             task.in_ = layout.Adjacency(*into.addresses)
         task.root = layout.Adjacency(*root.addresses)
         task.arcs, task.vertices = root.arcs, graph.num_vertices
+        if self.tail is not None:
+            max_spans = max(max_spans, self.tail.max_spans)
+            if self.tail.start == 1:
+                task.arcs = graph.num_vertices
         task.max_spans = max_spans
         task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal is Goal.LIST)
+        if self.tail is not None:
+            task.shared_bytes += layout.tail_bytes_of_group(levels)
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
@@ -254,7 +304,8 @@ def lanes_of(request: Request, root_arcs: int, graph: Graph) -> int:
 def _special(plan: Plan, goal: Goal, lanes: int) -> Source | None:
     levels, sources = _LARGEST_SPECIAL
     steps = plan.shape.steps
-    if len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
+    # What hangs is walked by data: the shape of the tail is an argument.
+    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
     return search_source(goal, lanes, plan.shape, _describe(plan))
 
@@ -295,8 +346,12 @@ def _allocate(
             return grid, buffer
 
 
-def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal) -> Lists:
-    """Bound each level's candidates by the shortest of its sets."""
+def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal, tail: DeviceTail | None = None) -> Lists:
+    """Bound each level's candidates by the shortest of its sets.
+
+    Of a tail only those that are walked have any.
+    """
+    walked = set() if tail is None else {*range(tail.start), *(one.level for one in tail.walked())}
     bounds: list[int] = []
     places: list[int] = []
     words = 0
@@ -306,7 +361,10 @@ def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal) -> Lists:
         sets += [longest[key] for key in keys]
         bounds.append(min(sets, default=0))
         places.append(words)
-        never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+        if tail is None:
+            never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+        else:
+            never_kept = level not in walked
         if level > 1 and len(sets) > 1 and not never_kept:
             words += -(-bounds[level] // _LINE_WORDS) * _LINE_WORDS
     return Lists(words, tuple(places))

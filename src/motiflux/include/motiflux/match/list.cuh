@@ -14,7 +14,7 @@
 namespace motiflux::match {
 
 template <class Lanes>
-class Listing {
+class Listing : public EveryLevel {
  public:
   template <class Search>
   MOTIFLUX_DEVICE bool skip_last(Search&) {

@@ -16,19 +16,34 @@ namespace motiflux::match {
 // Steps between looks at the stop flag: some tens of microseconds.
 inline constexpr std::int32_t kBudget = 2048;
 
+// What a goal does that has no interest in levels before the last.
+struct EveryLevel {
+  template <class Search>
+  MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
+    return true;
+  }
+  MOTIFLUX_DEVICE bool stopped() const { return false; }
+};
+
 template <class Plan, class Lanes>
 class Search {
  public:
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory)
+      : Search(plan, task, shared_memory, plan.levels() - 1) {}
+
+  // A search for which `last` is the last level: what comes after it is the goal's business.
+  MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
       : plan_(plan),
         task_(task),
         shared_(shared_memory + lanes_.in_block() * task.shared_bytes, plan.levels(), task.max_spans),
-        last_(plan.levels() - 1) {}
+        last_(last) {}
 
   // Runs until there is no work left, the search is stopped, or the goal cannot go on. Goal:
-  //   bool skip_last(search)             all levels but the last are matched: true if that was all it takes
-  //   bool take_last(search, candidates) the same with the last level's candidates; false to have them walked
-  //   bool walk_last(search)             takes the next of the last level's cursor; false to break off
+  //   bool enter(search, level)          a level before the last has a new vertex: false to go on with the
+  //   next bool skip_last(search)             all levels but the last are matched: true if that was all it
+  //   takes bool take_last(search, candidates) the same with the last level's candidates; false to have them
+  //   walked bool walk_last(search)             takes the next of the last level's cursor; false to break off
+  //   bool stopped()                     whether to break off, once one of these has returned
   //   void report(search)                brings what this group has found to the control
   // A plan of two levels walks its last level at once.
   template <class Goal>
@@ -90,10 +105,9 @@ class Search {
       const std::uint32_t* set = gathered.shortest().first;
       std::uint32_t size = static_cast<std::uint32_t>(gathered.shortest().size());
       if (gathered.count > 1) {
-        std::uint32_t* buffer = task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
         spend(size / Lanes::kLanes);
-        size = intersect(lanes_, gathered, buffer);
-        set = buffer;
+        set = buffer(level);
+        size = intersect(lanes_, gathered, buffer(level));
       }
       if (lanes_.leads()) {
         state.base = set;
@@ -113,12 +127,33 @@ class Search {
     return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
   }
 
+  // Where the group writes the set of a level.
+  MOTIFLUX_DEVICE std::uint32_t* buffer(std::uint32_t level) const {
+    return task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
+  }
+
   MOTIFLUX_DEVICE rules::Bounds bounds(std::uint32_t after, std::uint32_t before) const {
     return rules::bounds(after, before, vertices());
   }
 
   MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
     budget_ -= steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
+  }
+
+  // Whether it is time to report and to look at the stop flag; counts anew if so.
+  MOTIFLUX_DEVICE bool exhausted() {
+    if (--budget_ > 0) return false;
+    budget_ = kBudget;
+    return true;
+  }
+
+  // Stops all groups once more is known than the limit asks for. Of the leading lane only.
+  MOTIFLUX_DEVICE void look_at_limit() const {
+    if (task_.limit == kNoLimit) return;
+    const bool beyond =
+        device::device_wide(task_.control->found[1]).load(device::Order::kRelaxed) > 0 ||
+        device::device_wide(task_.control->found[0]).load(device::Order::kRelaxed) > task_.limit;
+    if (beyond) stop(Stop::kLimit);
   }
 
   // Asks all groups to stop.
@@ -155,8 +190,7 @@ class Search {
   // One turn: to the next candidate, up or down a level. False to break off.
   template <class Goal>
   MOTIFLUX_DEVICE bool advance(Goal& goal) {
-    if (--budget_ <= 0) {
-      budget_ = kBudget;
+    if (exhausted()) {
       goal.report(*this);
       if (stopped()) return false;
     }
@@ -178,7 +212,7 @@ class Search {
     cursor_.waiting &= cursor_.waiting - 1;
     assign(place_.level, cursor_.base[cursor_.next - Lanes::kLanes + chosen]);
     descend(goal);
-    return true;
+    return !goal.stopped();
   }
 
   MOTIFLUX_DEVICE void assign(std::uint32_t level, std::uint32_t vertex) {
@@ -191,6 +225,7 @@ class Search {
   template <class Goal>
   MOTIFLUX_DEVICE void descend(Goal& goal) {
     const std::uint32_t level = place_.level + 1;
+    if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
     const sets::View walked = plan_.at(level, [&](const auto& step) { return candidates(level, step); });
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
@@ -216,14 +251,16 @@ class Search {
       const std::uint32_t root = row_;
       place_.arc = end;
       if (place_.arc < place_.arc_end) next_row();
-      if (begin < end && open_root(root, begin, end)) {
+      if (begin < end && open_root(goal, root, begin, end)) {
         place_.level = 1;
         return true;
       }
+      if (goal.stopped()) return false;
     }
   }
 
-  MOTIFLUX_DEVICE bool open_root(std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
+  template <class Goal>
+  MOTIFLUX_DEVICE bool open_root(Goal& goal, std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
     const bool accepted = plan_.at(0, [&](const auto& step) { return accepts(step, root); });
     if (!accepted) return false;
     assign(0, root);
@@ -232,7 +269,7 @@ class Search {
       return rules::clip(slice, bounds(step.shape().after, step.shape().before));
     });
     cursor_ = {allowed.first, 0, static_cast<std::uint32_t>(allowed.size()), 0};
-    return allowed.size() > 0;
+    return allowed.size() > 0 && goal.enter(*this, 0);
   }
 
   template <class Goal>

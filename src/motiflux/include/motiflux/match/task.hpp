@@ -20,6 +20,8 @@ struct Control {
   std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
   std::uint32_t stop;      // a Stop: the highest that was asked for
   std::uint32_t parked;    // groups that saved themselves for want of room
+  std::uint32_t beyond;    // whether a number passed 128 bits: the total is of no use
+  std::uint32_t unused;
 };
 
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
