@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from motiflux.codegen.space import space_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
 from motiflux.plan.ir import PlanShape, StepShape
@@ -45,7 +46,7 @@ def all_sources() -> list[Source]:
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
-    return [*searches, *cliques, *diamonds, *ring_sources(), rmat_source()]
+    return [*searches, *cliques, *diamonds, *ring_sources(), rmat_source(), space_source()]
 
 
 def ring_sources() -> list[Source]:

@@ -35,7 +35,7 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     groups_of_block = THREADS // lanes_of(request, root_arcs, graph)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
     longest = {key: _longest(graph, key) for key in distinct}
-    lists = lay_out(plan, longest, Goal.COUNT, device_tail(plan))
+    lists = lay_out(plan, keys, longest, Goal.COUNT, device_tail(plan))
     wanted = 4 * lists.words * groups_of_block * max(1, blocks)
     room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
     return rows + min(wanted, max(0, int(USABLE * (room - rows))))

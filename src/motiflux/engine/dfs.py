@@ -32,7 +32,7 @@ class DfsEngine:
     """Executes plans on a device, over copies of the graph's rows that stay there."""
 
     name = "dfs"
-    searches_space = False
+    searches_space = True
     counts_tails = True
     counts_parts = True
     counts_meetings = False
