@@ -11,7 +11,7 @@ import ctypes
 import weakref
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.space import SPACE_THREADS, TILE, WARP, SpaceKernel, space_source
 from motiflux.device import Buffer, Kernel
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.resident import DeviceRows, Means, Resident, RowsKey, resident
+from motiflux.engine.resident import Copies, DeviceRows, Means, Resident, RowsKey, resident
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
@@ -29,6 +29,8 @@ from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import SpaceKey
 from motiflux.plan.space import allowed_vertices, space_room
 from motiflux.plan.steps import degree_bounds
+
+Lent = TypeVar("Lent", bound=Copies)
 
 _BLOCKS_OF_MULTIPROCESSOR = 16
 _WHAT = "a candidate space"
@@ -155,9 +157,18 @@ class _Builder:
         self._means = means
         self._copies = copies
         kinds = (_kind(edge, end) for edge in key.pattern.edges for end in (edge.source, edge.target))
+        self._lent: list[Copies] = []
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
 
     def build(self, name: Hashable) -> DeviceSpace | _NoRoom:
+        """Make the space that will be kept under `name`."""
+        try:
+            return self._build(name)
+        finally:
+            for copies in self._lent:
+                copies.users.discard(self)
+
+    def _build(self, name: Hashable) -> DeviceSpace | _NoRoom:
         rows = len(self._wanted) * self._graph.num_vertices
         room = space_room(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
         if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_SLOTS or room < 0:
@@ -224,7 +235,9 @@ class _Builder:
         self._means.stream.launch(entries[kernel], max(1, grid), threads, 0, args)
 
     def _allocate(self, nbytes: int) -> Buffer:
-        return self._device.allocate(max(nbytes, 8), _WHAT, budget=self._means.budget)
+        buffer = self._device.allocate(max(nbytes, 8), _WHAT, budget=self._means.budget)
+        self._means.stream.hold(buffer)
+        return buffer
 
     def _lend_graph(self, args: Any) -> None:
         """Fill in where the graph's rows and labels are."""
@@ -247,8 +260,9 @@ class _Builder:
     def _arcs(self, *, into: bool) -> DeviceRows:
         return self._copies.arcs(self._graph, into=into, means=self._means)
 
-    def _used(self, copies: Any) -> Any:
+    def _used(self, copies: Lent) -> Lent:
         copies.users.add(self)
+        self._lent.append(copies)
         for buffer in copies.buffers:
             self._means.stream.hold(buffer)
         return copies
