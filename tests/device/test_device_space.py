@@ -148,7 +148,7 @@ class TestPlans:
     def test_a_set_that_becomes_empty_on_the_device_only_gives_zero(
         self, accelerator: Accelerator, device: str
     ) -> None:
-        # A path has no square, but each of its vertices has neighbours of the labels asked for, or one of them.
+        # A path has no square; without rounds its vertices are candidates by their labels.
         graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 2, 3])
         pattern = mf.Pattern.parse("(a:0)--(b:1)--(c:2)--(d:3)--(a)")
         plan = plan_of(graph, pattern, rounds="0", degrees="off")
