@@ -20,6 +20,7 @@ from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
+from motiflux.plan.space import candidate_space
 
 _SPIN_SECONDS = 300e-6
 """How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
@@ -88,8 +89,10 @@ class DfsEngine:
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching: no time, which was never measured."""
+        space = None if plan.space is None else candidate_space(graph, plan.space, request.threads)
+        narrowed = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
         memory = MemoryReport(
-            rows=sum(narrowed_bytes(graph, key) for key in distinct_keys(plan)),
+            rows=narrowed if space is None else space.nbytes,
             search=0,
             device=device_bytes(self._accelerator.device, graph, plan, request),
         )
