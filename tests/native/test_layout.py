@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import layout, local_layout
+from motiflux.codegen import layout, local_layout, space
 from motiflux.codegen.kernels import Goal, clique, search_source
 
 REPOSITORY = Path(__file__).parents[2]
@@ -50,6 +50,10 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::Quadrants": layout.Quadrants,
     "motiflux::generate::Rmat": layout.Rmat,
     "motiflux::generate::RmatArgs": layout.RmatArgs,
+    "motiflux::candidates::Group": space.Group,
+    "motiflux::candidates::Slot": space.Slot,
+    "motiflux::candidates::Report": space.Report,
+    "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -69,6 +73,11 @@ CONSTANTS: dict[str, int | str] = {
     "static_cast<int>(motiflux::view::TailKind::kSame)": layout.TAIL_SAME,
     "static_cast<int>(motiflux::view::TailKind::kPair)": layout.TAIL_PAIR,
     "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,
+    "motiflux::candidates::kMaxKinds": space.MAX_KINDS,
+    "motiflux::candidates::kMaxGroups": space.MAX_GROUPS,
+    "motiflux::candidates::kMaxSlots": space.MAX_SLOTS,
+    "motiflux::candidates::kMaxRounds": space.MAX_ROUNDS,
+    "motiflux::candidates::kTile": space.TILE,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
@@ -139,6 +148,7 @@ def header() -> str:
         "match/state.hpp",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",
+        "candidates/space.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.codegen.space import space_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
 from motiflux.plan.ir import PlanShape, StepShape
@@ -47,7 +48,8 @@ def all_sources() -> list[Source]:
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     tables = [local_source(kernel, ENTRY) for kernel in Local]
-    return [*searches, *cliques, *diamonds, *tables, *ring_sources(), rmat_source()]
+    others = [*tables, *ring_sources(), rmat_source(), space_source()]
+    return [*searches, *cliques, *diamonds, *others]
 
 
 def ring_sources() -> list[Source]:

@@ -7,7 +7,7 @@ import os
 import threading
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -33,6 +33,8 @@ class _Unit:
     ----------
     kernel
         Its entry point, once it is loaded. Forgotten here, it stays loaded for as long as a search holds it.
+    entries
+        The same, by name, of a unit that has several.
     meetings
         How often it could have served.
     pending
@@ -42,6 +44,7 @@ class _Unit:
     """
 
     kernel: Kernel | None = None
+    entries: dict[str, Kernel] = field(default_factory=dict)
     meetings: int = 0
     pending: Future[Code] | None = None
     refused: bool = False
@@ -83,6 +86,16 @@ class Accelerator:
             found = unit.kernel = self.device.load(code.image, source.name).kernel(ENTRY)
             unit.pending = None
         return found
+
+    def kernels(
+        self, source: Source, names: Iterable[str], deadline: float | None = None
+    ) -> Mapping[str, Kernel]:
+        """Return several entry points of a unit by their names; raises what `kernel` does."""
+        unit = self._unit(source)
+        if not unit.entries:
+            module = self.device.load(self._compiled(source, deadline).image, source.name)
+            unit.entries = {name: module.kernel(name) for name in names}
+        return unit.entries
 
     def _compiled(self, source: Source, deadline: float | None) -> Code:
         try:

@@ -13,7 +13,7 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, HostBuffer, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
-from motiflux.engine.resident import DeviceRows
+from motiflux.engine.resident import Copies
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, InternalError
 
@@ -35,7 +35,7 @@ class DeviceSearch:
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
         self._process = os.getpid()
-        self._rows: list[DeviceRows] = []
+        self._rows: list[Copies] = []
         self._memory: list[Buffer | HostBuffer] = []
         self._stopping = False
         self.timed = False
@@ -61,13 +61,13 @@ class DeviceSearch:
         """Number of groups of lanes."""
         return self._grid * self._groups_of_block
 
-    def read(self, rows: Iterable[DeviceRows]) -> None:
+    def read(self, rows: Iterable[Copies]) -> None:
         """Have rows stay on the device until the search is over."""
         for one in rows:
             one.users.add(self)
             self._rows.append(one)
-            self.stream.hold(one.offsets)
-            self.stream.hold(one.neighbors)
+            for buffer in one.buffers:
+                self.stream.hold(buffer)
 
     def hold(self, buffer: Buffer) -> None:
         """Keep memory of the device until the search is over."""

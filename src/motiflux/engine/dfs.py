@@ -26,6 +26,7 @@ from motiflux.plan.local.formula import Formula, Searched
 from motiflux.plan.local.speeds import DEVICE_SPEEDS, Speeds
 from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
+from motiflux.plan.space import candidate_space
 
 _SPIN_SECONDS = 300e-6
 """How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
@@ -38,12 +39,12 @@ class DfsEngine:
     """Executes plans on a device, over copies of the graph's rows that stay there."""
 
     name = "dfs"
-    searches_space = False
-    counts_tables: Speeds | None = DEVICE_SPEEDS
+    searches_space = True
     counts_tails = True
     counts_parts = True
     counts_meetings = False
     searchers = 20_000
+    counts_tables: Speeds | None = DEVICE_SPEEDS
     tells_sizes = False
     shares_passes = False
 
@@ -130,8 +131,10 @@ class DfsEngine:
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching: no time, which was never measured."""
+        space = None if plan.space is None else candidate_space(graph, plan.space, request.threads)
+        narrowed = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
         memory = MemoryReport(
-            rows=sum(narrowed_bytes(graph, key) for key in distinct_keys(plan)),
+            rows=narrowed if space is None else space.nbytes,
             search=0,
             device=device_bytes(self._accelerator.device, graph, plan, request),
         )

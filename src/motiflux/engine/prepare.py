@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import traceback
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from motiflux.codegen import layout
@@ -18,13 +18,15 @@ from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
+from motiflux.engine.device_space import device_space, slot_keys
+from motiflux.engine.resident import Copies, DeviceRows, Means, RowsKey, WalkedRows, resident
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
+from motiflux.plan.ir import PlanShape
 
-Rows = Mapping[RowsKey, DeviceRows]
+Rows = Mapping[Any, WalkedRows]
 
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
@@ -179,7 +181,7 @@ class _Draft:
     """What every search by one plan on one graph has in common: kernels, rows, most of the argument.
 
     Kept with the graph, so that a query which comes again costs little. It does not hold on to the rows, so
-    that they can be reclaimed; it does hold on to the plan, whose identity it is kept under.
+    that they can be reclaimed; it does hold on to the plan that was asked for: it is kept under its identity.
     """
 
     def __init__(
@@ -192,8 +194,8 @@ class _Draft:
         means: Means,
     ) -> None:
         copies = self.copies = resident(graph, search.accelerator.device)
-        by_key = _rows(search, graph, plan, means)
-        sources = row_keys(plan)
+        self.asked = plan
+        plan, sources, by_key, held = _sources(search, graph, plan, means)
         root = by_key[sources[1][0]]
         steps = plan.shape.steps
         out = into = None
@@ -207,9 +209,10 @@ class _Draft:
         self.lanes = lanes_of(request, root.arcs, graph)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
-        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal, self.tail)
-        self.kept: list[DeviceRows] = [
-            *by_key.values(),
+        longest = {key: rows.longest for key, rows in by_key.items()}
+        self.lists = lay_out(plan, sources, longest, goal, self.tail)
+        self.kept: list[Copies] = [
+            *held,
             *(one for one in (out, into) if one is not None),
         ]
         self._rows = [weakref.ref(one) for one in self.kept]
@@ -217,7 +220,7 @@ class _Draft:
         self._task = self._common(graph, goal, root, out, into)
         self._arguments: dict[bool, Any] = {}
 
-    def rows(self) -> list[DeviceRows] | None:
+    def rows(self) -> list[Copies] | None:
         """Return the rows to hold during a search; None if some were reclaimed."""
         found = [row for ref in self._rows if (row := ref()) is not None]
         self.kept = []
@@ -237,7 +240,7 @@ class _Draft:
         self,
         graph: Graph,
         goal: Goal,
-        root: DeviceRows,
+        root: WalkedRows,
         out: DeviceRows | None,
         into: DeviceRows | None,
     ) -> layout.Task:
@@ -269,14 +272,34 @@ def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
     return rows
 
 
-def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Rows:
+def _sources(
+    search: DeviceSearch, graph: Graph, plan: Plan, means: Means
+) -> tuple[Plan, Sequence[Sequence[Hashable]], Rows, Iterable[Copies]]:
+    """Return the plan as it is run, the rows that each level reads, where those are, and what they are of.
+
+    Over the candidate space of the plan, if it has one and that fits; else over rows of the graph.
+    """
     device = search.accelerator.device
     if graph.num_vertices > _MOST_VERTICES:
         raise DeviceError(
             f"device={device.name!r}: expected at most {_MOST_VERTICES:,} vertices,"
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
-    copies = resident(graph, device)
+    if plan.space is not None and (space := device_space(search, graph, plan, means)) is not None:
+        search.read([space])
+        return without_bounds(plan), slot_keys(plan), space.slots, [space]
+    rows = _rows(search, graph, plan, means)
+    return plan, row_keys(plan), rows, rows.values()
+
+
+def without_bounds(plan: Plan) -> Plan:
+    """Return the plan without bounds on degrees: candidates of a space have those they need already."""
+    steps = tuple(replace(step, bounds_out=False, bounds_in=False) for step in plan.shape.steps)
+    return replace(plan, shape=PlanShape(steps))
+
+
+def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Mapping[RowsKey, DeviceRows]:
+    copies = resident(graph, search.accelerator.device)
     keys = dict.fromkeys(key for keys in row_keys(plan) for key in keys)
     return {key: _read(search, copies.rows(graph, key, means)) for key in keys}
 
@@ -346,8 +369,14 @@ def _allocate(
             return grid, buffer
 
 
-def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal, tail: DeviceTail | None = None) -> Lists:
-    """Bound each level's candidates by the shortest of its sets.
+def lay_out(
+    plan: Plan,
+    sources: Sequence[Sequence[Hashable]],
+    longest: Mapping[Any, int],
+    goal: Goal,
+    tail: DeviceTail | None = None,
+) -> Lists:
+    """Bound each level's candidates by the shortest of its sets; `sources` names the rows it reads.
 
     Of a tail only those that are walked have any.
     """
@@ -356,7 +385,7 @@ def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal, tail: Device
     places: list[int] = []
     words = 0
     last = len(plan.shape.steps) - 1
-    for level, (step, keys) in enumerate(zip(plan.shape.steps, row_keys(plan), strict=True)):
+    for level, (step, keys) in enumerate(zip(plan.shape.steps, sources, strict=True)):
         sets = [] if step.reuse is None else [bounds[step.reuse]]
         sets += [longest[key] for key in keys]
         bounds.append(min(sets, default=0))

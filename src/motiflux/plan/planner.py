@@ -533,6 +533,7 @@ class _Drafter:
             groups=groups,
             tail=closed,
             space=self._key,
+            classes=classes or (),
             impossible=self.impossible,
         )
 

@@ -47,6 +47,13 @@ class Group {
     return value;
   }
 
+  // The bits that any lane has, in each.
+  MOTIFLUX_DEVICE std::uint32_t unite(std::uint32_t bits) const {
+    for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
+      bits |= __shfl_xor_sync(mask_, bits, static_cast<int>(step), Lanes);
+    return bits;
+  }
+
   // Makes what each lane has written visible to the others.
   MOTIFLUX_DEVICE void sync() const { __syncwarp(mask_); }
 
