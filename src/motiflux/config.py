@@ -106,7 +106,7 @@ _OPTIONS = (
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",
-        "GPU: lanes that search together, by the average number of neighbours or given",
+        "GPU: lanes that search together: a warp to count, by the length of rows to list, or given",
     ),
     TuningOption(
         "remember", ("on", "off"), "on", "GPU: keep the numbers of parts that come again, or count them again"
@@ -116,6 +116,24 @@ _OPTIONS = (
         ("auto", "on", "off"),
         "auto",
         "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
+    ),
+    TuningOption(
+        "stealing",
+        ("on", "off"),
+        "on",
+        "GPU: lanes that have no work left wait for half of what others have, or end",
+    ),
+    TuningOption(
+        "packing",
+        ("on", "off"),
+        "on",
+        "GPU: count the last two levels at once, a lane for each pair, or one candidate after the other",
+    ),
+    TuningOption(
+        "bitmaps",
+        ("on", "off"),
+        "on",
+        "GPU: count cliques in bits that say which neighbours of a vertex are linked, or level by level",
     ),
     TuningOption(
         "orbits",

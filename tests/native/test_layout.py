@@ -29,6 +29,9 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::SearchArgs<motiflux::match::RuntimePlan>": layout.RuntimeArgs,
     "motiflux::match::Control": layout.Control,
     "motiflux::match::Task": layout.Task,
+    "motiflux::match::Handover": layout.Handover,
+    "motiflux::match::SeatCounts": layout.SeatCounts,
+    "motiflux::match::Split": layout.Split,
     "motiflux::match::Cursor": layout.Cursor,
     "motiflux::match::LevelState": layout.LevelState,
     "motiflux::match::Place": layout.Place,
@@ -54,6 +57,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::candidates::Slot": space.Slot,
     "motiflux::candidates::Report": space.Report,
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
+    "motiflux::match::CliqueTask": layout.CliqueTask,
+    "motiflux::match::CliqueArgs": layout.CliqueArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -62,6 +67,8 @@ STRUCTURES: dict[str, Any] = {
 CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
+    "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
+    "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
     "motiflux::view::kMostTailSets": layout.MOST_TAIL_SETS,
     "motiflux::view::kMostTailSources": layout.MOST_TAIL_SOURCES,
@@ -145,6 +152,7 @@ def header() -> str:
     shape = text[text.index("namespace {") : text.index('extern "C"')]
     includes = (
         "match/task.hpp",
+        "match/clique_task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",

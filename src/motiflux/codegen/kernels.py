@@ -48,8 +48,21 @@ def all_sources() -> list[Source]:
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     tables = [local_source(kernel, ENTRY) for kernel in Local]
-    others = [*tables, *ring_sources(), rmat_source(), space_source()]
+    others = [clique_source(), *tables, *ring_sources(), rmat_source(), space_source()]
     return [*searches, *cliques, *diamonds, *others]
+
+
+def clique_source() -> Source:
+    """Return the kernel that counts cliques of any size; its entry point is `ENTRY`."""
+    text = f"""\
+#include "motiflux/match/clique.cuh"
+
+extern "C" __global__ void __launch_bounds__({THREADS})
+{ENTRY}(const __grid_constant__ motiflux::match::CliqueArgs args) {{
+  motiflux::match::count_cliques(args);
+}}
+"""
+    return Source("cliques", text)
 
 
 def ring_sources() -> list[Source]:

@@ -97,6 +97,12 @@ class Control(ctypes.Structure):
     ]
 
 
+class Handover(ctypes.Structure):
+    """``match::Handover``."""
+
+    _fields_ = [("counts", _u64), ("closed", _u64), ("states", _u64), ("splits", _u64), ("seats", _u32)]
+
+
 class Task(ctypes.Structure):
     """``match::Task``."""
 
@@ -114,6 +120,8 @@ class Task(ctypes.Structure):
         ("buffer_at", _u64 * MAX_PATTERN_VERTICES),
         ("max_spans", _u32),
         ("shared_bytes", _u32),
+        ("packs", _u32),
+        ("handover", Handover),
         ("resume", _u32),
         ("patience", _u32),
         ("saved", _u64),
@@ -222,6 +230,33 @@ class RuntimeTailArgs(ctypes.Structure):
     _fields_ = [("plan", RuntimePlan), ("task", Task), *_TAIL_FIELDS]
 
 
+class CliqueTask(ctypes.Structure):
+    """``match::CliqueTask``."""
+
+    _fields_ = [
+        ("rows", Adjacency),
+        ("units", _u64),
+        ("unit_count", _u64),
+        ("arcs", _u64),
+        ("limit", _u64),
+        ("control", _u64),
+        ("memory", _u64),
+        ("spill_bytes", _u64),
+        ("spill_blocks", _u32),
+        ("spilled", _u32),
+        ("blocks", _u32),
+        ("vertices", _u32),
+        ("chunk", _u32),
+        ("shared_bytes", _u32),
+    ]
+
+
+class CliqueArgs(ctypes.Structure):
+    """``match::CliqueArgs``."""
+
+    _fields_ = [("task", CliqueTask)]
+
+
 @lru_cache(maxsize=256)
 def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.
@@ -305,7 +340,26 @@ class LevelState(ctypes.Structure):
 class Place(ctypes.Structure):
     """``match::Place``."""
 
-    _fields_ = [("arc", _u64), ("arc_end", _u64), ("piece", _u64), ("level", _u32), ("valid", _u32)]
+    _fields_ = [
+        ("arc", _u64),
+        ("arc_end", _u64),
+        ("piece", _u64),
+        ("level", _u32),
+        ("valid", _u32),
+        ("floor", _u32),
+    ]
+
+
+class SeatCounts(ctypes.Structure):
+    """``match::SeatCounts``."""
+
+    _fields_ = [("wanted", _u64), ("claimed", _u64), ("issued", _u64)]
+
+
+class Split(ctypes.Structure):
+    """``match::Split``."""
+
+    _fields_ = [("cursor", Cursor), ("level", _u32), ("vertices", _u32 * MAX_PATTERN_VERTICES)]
 
 
 class KeptNumber(ctypes.Structure):
@@ -351,6 +405,34 @@ def tail_bytes_of_group(levels: int) -> int:
     numbers = 2 * levels + MOST_TAIL_SIZES
     key = MOST_KEY_WORDS + MOST_KEY_WORDS % 2
     return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame) + key * ctypes.sizeof(_u32)
+
+
+_LINE = 128
+CLOSED_COPIES, CLOSED_STRIDE = 32, 32
+"""``match::kClosedCopies``, ``match::kClosedStride``."""
+
+
+def handover_at(address: int, seats: int) -> Handover:
+    """Return seats that lie at an address."""
+    closed = address + _LINE
+    states = closed + 4 * CLOSED_COPIES * CLOSED_STRIDE
+    return Handover(address, closed, states, address + handover_cleared(seats), seats)
+
+
+def seats_for(groups: int) -> int:
+    """Return the number of seats for so many groups: a power of two."""
+    return 1 << (groups - 1).bit_length()
+
+
+def handover_cleared(seats: int) -> int:
+    """Return how many bytes of so many seats must be zero at each launch: those before the splits."""
+    words = CLOSED_COPIES * CLOSED_STRIDE + seats
+    return -(-(_LINE + 4 * words) // _LINE) * _LINE
+
+
+def handover_bytes(seats: int) -> int:
+    """Return the memory of so many seats."""
+    return handover_cleared(seats) + seats * ctypes.sizeof(Split)
 
 
 def saved_bytes_of_group(levels: int) -> int:

@@ -6,12 +6,13 @@ from math import isqrt
 
 import numpy as np
 
+from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
 from motiflux.engine.base import Request
 from motiflux.engine.device_space import slot_keys
-from motiflux.engine.prepare import USABLE, lanes_of, lay_out, row_keys
+from motiflux.engine.prepare import USABLE, hands_over, lanes_of, lay_out, row_keys
 from motiflux.engine.resident import RowsKey
 from motiflux.graph import Direction, Graph
 from motiflux.plan import Plan
@@ -22,7 +23,7 @@ _RESIDENT_THREADS = 2048
 
 
 def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> int:
-    """Return the bytes that a count takes, at most: copies of rows, and lists of candidates.
+    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, seats for who waits.
 
     Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
     Rows of a candidate space are fewer than those of the graph that have the labels.
@@ -41,7 +42,10 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
     longest = {key: _longest(graph, key) for key in distinct}
     lists = lay_out(plan, keys, longest, Goal.COUNT, device_tail(plan))
-    wanted = 4 * lists.words * groups_of_block * max(1, blocks)
+    groups = groups_of_block * max(1, blocks)
+    wanted = 4 * lists.words * groups
+    if hands_over(plan, request):
+        wanted += layout.handover_bytes(layout.seats_for(groups))
     room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
     return rows + min(wanted, max(0, int(USABLE * (room - rows))))
 

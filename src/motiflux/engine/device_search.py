@@ -37,6 +37,7 @@ class DeviceSearch:
         self._process = os.getpid()
         self._rows: list[Copies] = []
         self._memory: list[Buffer | HostBuffer] = []
+        self._cleared: list[tuple[Buffer, int]] = []
         self._stopping = False
         self.timed = False
         self._session = accelerator.session()
@@ -92,12 +93,18 @@ class DeviceSearch:
         """Have a buffer zero before the kernel runs."""
         self.stream.clear(buffer)
 
+    def clear_at_launches(self, buffer: Buffer, nbytes: int) -> None:
+        """Have the first bytes of a buffer that is held be zero before every launch."""
+        self._cleared.append((buffer, nbytes))
+
     def launch(self, *, resume: bool = False) -> None:
         """Start the kernel; with `resume`, where parked groups left off."""
         session = self._on()
-        self.task.resume = resume
         if resume:
+            self.task.resume = True
             session.main.clear(session.control, layout.Control.parked.offset, 4)
+        for buffer, nbytes in self._cleared:
+            session.main.clear(buffer, 0, nbytes)
         shared = self._groups_of_block * self.task.shared_bytes
         session.launch(self._kernel, self._grid, THREADS, shared, self._argument, timed=self.timed)
 
@@ -115,7 +122,7 @@ class DeviceSearch:
     def look(self) -> tuple[int, int, int] | None:
         """Return root arcs done, root arcs in all, and what was found a moment ago; None if not known."""
         seen = self._on().look()
-        return None if seen is None else (int(seen.done), int(self.task.arcs), _total(seen))
+        return None if seen is None else (_finished(seen), int(self.task.arcs), _total(seen))
 
     def found(self) -> int:
         """Return what the kernel found, once it is done.
@@ -160,6 +167,7 @@ class DeviceSearch:
             rows.users.discard(self)
         self._rows.clear()
         self._memory.clear()
+        self._cleared.clear()
         self._session = None  # first: a session that is lost can be made again, one that serves two cannot
         if usable:
             self.accelerator.recycle(session)
@@ -216,3 +224,9 @@ def _end(session: Session) -> tuple[bool, BaseException | None]:
 
 def _total(control: layout.Control) -> int:
     return int(control.found[0]) | int(control.found[1]) << 64
+
+
+def _finished(control: layout.Control) -> int:
+    """Return root arcs done; splits on their way make that less, even less than none."""
+    done = int(control.done)
+    return 0 if done >> 63 else done

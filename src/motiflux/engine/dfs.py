@@ -10,6 +10,7 @@ from motiflux.codegen.kernels import Goal
 from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
+from motiflux.engine.cliques import prepare_cliques
 from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
@@ -64,7 +65,7 @@ class DfsEngine:
         if plan.tail is not None and device_tail(plan) is None:
             return self._on_host(graph, plan, request, started)
         try:
-            search = prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+            search = self._counting(graph, plan, request, limit, deadline)
         except OutOfTimeError:
             return Outcome(0, False)
         with search:
@@ -142,6 +143,13 @@ class DfsEngine:
         if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
             return Prediction(count, formula.seconds, request.threads, memory)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
+
+    def _counting(
+        self, graph: Graph, plan: Plan, request: Request, limit: int | None, deadline: float | None
+    ) -> DeviceSearch:
+        """Return the search that counts by a plan: its own kernel where the plan looks for cliques."""
+        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline)
+        return known or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
 
     def _watch(
         self,

@@ -43,7 +43,7 @@ _LINE_WORDS = 32
 _LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
 """Numbers of parts that are kept, at least and at most."""
 _KEPT_PER_ARC = 256
-_MOST_VERTICES = 2**32 - 64
+MOST_VERTICES = 2**32 - 64
 """Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
 
 
@@ -142,10 +142,10 @@ def _set_up(
     argument = draft.argument(specialized)
     task = argument.task
     groups_of_block = THREADS // draft.lanes
-    grid = _grid(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
+    grid = grid_of(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
     saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
     bytes_of_group = 4 * draft.lists.words + saved
-    grid, buffers = _allocate(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
+    grid, buffers = allocate_for(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
     groups = grid * groups_of_block
     if buffers is not None:
         search.hold(buffers)
@@ -154,9 +154,12 @@ def _set_up(
     fewest = _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0]
     least, most = min(fewest, max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
+    task.packs = request.tuning["packing"] != "off"
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     if draft.tail is not None and draft.tail.keeps and request.tuning["remember"] == "on":
         _add_kept(search, argument, request.gpu_memory)
+    if hands_over(draft.plan, request):
+        _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
 
 
@@ -175,6 +178,25 @@ def _add_kept(search: DeviceSearch, argument: Any, budget: int | None) -> None:
         search.clear(buffer)
         argument.kept, argument.kept_mask = buffer.address, places - 1
         return
+
+
+def hands_over(plan: Plan, request: Request) -> bool:
+    """Return whether groups that have no work left get some of others'."""
+    return request.tuning["stealing"] != "off" and len(plan.shape.steps) > 2 and plan.tail is None
+
+
+def _add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
+    """Give groups seats on which to wait for work of others, if there is memory for that."""
+    seats = layout.seats_for(groups)
+    try:
+        buffer = search.accelerator.device.allocate(
+            layout.handover_bytes(seats), "work that changes hands", budget=budget
+        )
+    except DeviceMemoryError:
+        return
+    search.hold(buffer)
+    search.clear_at_launches(buffer, layout.handover_cleared(seats))
+    task.handover = layout.handover_at(buffer.address, seats)
 
 
 class _Draft:
@@ -206,7 +228,7 @@ class _Draft:
         self.plan = plan
         self.tail = device_tail(plan) if goal in TAILS else None
         self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
-        self.lanes = lanes_of(request, root.arcs, graph)
+        self.lanes = lanes_of(request, root.arcs, graph, goal)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
         longest = {key: rows.longest for key, rows in by_key.items()}
@@ -280,9 +302,9 @@ def _sources(
     Over the candidate space of the plan, if it has one and that fits; else over rows of the graph.
     """
     device = search.accelerator.device
-    if graph.num_vertices > _MOST_VERTICES:
+    if graph.num_vertices > MOST_VERTICES:
         raise DeviceError(
-            f"device={device.name!r}: expected at most {_MOST_VERTICES:,} vertices,"
+            f"device={device.name!r}: expected at most {MOST_VERTICES:,} vertices,"
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
     if plan.space is not None and (space := device_space(search, graph, plan, means)) is not None:
@@ -315,11 +337,17 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def lanes_of(request: Request, root_arcs: int, graph: Graph) -> int:
-    """Choose the lanes of a group: 16 were the fastest on most graphs, where rows are not very short."""
+def lanes_of(request: Request, root_arcs: int, graph: Graph, goal: Goal = Goal.COUNT) -> int:
+    """Choose the lanes of a group.
+
+    To count, as many as a warp has: the last two levels leave none idle, and groups that wait for work do not
+    share a warp with others. Where lists are walked, 16 were the fastest, but for very short rows.
+    """
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
+    if goal is Goal.COUNT and request.tuning["packing"] != "off":
+        return LANES[2]
     average = root_arcs / max(1, graph.num_vertices)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
 
@@ -338,7 +366,7 @@ def _describe(plan: Plan) -> str:
     return "\n".join([f"plan: order {plan.order}, {plan.semantics}, {plan.symmetry}", *steps])
 
 
-def _grid(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:
+def grid_of(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:
     """Return the number of blocks: as many as run at once, but no more than have an arc for each group."""
     resident_blocks = kernel.blocks_per_multiprocessor(THREADS, shared)
     if resident_blocks == 0:
@@ -349,7 +377,7 @@ def _grid(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_bloc
     return max(1, min(device.multiprocessors * resident_blocks, -(-arcs // groups_of_block)))
 
 
-def _allocate(
+def allocate_for(
     device: Device, bytes_of_block: int, budget: int | None, grid: int
 ) -> tuple[int, Buffer | None]:
     """Allocate what each block needs, for as many blocks as fit; return the number of blocks too."""

@@ -143,6 +143,28 @@ class DeviceLabels:
         return self.buffer.nbytes
 
 
+@dataclass(eq=False)
+class DeviceUnits(DeviceRows):
+    """What was derived from rows, as one buffer that goes under both names."""
+
+    what: Hashable = None
+
+    @property
+    def names(self) -> Iterable[Hashable]:
+        """The name under which it is kept."""
+        return [(id(self.origin[0]), id(self.origin[1]), self.what)]
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return (self.offsets,)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return self.offsets.nbytes
+
+
 class Resident:
     """What of one graph is on one device.
 

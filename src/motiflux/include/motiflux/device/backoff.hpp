@@ -7,8 +7,9 @@ namespace motiflux::device {
 
 class Backoff {
  public:
-  // The first `polls` waits are none at all.
-  MOTIFLUX_DEVICE explicit Backoff(std::uint32_t polls) : polls_(polls) {}
+  // The first `polls` waits are none at all, the longest takes so many nanoseconds.
+  MOTIFLUX_DEVICE explicit Backoff(std::uint32_t polls, std::uint32_t longest = kLongest)
+      : polls_(polls), longest_(longest) {}
 
   // Call after each look that found nothing.
   MOTIFLUX_DEVICE void wait() {
@@ -17,7 +18,7 @@ class Backoff {
       return;
     }
     __nanosleep(nanoseconds_);
-    if (nanoseconds_ < kLongest) nanoseconds_ *= 2;
+    if (nanoseconds_ < longest_) nanoseconds_ *= 2;
   }
 
  private:
@@ -25,6 +26,7 @@ class Backoff {
   static constexpr std::uint32_t kLongest = 8192;
 
   std::uint32_t polls_;
+  std::uint32_t longest_;
   std::uint32_t nanoseconds_ = 64;
 };
 

@@ -54,6 +54,16 @@ class Group {
     return bits;
   }
 
+  // The sum over the lanes before this one.
+  MOTIFLUX_DEVICE std::uint32_t sums_before(std::uint32_t value) const {
+    std::uint32_t total = value;
+    for (std::uint32_t step = 1; step < Lanes; step *= 2) {
+      const std::uint32_t below = __shfl_up_sync(mask_, total, step, Lanes);
+      if (lane_ >= step) total += below;
+    }
+    return total - value;
+  }
+
   // Makes what each lane has written visible to the others.
   MOTIFLUX_DEVICE void sync() const { __syncwarp(mask_); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "motiflux/device/total.hpp"
+#include "motiflux/match/pack.hpp"
 #include "motiflux/match/search.hpp"
 
 namespace motiflux::match {
@@ -36,6 +37,14 @@ class Counting : public EveryLevel {
                    [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
     });
     return true;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE bool take_strip(Search& search) {
+    if (search.task().packs == 0) return false;
+    const std::uint32_t passed = search.cursor().waiting;
+    return search.plan().at(search.last(),
+                            [&](const auto& step) { return Strip(search, step, passed).count(found_); });
   }
 
   // Of a plan of two levels only, whose last level is a slice of a row.

@@ -27,6 +27,11 @@ class Listing : public EveryLevel {
   }
 
   template <class Search>
+  MOTIFLUX_DEVICE bool take_strip(Search&) {
+    return false;
+  }
+
+  template <class Search>
   MOTIFLUX_DEVICE bool walk_last(Search& search) {
     Cursor& walk = search.cursor();
     const std::uint32_t kept = judge(search, walk);

@@ -8,6 +8,7 @@
 #include "motiflux/device/atomic_ref.hpp"
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
+#include "motiflux/match/handover.hpp"
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/match/task.hpp"
 
@@ -15,6 +16,9 @@ namespace motiflux::match {
 
 // Steps between looks at the stop flag: some tens of microseconds.
 inline constexpr std::int32_t kBudget = 2048;
+
+// Turns between looks whether another group waits for work: some microseconds.
+inline constexpr std::int32_t kLook = 64;
 
 // What a goal does that has no interest in levels before the last.
 struct EveryLevel {
@@ -28,6 +32,8 @@ struct EveryLevel {
 template <class Plan, class Lanes>
 class Search {
  public:
+  using Group = Lanes;
+
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory)
       : Search(plan, task, shared_memory, plan.levels() - 1) {}
 
@@ -39,18 +45,24 @@ class Search {
         last_(last) {}
 
   // Runs until there is no work left, the search is stopped, or the goal cannot go on. Goal:
-  //   bool enter(search, level)          a level before the last has a new vertex: false to go on with the
-  //   next bool skip_last(search)             all levels but the last are matched: true if that was all it
-  //   takes bool take_last(search, candidates) the same with the last level's candidates; false to have them
-  //   walked bool walk_last(search)             takes the next of the last level's cursor; false to break off
-  //   bool stopped()                     whether to break off, once one of these has returned
+  //
+  //   bool enter(search, level)           a level before the last has a new vertex: false for the next one
+  //   bool skip_last(search)              all levels but the last are matched: true if that was all it takes
+  //   bool take_last(search, candidates)  ... and so are the last's candidates: false to have them walked
+  //   bool take_strip(search)             the last level but one has candidates waiting: true if all are
+  //   taken bool walk_last(search)              takes the next of the last level's cursor; false to break off
+  //   bool stopped()                      whether to break off, once one of these has returned
   //   void report(search)                brings what this group has found to the control
   // A plan of two levels walks its last level at once.
   template <class Goal>
   MOTIFLUX_DEVICE void run(Goal& goal) {
-    while (place_.level > 0 || next_slice(goal)) {
-      if (!advance(goal)) return;
-    }
+    do {
+      while (place_.level > 0 || next_slice(goal)) {
+        if (advance(goal)) continue;
+        if (hands_over()) close(lanes_, task_.handover);
+        return;
+      }
+    } while (hands_over() && take_split());
   }
 
   MOTIFLUX_DEVICE const Lanes& lanes() const { return lanes_; }
@@ -194,24 +206,31 @@ class Search {
       goal.report(*this);
       if (stopped()) return false;
     }
+    if (--look_ <= 0) look();
     if (place_.level == last_) {
       if (!goal.walk_last(*this)) return false;
       if (cursor_.next >= cursor_.end) leave();
       return true;
     }
-    if (cursor_.waiting == 0) {
-      if (cursor_.next >= cursor_.end) {
-        leave();
-      } else {
-        cursor_.waiting = judge(place_.level, cursor_, cursor_.next);
-        cursor_.next += Lanes::kLanes;
+    const bool follows = place_.level < place_.floor;  // to where a split goes on
+    if (!follows) {
+      if (cursor_.waiting == 0) {
+        if (cursor_.next >= cursor_.end) {
+          leave();
+        } else {
+          cursor_.waiting = judge(place_.level, cursor_, cursor_.next);
+          cursor_.next += Lanes::kLanes;
+          if (place_.level + 1 == last_ && cursor_.waiting != 0 && goal.take_strip(*this))
+            cursor_.waiting = 0;
+        }
+        return true;
       }
-      return true;
+      const std::uint32_t chosen = lowest_bit(cursor_.waiting);
+      cursor_.waiting &= cursor_.waiting - 1;
+      assign(place_.level, cursor_.base[cursor_.next - Lanes::kLanes + chosen]);
     }
-    const std::uint32_t chosen = lowest_bit(cursor_.waiting);
-    cursor_.waiting &= cursor_.waiting - 1;
-    assign(place_.level, cursor_.base[cursor_.next - Lanes::kLanes + chosen]);
     descend(goal);
+    if (follows && place_.level == place_.floor) go_on();
     return !goal.stopped();
   }
 
@@ -235,7 +254,11 @@ class Search {
   }
 
   MOTIFLUX_DEVICE void leave() {
-    if (--place_.level == 0) return;
+    if (place_.level == place_.floor) {
+      place_.level = 0;
+      return;
+    }
+    --place_.level;
     lanes_.sync();
     cursor_ = shared_.levels[place_.level].cursor;
   }
@@ -252,7 +275,7 @@ class Search {
       place_.arc = end;
       if (place_.arc < place_.arc_end) next_row();
       if (begin < end && open_root(goal, root, begin, end)) {
-        place_.level = 1;
+        place_.level = place_.floor = 1;
         return true;
       }
       if (goal.stopped()) return false;
@@ -276,11 +299,13 @@ class Search {
   MOTIFLUX_DEVICE bool take_piece(Goal& goal) {
     if (place_.piece > 0) {
       goal.report(*this);
-      if (lanes_.leads())
-        device::device_wide(task_.control->done).fetch_add(place_.piece, device::Order::kRelaxed);
+      finish(place_.piece);
       place_.piece = 0;
     }
-    if (stopped()) return false;
+    if (stopped()) {
+      if (hands_over()) close(lanes_, task_.handover);
+      return false;
+    }
     std::uint64_t taken = 0;
     if (lanes_.leads())
       taken = device::device_wide(task_.control->taken)
@@ -292,6 +317,99 @@ class Search {
     place_.piece = place_.arc_end - place_.arc;
     find_row();
     return true;
+  }
+
+  // Says that root arcs, or a split, are done; after the last of them, nobody need wait for work.
+  MOTIFLUX_DEVICE void finish(std::uint64_t arcs) {
+    std::uint64_t done = 0;
+    if (lanes_.leads())
+      done = arcs + device::device_wide(task_.control->done).fetch_add(arcs, device::Order::kRelaxed);
+    if (hands_over() && lanes_.broadcast(done) == task_.arcs) close(lanes_, task_.handover);
+  }
+
+  MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
+
+  // Looks whether another group waits. The answer is used at the next look: it takes long to come.
+  MOTIFLUX_DEVICE void look() {
+    look_ = kLook;
+    if (!hands_over()) return;
+    const bool waits = lanes_.broadcast(waits_) != 0;
+    if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
+    if (waits && place_.level >= place_.floor) share();
+  }
+
+  // Hands over half of the shallowest walk that is worth it.
+  MOTIFLUX_DEVICE void share() {
+    lanes_.sync();  // cursors that were put down are there
+    for (std::uint32_t level = place_.floor; level <= place_.level && level < last_; ++level) {
+      const bool walked = level == place_.level;
+      Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, given{};
+      // Just before the last level a candidate takes no longer than handing it over.
+      const std::uint32_t least = level + 1 == last_ ? 2 * Lanes::kLanes : 1;
+      if (!halve(kept, given, !walked, least)) continue;
+      if (!hand_over(level, given)) return;
+      if (walked)
+        cursor_ = kept;
+      else if (lanes_.leads())
+        shared_.levels[level].cursor = kept;
+      lanes_.sync();
+      return;
+    }
+  }
+
+  MOTIFLUX_DEVICE bool hand_over(std::uint32_t level, const Cursor& given) {
+    const Handover& handover = task_.handover;
+    const std::uint64_t ticket = lanes_.broadcast(lanes_.leads() ? claim_seat(handover) : 0);
+    if (ticket == kNoTicket) return false;
+    lanes_.sync();
+    Split& split = handover.splits[seat_of(handover, ticket)];
+    for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
+      split.vertices[before] = vertex(before);
+    std::uint32_t handed = 0;
+    if (lanes_.leads()) {
+      split.cursor = given;
+      split.level = level;
+    }
+    lanes_.sync();
+    if (lanes_.leads()) {
+      auto done = device::device_wide(task_.control->done);
+      done.fetch_add(~std::uint64_t{0},
+                     device::Order::kRelaxed);  // first: it may be done before the next line
+      handed = give(handover, ticket);
+      if (handed == 0) done.fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
+    }
+    return lanes_.broadcast(handed) != 0;
+  }
+
+  // Waits for a split and goes to where it begins; false if there will be none.
+  MOTIFLUX_DEVICE bool take_split() {
+    const Handover& handover = task_.handover;
+    std::uint64_t ticket = 0;
+    std::uint32_t seat = kLeft;
+    if (lanes_.leads() &&
+        device::device_wide(task_.control->done).load(device::Order::kRelaxed) != task_.arcs)
+      seat = sit_down(handover, ticket);
+    seat = lanes_.broadcast(seat);
+    if (seat == kLeft) return false;
+    lanes_.sync();
+    const Split& split = handover.splits[seat];
+    const std::uint32_t level = split.level;
+    for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
+      shared_.levels[before].vertex = split.vertices[before];
+    cursor_ = split.cursor;
+    if (lanes_.leads()) shared_.levels[level].cursor = cursor_;
+    lanes_.sync();
+    if (lanes_.leads()) stand_up(handover, ticket);
+    place_ = {0, 0, 1, 1, 0, level};
+    return true;
+  }
+
+  // The walk of a split, once its level is reached: its candidates are those that they were elsewhere.
+  MOTIFLUX_DEVICE void go_on() {
+    const Cursor& given = shared_.levels[place_.floor].cursor;
+    cursor_.next = given.next;
+    cursor_.end = given.end;
+    cursor_.waiting = given.waiting;
   }
 
   // The same as find_row where the arc begins a row: most often one of the next few.
@@ -329,6 +447,8 @@ class Search {
   Cursor cursor_{};
   std::uint32_t row_ = 0;
   std::int32_t budget_ = kBudget;
+  std::int32_t look_ = kLook;
+  std::uint32_t waits_ = 0;  // the leader's: whether a group waited at the last look
 };
 
 }  // namespace motiflux::match

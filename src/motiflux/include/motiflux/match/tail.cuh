@@ -60,6 +60,8 @@ class TailCounting {
 
   MOTIFLUX_DEVICE bool take_last(Searching&, sets::View) { return false; }
 
+  MOTIFLUX_DEVICE bool take_strip(Searching&) { return false; }
+
   MOTIFLUX_DEVICE bool walk_last(Searching& search) {
     Cursor& walk = search.cursor();
     const std::uint32_t end = walk.end - walk.next > Lanes::kLanes ? walk.next + Lanes::kLanes : walk.end;

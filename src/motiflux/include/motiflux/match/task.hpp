@@ -6,6 +6,7 @@
 #pragma once
 
 #include "motiflux/device/ring.hpp"
+#include "motiflux/match/seats.hpp"
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
 
@@ -16,7 +17,7 @@ enum class Stop : std::uint32_t { kNone = 0, kLimit = 1, kHost = 2 };
 // Read by the host while the kernel runs; `stop` may be written by it.
 struct Control {
   std::uint64_t taken;     // root arcs handed out, from the last to the first: hubs have the highest ids
-  std::uint64_t done;      // root arcs finished
+  std::uint64_t done;      // root arcs finished, less splits that are not
   std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
   std::uint32_t stop;      // a Stop: the highest that was asked for
   std::uint32_t parked;    // groups that saved themselves for want of room
@@ -42,6 +43,8 @@ struct Task {
   std::uint64_t buffer_at[view::kMaxLevels];
   std::uint32_t max_spans;     // most sets that one step intersects
   std::uint32_t shared_bytes;  // shared memory of a group
+  std::uint32_t packs;         // whether the last two levels are counted at once
+  Handover handover;
   // Enumeration only.
   std::uint32_t resume;    // whether groups go on from what they saved
   std::uint32_t patience;  // how often to look whether a full ring has room before parking

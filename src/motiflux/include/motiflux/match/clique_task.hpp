@@ -1,0 +1,42 @@
+// What a kernel that counts cliques is given.
+//
+//   units:  | vertices whose rows are too long for shared memory | long rows     | short rows    |
+//             a block each, in scratch memory, in turn             a block each    a warp each
+//                                                                | taken from one counter ...  |
+//
+// Longer rows come first. A unit is a vertex, or a slice of its neighbours as the second vertex, where all
+// would take one block long.
+#pragma once
+
+#include "motiflux/match/task.hpp"
+
+namespace motiflux::match {
+
+struct CliqueUnit {
+  std::uint32_t root;
+  std::uint16_t slice;  // neighbours slice, slice + slices, ...
+  std::uint16_t slices;
+};
+
+struct CliqueTask {
+  view::Adjacency rows;  // of each vertex, its greater neighbours
+  const CliqueUnit* units;
+  std::uint64_t unit_count;
+  std::uint64_t arcs;     // in the rows of all units
+  std::uint64_t limit;    // stop once more than this many are known, or kNoLimit
+  Control* control;       // `taken` counts units behind the spilled ones, `done` arcs
+  unsigned char* memory;  // for spilled units: spill_bytes for each of spill_blocks
+  std::uint64_t spill_bytes;
+  std::uint32_t spill_blocks;
+  std::uint32_t spilled;       // units that do not fit into shared memory: the first ones
+  std::uint32_t blocks;        // units that take a block: the first ones, spilled ones among them
+  std::uint32_t vertices;      // of the clique: 3 to 32
+  std::uint32_t chunk;         // units that a warp takes at a time
+  std::uint32_t shared_bytes;  // of a warp
+};
+
+struct CliqueArgs {
+  CliqueTask task;
+};
+
+}  // namespace motiflux::match

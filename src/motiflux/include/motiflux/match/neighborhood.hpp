@@ -1,0 +1,119 @@
+// The greater neighbours of one vertex, and which of them are neighbours of each other, as bits.
+//
+//   | begins, lengths: where the row of each member lies | keys, ranks: a table | bits: a row for each member
+//   |
+//
+// The table, with open addressing, finds a vertex's place among the members. Bit r of row i says that member
+// r, which is greater than member i, is in the row of member i.
+//
+// A team of threads builds it and reads it: a warp, or a block. Where it lies, in shared memory or not, is
+// for its user to say.
+#pragma once
+
+#include "motiflux/device/atomic_ref.hpp"
+#include "motiflux/lanes/group.hpp"
+#include "motiflux/view/adjacency.hpp"
+
+namespace motiflux::match {
+
+using Warp = lanes::Group<32>;
+
+// The threads of one warp.
+struct WarpTeam {
+  Warp warp;
+
+  static MOTIFLUX_DEVICE std::uint32_t size() { return 32; }
+  MOTIFLUX_DEVICE std::uint32_t place() const { return warp.lane(); }
+  MOTIFLUX_DEVICE void sync() const { warp.sync(); }
+};
+
+// The threads of a block, all of them.
+struct BlockTeam {
+  static MOTIFLUX_DEVICE std::uint32_t size() { return blockDim.x; }
+  static MOTIFLUX_DEVICE std::uint32_t place() { return threadIdx.x; }
+  static MOTIFLUX_DEVICE void sync() { __syncthreads(); }
+};
+
+class Neighborhood {
+ public:
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
+  MOTIFLUX_DEVICE Neighborhood(unsigned char* memory, std::uint32_t size)
+      : size_(size), words_((size + 31) / 32), stride_(words_ | 1) {
+    while ((1u << log_) < size + size / 2) ++log_;
+    begins_ = reinterpret_cast<std::uint64_t*>(memory);
+    lengths_ = reinterpret_cast<std::uint32_t*>(begins_ + size);
+    keys_ = lengths_ + size;
+    ranks_ = reinterpret_cast<std::uint16_t*>(keys_ + capacity());
+    bits_ = reinterpret_cast<std::uint32_t*>(ranks_ + capacity());
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t size() const { return size_; }
+  MOTIFLUX_DEVICE std::uint32_t words() const { return words_; }
+  MOTIFLUX_DEVICE std::uint64_t begin(std::uint32_t i) const { return begins_[i]; }
+  MOTIFLUX_DEVICE std::uint32_t length(std::uint32_t i) const { return lengths_[i]; }
+
+  // Members that may follow member i, as bits. An odd number of words apart: lanes that read a word each of
+  // neighbouring rows meet in no bank of shared memory.
+  MOTIFLUX_DEVICE std::uint32_t* row(std::uint32_t i) const { return bits_ + i * stride_; }
+
+  // Enters the members, those in the row that starts at `first`, and makes the rows of bits empty if they are
+  // wanted. The team's last barrier was after the last look at what lay here before.
+  template <class Team>
+  MOTIFLUX_DEVICE void open(const Team& team, const view::Adjacency& rows, std::uint64_t first, bool bits) {
+    for (std::uint32_t slot = team.place(); slot < capacity(); slot += Team::size()) keys_[slot] = kNowhere;
+    if (bits)
+      for (std::uint32_t word = team.place(); word < size_ * stride_; word += Team::size()) bits_[word] = 0;
+    team.sync();
+    for (std::uint32_t rank = team.place(); rank < size_; rank += Team::size()) {
+      const std::uint32_t member = rows.neighbors[first + rank];
+      begins_[rank] = rows.offsets[member];
+      lengths_[rank] = static_cast<std::uint32_t>(rows.offsets[member + 1] - rows.offsets[member]);
+      enter(member, rank);
+    }
+    team.sync();
+  }
+
+  // A vertex's place among the members, or kNowhere.
+  MOTIFLUX_DEVICE std::uint32_t find(std::uint32_t vertex) const {
+    for (std::uint32_t slot = first_slot(vertex);; slot = (slot + 1) & (capacity() - 1)) {
+      const std::uint32_t key = keys_[slot];
+      if (key == vertex) return ranks_[slot];
+      if (key == kNowhere) return kNowhere;
+    }
+  }
+
+  MOTIFLUX_DEVICE void link(std::uint32_t i, std::uint32_t rank) const {
+    auto word = device::block_wide(row(i)[rank / 32]);
+    word.fetch_or(std::uint32_t{1} << rank % 32, device::Order::kRelaxed);
+  }
+
+ private:
+  MOTIFLUX_DEVICE std::uint32_t capacity() const { return 1u << log_; }
+
+  MOTIFLUX_DEVICE std::uint32_t first_slot(std::uint32_t vertex) const {
+    return (vertex * 2654435769u) >> (32 - log_);  // Fibonacci hashing: neighbouring ids go far apart
+  }
+
+  MOTIFLUX_DEVICE void enter(std::uint32_t vertex, std::uint32_t rank) const {
+    for (std::uint32_t slot = first_slot(vertex);; slot = (slot + 1) & (capacity() - 1)) {
+      std::uint32_t found = kNowhere;
+      do {
+        if (device::block_wide(keys_[slot]).compare_exchange(found, vertex, device::Order::kRelaxed)) {
+          ranks_[slot] = static_cast<std::uint16_t>(rank);
+          return;
+        }
+      } while (found == kNowhere);  // it failed for no reason
+    }
+  }
+
+  std::uint32_t size_, words_, stride_;
+  std::uint32_t log_ = 5;  // of the capacity
+  std::uint64_t* begins_;
+  std::uint32_t* lengths_;
+  std::uint32_t* keys_;
+  std::uint16_t* ranks_;
+  std::uint32_t* bits_;
+};
+
+}  // namespace motiflux::match

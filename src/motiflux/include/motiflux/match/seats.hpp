@@ -1,0 +1,34 @@
+// Where work changes hands between the groups of a running search: match/handover.hpp says how.
+#pragma once
+
+#include "motiflux/match/state.hpp"
+#include "motiflux/view/plan.hpp"
+
+namespace motiflux::match {
+
+struct SeatCounts {
+  std::uint64_t wanted;   // tickets taken by those who wait
+  std::uint64_t claimed;  // claims to one, and attempts at a claim that are about to be withdrawn
+  std::uint64_t issued;   // tickets that someone brings a split for
+};
+
+// A walk to go on with, and how to get there.
+struct Split {
+  Cursor cursor;  // `base` is known at level 1 only: other levels' sets are computed anew
+  std::uint32_t level;
+  std::uint32_t vertices[view::kMaxLevels];  // of the levels before
+};
+
+inline constexpr std::uint32_t kClosedCopies = 32;
+inline constexpr std::uint32_t kClosedStride = 32;  // words: a line of memory
+
+// Zero before each launch, but for the splits.
+struct Handover {
+  SeatCounts* counts;
+  std::uint32_t* closed;  // kClosedCopies words
+  std::uint32_t* states;  // [seats]
+  Split* splits;          // [seats]
+  std::uint32_t seats;    // a power of two, at least the number of groups; 0 if nothing changes hands
+};
+
+}  // namespace motiflux::match

@@ -1,0 +1,130 @@
+"""Cliques counted in bits on a device: the same as by the search, however the work is cut up."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.engine import cliques
+from motiflux.engine.base import make_request
+from motiflux.engine.cliques import bytes_of, clique_key, cut
+from motiflux.plan import make_plan
+from motiflux.types import Symmetry
+from tests.backend.cases import clique
+
+
+def random_edges(seed: int, vertices: int, density: float) -> list[tuple[int, int]]:
+    random = np.random.default_rng(seed)
+    return [pair for pair in combinations(range(vertices), 2) if random.random() < density]
+
+
+def pattern(size: int, label: str | None = None) -> mf.Pattern:
+    labels = None if label is None else [label] * size
+    return mf.Pattern.from_edges(clique(size), vertex_labels=labels)
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 8])
+@pytest.mark.parametrize(("vertices", "density"), [(12, 1.0), (45, 0.6), (110, 0.15)])
+def test_cliques_are_counted_in_bits(device: str, size: int, vertices: int, density: float) -> None:
+    graph = mf.Graph.from_edges(random_edges(size, vertices, density))
+    expected = mf.count(graph, pattern(size), device="cpu")
+    for bitmaps in ("on", "off"):
+        assert mf.count(graph, pattern(size), device=device, tuning={"bitmaps": bitmaps}) == expected
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 7])
+@pytest.mark.parametrize(("shared", "least"), [(24 << 10, 1.0), (1500, 5e4), (1500, 1.0)])
+def test_slices_and_long_rows_change_nothing(
+    device: str, size: int, shared: int, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cliques, "_SHARED_BYTES", shared)
+    monkeypatch.setattr(cliques, "_LEAST_SLICE", least)
+    monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", least / 1000)
+    monkeypatch.setattr(cliques, "_SHORT_ROW", 20)
+    graph = mf.Graph.from_edges(random_edges(9, 70, 0.7))
+    assert mf.count(graph, pattern(size), device=device) == mf.count(graph, pattern(size), device="cpu")
+
+
+@pytest.mark.parametrize("members", [31, 32, 33, 64, 65, 200])
+def test_rows_of_any_length_are_counted(device: str, members: int) -> None:
+    graph = mf.Graph.from_edges(list(combinations(range(members), 2)))
+    for size in (3, 4):
+        assert mf.count(graph, pattern(size), symmetry="subgraphs", device=device) == comb(members, size)
+
+
+def test_labelled_and_listed_cliques_agree(device: str) -> None:
+    edges = random_edges(4, 40, 0.5)
+    labels = ["a" if v % 3 else "b" for v in range(40)]
+    graph = mf.Graph.from_edges(edges, vertex_labels=labels, edge_labels=[v % 2 for v, _ in edges])
+    mixed = mf.Pattern.from_edges(clique(4), vertex_labels=["a", "a", "b", None])
+    one_kind = mf.Pattern.from_edges(clique(4), edge_labels=[1] * 6)
+    for wanted in (pattern(4), pattern(4, "a"), pattern(3, "b"), mixed, one_kind):
+        rows = mf.match(graph, wanted, device=device).to_numpy()
+        assert mf.count(graph, wanted, device=device) == len(rows) == mf.count(graph, wanted, device="cpu")
+        assert len(rows) > 0
+
+
+def test_a_limit_ends_the_count(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(40))
+    counted = mf.count(graph, pattern(5), symmetry="subgraphs", limit=1000, device=device)
+    assert (counted, counted.complete) == (1000, False)
+
+
+def test_graphs_without_cliques_have_none(device: str) -> None:
+    star = mf.Graph.from_edges([(0, v) for v in range(1, 50)])
+    assert mf.count(star, pattern(3), device=device) == 0
+    assert (
+        mf.count(mf.Graph.from_edges(np.empty((0, 2), int), num_vertices=3), pattern(4), device=device) == 0
+    )
+
+
+@pytest.mark.devices("emulated", "cuda", reason="the kernel is not the CPU's")
+def test_the_time_limit_of_a_long_count_is_kept(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(130))
+    counted = mf.count(graph, pattern(12), symmetry="subgraphs", device=device, timeout=0.3)
+    assert not counted.complete
+    assert counted < comb(130, 12)
+
+
+def test_plans_of_other_patterns_are_not_taken_for_cliques() -> None:
+    graph = mf.Graph.from_edges(random_edges(2, 30, 0.5), vertex_labels=[v % 2 for v in range(30)])
+    arcs = mf.Graph.from_edges(random_edges(2, 30, 0.5), directed=True)
+    subgraphs = {"symmetry": Symmetry.SUBGRAPHS, "tuning": {}}
+    diamond = mf.Pattern.from_edges([*clique(3), (1, 3), (2, 3)])
+    labelled = mf.Pattern.from_edges(clique(3), vertex_labels=[0, 0, 1])
+    for other in (diamond, labelled, mf.Pattern.from_edges([(0, 1)])):
+        assert clique_key(make_plan(graph, other, **subgraphs)) is None
+    assert clique_key(make_plan(arcs, pattern(3), **subgraphs)) is None
+    embeddings = make_plan(graph, pattern(4), symmetry=Symmetry.EMBEDDINGS, tuning={"multiply": "off"})
+    assert clique_key(embeddings) is None
+    assert clique_key(make_plan(graph, pattern(4), **subgraphs)) is not None
+    assert make_request(semantics="isomorphism", symmetry="subgraphs", threads=1).tuning["bitmaps"] == "on"
+
+
+def test_units_are_all_rows_long_enough_and_no_neighbour_is_in_two_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cliques, "_LEAST_SLICE", 1.0)
+    monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", 0.01)
+    monkeypatch.setattr(cliques, "_SHARED_BYTES", 4000)
+    degrees = np.array([0, 2, 3, 90, 5, 300, 90, 4, 33, 32])
+    units = cut(degrees, 5, teams=1 << 20)
+    slices = units.units[:, 1] >> 16
+    taken = sorted(
+        (int(root), place)
+        for root, word in units.units
+        for place in range(int(word) & 0xFFFF, int(degrees[root]), int(word) >> 16)
+    )
+    wanted = np.flatnonzero(degrees >= 4)
+    assert taken == [(int(root), place) for root in wanted for place in range(degrees[root])]
+    assert slices.max() > 1
+    assert units.arcs == degrees[wanted].sum()
+    assert {int(root) for root in units.units[: units.spilled, 0]} == {5}
+    assert {int(root) for root in units.units[: units.blocks, 0]} == {3, 5, 6, 8}
+    assert bytes_of(300, 5, warps=4) > 4000 > bytes_of(90, 5, warps=4) + 16
+    assert units.longest == (90, 300)
+    assert cut(np.array([1, 0]), 3, 1).units.shape == (0, 2)
