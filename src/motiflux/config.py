@@ -115,6 +115,12 @@ _OPTIONS = (
         "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
     ),
     TuningOption(
+        "rows",
+        ("memory", "ring"),
+        "memory",
+        "GPU: list into memory of the device, copied by the piece, or through a ring while the kernel runs",
+    ),
+    TuningOption(
         "orbits",
         ("on", "off"),
         "on",

@@ -49,6 +49,7 @@ CONSTANTS = {
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
+    "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
     "static_cast<int>(motiflux::match::Stop::kHost)": layout.STOP_HOST,
 }

@@ -27,6 +27,12 @@ class Goal(StrEnum):
 
     COUNT = "count"
     LIST = "list"
+    STORE = "store"
+
+    @property
+    def lists(self) -> bool:
+        """Whether embeddings are written out, to the ring or to memory, and groups may park."""
+        return self is not Goal.COUNT
 
 
 def all_sources() -> list[Source]:

@@ -90,6 +90,8 @@ class Control(ctypes.Structure):
         ("found", _u64 * 2),
         ("stop", _u32),
         ("parked", _u32),
+        ("reserved", _u64),
+        ("refused", _u64),
     ]
 
 
@@ -115,6 +117,8 @@ class Task(ctypes.Structure):
         ("saved", _u64),
         ("group_bytes", _u64),
         ("ring", Ring),
+        ("rows", _u64),
+        ("row_room", _u64),
         ("column_levels", _u8 * MAX_PATTERN_VERTICES),
     ]
 
@@ -213,7 +217,7 @@ class Saved(ctypes.Structure):
     _fields_ = [("place", Place), ("cursor", Cursor)]
 
 
-STOP_NONE, STOP_LIMIT, STOP_HOST = 0, 1, 2
+STOP_NONE, STOP_PAUSE, STOP_LIMIT, STOP_HOST = 0, 1, 2, 3
 """``match::Stop``."""
 
 NO_LIMIT = 2**64 - 1

@@ -119,7 +119,7 @@ def _set_up(
     task = argument.task
     groups_of_block = THREADS // draft.lanes
     grid = _grid(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
-    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
+    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal.lists else 0
     bytes_of_group = 4 * draft.lists.words + saved
     grid, buffers = _allocate(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
     groups = grid * groups_of_block
@@ -206,7 +206,7 @@ class _Draft:
         task.root = layout.Adjacency(*root.addresses)
         task.arcs, task.vertices = root.arcs, graph.num_vertices
         task.max_spans = max_spans
-        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal is Goal.LIST)
+        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
