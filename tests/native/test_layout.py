@@ -38,6 +38,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::Quadrants": layout.Quadrants,
     "motiflux::generate::Rmat": layout.Rmat,
     "motiflux::generate::RmatArgs": layout.RmatArgs,
+    "motiflux::rows::NumberArgs": layout.NumberArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -85,6 +86,7 @@ def header() -> str:
         "match/plan_policy.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
+        "rows/number.cuh",
     )
     return "\n".join([*(f'#include "motiflux/{name}"' for name in includes), shape])
 

@@ -40,7 +40,8 @@ def all_sources() -> list[Source]:
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources(), rmat_source()]
+    tools = [rmat_source(), number_source()]
+    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *ring_sources(), *tools]
 
 
 def ring_sources() -> list[Source]:
@@ -54,6 +55,14 @@ RMAT_ENTRY = "motiflux_rmat"
 def rmat_source() -> Source:
     """Return the kernel that draws R-MAT edges; its entry point is `RMAT_ENTRY`."""
     return Source("rmat", '#include "motiflux/generate/rmat.cuh"\n')
+
+
+NUMBER_ENTRY = "motiflux_number"
+
+
+def number_source() -> Source:
+    """Return the kernel that turns vertices into ids; its entry point is `NUMBER_ENTRY`."""
+    return Source("number", '#include "motiflux/rows/number.cuh"\n')
 
 
 def clique(vertices: int) -> PlanShape:

@@ -187,6 +187,12 @@ class RmatArgs(ctypes.Structure):
     _fields_ = [("rmat", Rmat), ("first", _u64), ("count", _u64), ("sources", _u64), ("targets", _u64)]
 
 
+class NumberArgs(ctypes.Structure):
+    """``rows::NumberArgs``."""
+
+    _fields_ = [("vertices", _u64), ("ids", _u64), ("out", _u64), ("count", _u64)]
+
+
 class View(ctypes.Structure):
     """``sets::View``."""
 

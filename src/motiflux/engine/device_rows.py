@@ -6,12 +6,16 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
 
 from motiflux.engine.base import Request
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.results import ProgressReport
 from motiflux.plan import Plan
 from motiflux.types import VertexArray
+
+T = TypeVar("T")
 
 HAND_OUT_SECONDS = 0.05
 """Rows that were found are handed out after this time, whether they fill a batch or not."""
@@ -69,12 +73,16 @@ class DeviceRows(ABC):
 
     def next(self) -> VertexArray | None:
         """Return the next block, or None at the end."""
+        return self._guarded(self._next)
+
+    def _guarded(self, take: Callable[[], T | None]) -> T | None:
+        """Take rows, one thread at a time; what is raised ends the search."""
         self._search.accelerator.device.use()  # first: a fork may have left the lock taken for ever
         with self._lock:
             if self._over:
                 return None
             try:
-                return self._next()
+                return take()
             except BaseException:
                 self._end(complete=False)
                 raise

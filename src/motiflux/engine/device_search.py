@@ -155,6 +155,11 @@ class DeviceSearch:
         refused = layout.NO_LIMIT - int(final.refused)
         return min(int(final.reserved), refused)
 
+    @property
+    def side(self) -> Stream:
+        """What goes past the kernel while it runs."""
+        return self._on().side
+
     def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:
         """Return the first bytes of `source`, while the kernel may run; the next call reuses the memory."""
         return self._on().fetch(source, nbytes)

@@ -94,6 +94,11 @@ class Session:
         """Ask the kernel to stop. Repeat until it is done: the flag may be there before it is cleared."""
         self._side.upload(self.control, self._stop, layout.Control.stop.offset)
 
+    @property
+    def side(self) -> Stream:
+        """The stream that goes past the kernel."""
+        return self._side
+
     def pause(self) -> None:
         """Ask the groups of a listing kernel to save themselves. Settle before the next launch."""
         self._side.upload(self.control, self._pause, layout.Control.stop.offset)

@@ -10,9 +10,13 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
 from motiflux.codegen.layout import ROWS_PER_PACKET
 from motiflux.device import Buffer
+from motiflux.device.arrays import DeviceArray
 from motiflux.engine.device_rows import HAND_OUT_SECONDS, DeviceRows
 from motiflux.errors import DeviceMemoryError
 from motiflux.types import VERTEX_DTYPE, VertexArray
@@ -29,7 +33,8 @@ class StoredRows(DeviceRows):
 
     def _connect(self) -> None:
         row_bytes = self._row_bytes = 4 * self._columns
-        most, least = _MOST_BYTES, row_bytes * ROWS_PER_PACKET  # whoever comes first finds room
+        least = row_bytes * ROWS_PER_PACKET  # whoever comes first finds room
+        most = max(_MOST_BYTES, least)
         limit = self._request.limit
         if limit is not None:
             most = min(most, max(row_bytes * (limit + 1), least))
@@ -46,6 +51,7 @@ class StoredRows(DeviceRows):
         self._filling = 0
         self._fetched = np.empty((0, self._columns), VERTEX_DTYPE)
         self._ended = False
+        self._ids: DeviceArray | None = None
 
     def _piece(self, nbytes: int) -> Buffer:
         budget = self._request.gpu_memory
@@ -66,9 +72,12 @@ class StoredRows(DeviceRows):
             if self._ended:
                 self._end(complete=not self._was_stopped)
                 return None
-            if not self._wait():
+            if (advanced := self._advance()) is None:
                 return None
-            self._fetch()
+            piece, stored = advanced
+            if stored:
+                rows = self._search.fetch(piece, stored * self._row_bytes)
+                self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
         return None
 
     def _handed_out(self) -> VertexArray:
@@ -98,15 +107,64 @@ class StoredRows(DeviceRows):
             if now - began > _SPIN_SECONDS:
                 time.sleep(min(_LONGEST_SLEEP, (now - began) / 10))
 
-    def _fetch(self) -> None:
-        """Bring the rows of the kernel that ended to the host; meanwhile it goes on with the other piece."""
+    def _advance(self) -> tuple[Buffer, int] | None:
+        """Wait until a piece has its rows and have the kernel go on with the other one; None if closed."""
+        if not self._wait():
+            return None
         search, full = self._search, self._pieces[self._filling]
         stored = search.rows_stored()
         self._ended = not self._may_go_on()
-        known = self._delivered + stored
-        if not self._ended and (self._request.limit is None or known <= self._request.limit):
+        if not self._ended and not self._reaches_limit(stored):
             self._filling = 1 - self._filling
             self._launch(resume=True)
-        if stored:
-            rows = search.fetch(full, stored * self._row_bytes)
-            self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
+        return full, stored
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return the next rows as ids on the device, [rows, columns]; None at the end.
+
+        Not to be mixed with `next`.
+
+        Raises
+        ------
+        DeviceMemoryError
+            They do not fit beside the search.
+        """
+        return self._guarded(lambda: self._next_array(ids))
+
+    def _next_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        rows = 0
+        while rows == 0:
+            if self._closing:
+                return None
+            if self._ended:
+                self._end(complete=not self._was_stopped)
+                return None
+            if (advanced := self._advance()) is None:
+                return None
+            piece, rows = advanced
+        beyond = self._reaches_limit(rows)
+        if beyond:
+            assert self._request.limit is not None
+            rows = self._request.limit - self._delivered
+        array = self._numbered(piece, rows, ids) if rows else None
+        self._delivered += rows
+        if beyond:
+            self._end(complete=False)
+        return array
+
+    def _numbered(self, piece: Buffer, rows: int, ids: NDArray[np.int64]) -> DeviceArray:
+        """Return rows as ids, made past the kernel that goes on."""
+        search, budget = self._search, self._request.gpu_memory
+        accelerator, stream = search.accelerator, search.side
+        if self._ids is None:
+            what = "the ids of vertices"
+            self._ids = DeviceArray.from_numpy(accelerator.device, ids, stream, what, budget=budget)
+        shape = (rows, self._columns)
+        out = DeviceArray.empty(accelerator.device, shape, np.int64, "rows of ids", budget=budget)
+        stream.hold(out.buffer)
+        kernel = accelerator.kernel(number_source(), entry=NUMBER_ENTRY)
+        args = layout.NumberArgs(piece.address, self._ids.address, out.address, out.size)
+        grid = max(1, min(accelerator.device.multiprocessors * 8, -(-out.size // THREADS)))
+        stream.launch(kernel, grid, THREADS, 0, args)
+        stream.wait()
+        return out
