@@ -101,7 +101,7 @@ class DeviceSearch:
         session = self._on()
         self.task.resume = resume
         if resume:
-            session.settle()  # a pause that was asked for late is not meant for this launch
+            session.side.wait()  # a pause that was asked for late is not meant for this launch
             first = layout.Control.stop.offset
             session.main.clear(session.control, first, ctypes.sizeof(layout.Control) - first)
         shared = self._groups_of_block * self.task.shared_bytes
