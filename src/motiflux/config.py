@@ -136,6 +136,12 @@ _OPTIONS = (
         "GPU: count cliques in bits that say which neighbours of a vertex are linked, or level by level",
     ),
     TuningOption(
+        "rows",
+        ("memory", "ring"),
+        "memory",
+        "GPU: list into memory of the device, copied by the piece, or through a ring while the kernel runs",
+    ),
+    TuningOption(
         "orbits",
         ("on", "off"),
         "on",

@@ -59,6 +59,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
+    "motiflux::rows::NumberArgs": layout.NumberArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -87,6 +88,7 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::candidates::kTile": space.TILE,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
+    "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
     "static_cast<int>(motiflux::match::Stop::kHost)": layout.STOP_HOST,
 }
@@ -159,6 +161,7 @@ def header() -> str:
         "candidates/space.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
+        "rows/number.cuh",
     )
     return "\n".join([*(f'#include "motiflux/{name}"' for name in includes), shape])
 

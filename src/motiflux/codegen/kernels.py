@@ -29,12 +29,18 @@ class Goal(StrEnum):
 
     COUNT = "count"
     LIST = "list"
+    STORE = "store"
     TAIL = "tail"
     """To count where the last levels are a tail."""
     STARS = "stars"
     """The same where all levels but the first are."""
     PARTS = "parts"
     """The same where something hangs from a level of the tail."""
+
+    @property
+    def lists(self) -> bool:
+        """Whether embeddings are written out, to the ring or to memory, and groups may park."""
+        return self in (Goal.LIST, Goal.STORE)
 
 
 TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS)
@@ -45,10 +51,10 @@ def all_sources() -> list[Source]:
     """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
-    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST)]
+    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST, Goal.STORE)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     tables = [local_source(kernel, ENTRY) for kernel in Local]
-    others = [clique_source(), *tables, *ring_sources(), rmat_source(), space_source()]
+    others = [clique_source(), *tables, *ring_sources(), rmat_source(), number_source(), space_source()]
     return [*searches, *cliques, *diamonds, *others]
 
 
@@ -76,6 +82,14 @@ RMAT_ENTRY = "motiflux_rmat"
 def rmat_source() -> Source:
     """Return the kernel that draws R-MAT edges; its entry point is `RMAT_ENTRY`."""
     return Source("rmat", '#include "motiflux/generate/rmat.cuh"\n')
+
+
+NUMBER_ENTRY = "motiflux_number"
+
+
+def number_source() -> Source:
+    """Return the kernel that turns vertices into ids; its entry point is `NUMBER_ENTRY`."""
+    return Source("number", '#include "motiflux/rows/number.cuh"\n')
 
 
 def clique(vertices: int) -> PlanShape:

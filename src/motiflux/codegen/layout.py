@@ -94,6 +94,8 @@ class Control(ctypes.Structure):
         ("parked", _u32),
         ("beyond", _u32),
         ("unused", _u32),
+        ("reserved", _u64),
+        ("refused", _u64),
     ]
 
 
@@ -127,6 +129,8 @@ class Task(ctypes.Structure):
         ("saved", _u64),
         ("group_bytes", _u64),
         ("ring", Ring),
+        ("rows", _u64),
+        ("row_room", _u64),
         ("column_levels", _u8 * MAX_PATTERN_VERTICES),
     ]
 
@@ -319,6 +323,12 @@ class RmatArgs(ctypes.Structure):
     _fields_ = [("rmat", Rmat), ("first", _u64), ("count", _u64), ("sources", _u64), ("targets", _u64)]
 
 
+class NumberArgs(ctypes.Structure):
+    """``rows::NumberArgs``."""
+
+    _fields_ = [("vertices", _u64), ("ids", _u64), ("out", _u64), ("count", _u64)]
+
+
 class View(ctypes.Structure):
     """``sets::View``."""
 
@@ -386,7 +396,7 @@ class Saved(ctypes.Structure):
     _fields_ = [("place", Place), ("cursor", Cursor)]
 
 
-STOP_NONE, STOP_LIMIT, STOP_HOST = 0, 1, 2
+STOP_NONE, STOP_PAUSE, STOP_LIMIT, STOP_HOST = 0, 1, 2, 3
 """``match::Stop``."""
 
 NO_LIMIT = 2**64 - 1

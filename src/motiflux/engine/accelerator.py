@@ -71,7 +71,7 @@ class Accelerator:
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
 
-    def kernel(self, source: Source, deadline: float | None = None) -> Kernel:
+    def kernel(self, source: Source, deadline: float | None = None, entry: str = ENTRY) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if it is not yet.
 
         Raises
@@ -83,7 +83,7 @@ class Accelerator:
         found = unit.kernel
         if found is None:
             code = self._compiled(source, deadline)
-            found = unit.kernel = self.device.load(code.image, source.name).kernel(ENTRY)
+            found = unit.kernel = self.device.load(code.image, source.name).kernel(entry)
             unit.pending = None
         return found
 

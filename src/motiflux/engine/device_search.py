@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
@@ -101,8 +105,10 @@ class DeviceSearch:
         """Start the kernel; with `resume`, where parked groups left off."""
         session = self._on()
         if resume:
+            session.side.wait()  # a pause that was asked for late is not meant for this launch
+            first = layout.Control.stop.offset
+            session.main.clear(session.control, first, ctypes.sizeof(layout.Control) - first)
             self.task.resume = True
-            session.main.clear(session.control, layout.Control.parked.offset, 4)
         for buffer, nbytes in self._cleared:
             session.main.clear(buffer, 0, nbytes)
         shared = self._groups_of_block * self.task.shared_bytes
@@ -141,8 +147,32 @@ class DeviceSearch:
         """Return the time of the last launch by the device's own clock, if `timed` was set."""
         return self._on().kernel_seconds()
 
+    def pause(self) -> None:
+        """Ask the groups of a listing kernel to save themselves; they go on with the next launch."""
+        self._on().pause()
+
+    def rows_so_far(self) -> int:
+        """Return how many rows there were a moment ago, since the launch; 0 if not known."""
+        seen = self._on().look()
+        return 0 if seen is None else int(seen.reserved)
+
+    def rows_stored(self) -> int:
+        """Return how many rows the kernel stored in memory, once it is done."""
+        final = self._on().final()
+        refused = layout.NO_LIMIT - int(final.refused)
+        return min(int(final.reserved), refused)
+
+    @property
+    def side(self) -> Stream:
+        """What goes past the kernel while it runs."""
+        return self._on().side
+
+    def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:
+        """Return the first bytes of `source`, while the kernel may run; the next call reuses the memory."""
+        return self._on().fetch(source, nbytes)
+
     def parked(self) -> int:
-        """Return how many groups wait for room in the ring, once the kernel is done."""
+        """Return how many groups saved themselves, once the kernel is done."""
         return int(self._on().final().parked)
 
     def passed_128_bits(self) -> bool:

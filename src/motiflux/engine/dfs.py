@@ -14,11 +14,12 @@ from motiflux.engine.cliques import prepare_cliques
 from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
-from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_tables import start_tables
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
+from motiflux.engine.ring_rows import RingRows
+from motiflux.engine.stored_rows import StoredRows
 from motiflux.engine.table_run import TooWide
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import Graph
@@ -124,11 +125,12 @@ class DfsEngine:
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
         deadline = _deadline(request, started)
+        goal, source = (Goal.LIST, RingRows) if request.tuning["rows"] == "ring" else (Goal.STORE, StoredRows)
         try:
-            search = prepare(self._accelerator, graph, plan, request, Goal.LIST, None, deadline)
+            search = prepare(self._accelerator, graph, plan, request, goal, None, deadline)
         except OutOfTimeError:
             return NoRows(complete=False)
-        return DeviceRowSource(search, plan, request, batch_rows, started, deadline)
+        return source(search, plan, request, batch_rows, started, deadline)
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching: no time, which was never measured."""

@@ -143,7 +143,7 @@ def _set_up(
     task = argument.task
     groups_of_block = THREADS // draft.lanes
     grid = grid_of(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
-    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
+    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal.lists else 0
     bytes_of_group = 4 * draft.lists.words + saved
     grid, buffers = allocate_for(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
     groups = grid * groups_of_block
@@ -279,7 +279,7 @@ class _Draft:
             if self.tail.start == 1:
                 task.arcs = graph.num_vertices
         task.max_spans = max_spans
-        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal is Goal.LIST)
+        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
         if self.tail is not None:
             task.shared_bytes += layout.tail_bytes_of_group(levels)
         task.group_words = self.lists.words

@@ -174,11 +174,15 @@ class Search {
     flag.fetch_max(static_cast<std::uint32_t>(reason), device::Order::kRelaxed);
   }
 
-  MOTIFLUX_DEVICE bool stopped() const {
+  MOTIFLUX_DEVICE bool stopped() {
     std::uint32_t reason = 0;
     if (lanes_.leads()) reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
-    return lanes_.broadcast(reason) != static_cast<std::uint32_t>(Stop::kNone);
+    asked_ = static_cast<Stop>(lanes_.broadcast(reason));
+    return asked_ != Stop::kNone;
   }
+
+  // Whether the search broke off to go on later.
+  MOTIFLUX_DEVICE bool paused() const { return asked_ == Stop::kPause; }
 
   MOTIFLUX_DEVICE void save(Saved& header, LevelState* levels) const {
     if (lanes_.leads()) {
@@ -448,7 +452,8 @@ class Search {
   std::uint32_t row_ = 0;
   std::int32_t budget_ = kBudget;
   std::int32_t look_ = kLook;
-  std::uint32_t waits_ = 0;  // the leader's: whether a group waited at the last look
+  std::uint32_t waits_ = 0;   // the leader's: whether a group waited at the last look
+  Stop asked_ = Stop::kNone;  // what the stop flag said last
 };
 
 }  // namespace motiflux::match
