@@ -52,7 +52,7 @@ void run_row_work(std::size_t cells, int threads, Work&& work) {
 }
 
 nb::object gather_rows(const PyBlock& block, const InputArray<std::int64_t>& ids, int threads) {
-  std::vector<std::int64_t> out(block.size());
+  Unwritten<std::int64_t> out(block.size());
   run_row_work(block.size(), threads, [&](const Workers& workers) {
     rows::gather_rows(as_block(block), as_span(ids), out.data(), workers);
   });
@@ -60,7 +60,7 @@ nb::object gather_rows(const PyBlock& block, const InputArray<std::int64_t>& ids
 }
 
 nb::object gather_columns(const PyBlock& block, const InputArray<std::int64_t>& ids, int threads) {
-  std::vector<std::int64_t> out(block.size());
+  Unwritten<std::int64_t> out(block.size());
   run_row_work(block.size(), threads, [&](const Workers& workers) {
     rows::gather_columns(as_block(block), as_span(ids), out.data(), workers);
   });
@@ -68,7 +68,7 @@ nb::object gather_columns(const PyBlock& block, const InputArray<std::int64_t>& 
 }
 
 nb::object transpose(const PyBlock& block, int threads) {
-  std::vector<std::uint32_t> out(block.size());
+  Unwritten<std::uint32_t> out(block.size());
   run_row_work(block.size(), threads,
                [&](const Workers& workers) { rows::transpose(as_block(block), out.data(), workers); });
   return to_numpy(std::move(out), block.shape(1), block.shape(0));

@@ -1,9 +1,9 @@
 """Search kernels on a GPU: ``python benchmarks/micro/gpu_search.py SET [--only TEXT] [--tuning A=B,C=D]``.
 
-SET is ``unlabelled``, ``labelled``, ``yeast`` or ``rmat20``: queries and counts with the shared graphs
-(``MOTIFLUX_SHARED``); of the last the cliques, in the graph that ``oracle/rmat20/generate.py`` makes and
-MOTIFLUX_RMAT20 names. Times are milliseconds by the device's clock, the median of up to seven launches; in
-brackets, wall times. A count that is wrong is marked.
+SET is ``unlabelled``, ``labelled``, ``yeast`` or ``rmat20`` (its cliques; MOTIFLUX_RMAT20 names the graph
+that ``oracle/rmat20/generate.py`` makes). Queries and counts are with shared graphs (``MOTIFLUX_SHARED``).
+Times are milliseconds by the device's clock, the median of up to seven launches; in brackets, wall times. A
+count that is wrong is marked.
 """
 
 from __future__ import annotations

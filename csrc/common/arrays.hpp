@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/large_pages.hpp"
+
 namespace motiflux {
 
 template <class T>
@@ -26,14 +28,23 @@ std::span<const T> as_span(const std::optional<InputArray<T>>& array) {
   return array ? as_span(*array) : std::span<const T>();
 }
 
-// Hands the vector's memory to a NumPy array of the given shape.
-template <class T, class Allocator, class... Extent>
-nanobind::object to_numpy(std::vector<T, Allocator>&& values, Extent... shape) {
-  using Vector = std::vector<T, Allocator>;
-  auto* kept = new Vector(std::move(values));
-  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Vector*>(p); });
+// Hands the memory of `values` to a NumPy array of the given shape.
+template <class T, class Values, class... Extent>
+nanobind::object hand_over(Values&& values, Extent... shape) {
+  auto* kept = new Values(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
   return nanobind::cast(
       nanobind::ndarray<nanobind::numpy, T>(kept->data(), {static_cast<std::size_t>(shape)...}, owner));
+}
+
+template <class T, class Allocator, class... Extent>
+nanobind::object to_numpy(std::vector<T, Allocator>&& values, Extent... shape) {
+  return hand_over<T>(std::move(values), shape...);
+}
+
+template <class T, class... Extent>
+nanobind::object to_numpy(Unwritten<T>&& values, Extent... shape) {
+  return hand_over<T>(std::move(values), shape...);
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #if defined(__linux__)
@@ -40,6 +41,25 @@ struct LargePages {
 
  private:
   static constexpr std::size_t kPage = std::size_t{2} << 20;
+};
+
+// Elements that are written before they are read, and are not cleared first: the threads that write them
+// touch their pages, in parallel.
+template <class T>
+class Unwritten {
+ public:
+  explicit Unwritten(std::size_t count) : data_(LargePages<T>().allocate(count), Free{count}), size_(count) {}
+
+  T* data() { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    std::size_t count;
+    void operator()(T* memory) const { LargePages<T>().deallocate(memory, count); }
+  };
+  std::unique_ptr<T[], Free> data_;
+  std::size_t size_;
 };
 
 }  // namespace motiflux

@@ -109,6 +109,9 @@ _OPTIONS = (
         "GPU: lanes that search together: a warp to count, by the length of rows to list, or given",
     ),
     TuningOption(
+        "remember", ("on", "off"), "on", "GPU: keep the numbers of parts that come again, or count them again"
+    ),
+    TuningOption(
         "specialize",
         ("auto", "on", "off"),
         "auto",
@@ -131,6 +134,12 @@ _OPTIONS = (
         ("on", "off"),
         "on",
         "GPU: count cliques in bits that say which neighbours of a vertex are linked, or level by level",
+    ),
+    TuningOption(
+        "rows",
+        ("memory", "ring"),
+        "memory",
+        "GPU: list into memory of the device, copied by the piece, or through a ring while the kernel runs",
     ),
     TuningOption(
         "orbits",

@@ -33,4 +33,15 @@ def test_a_device_has_no_time_but_memory_predicted(device: str) -> None:
     assert told.predicted.note == "there is no model of times on a GPU"
     assert told.predicted.memory.device is not None
     assert told.predicted.memory.device >= 4 * GRAPH.num_edges
-    assert told.no_space == "the engine searches rows of the graph"
+    assert told.no_space is not None
+    assert "nothing but edges" in told.no_space
+
+
+@pytest.mark.devices("emulated", "cuda", reason="it is about the memory of devices")
+def test_the_candidate_space_is_told_and_part_of_the_memory(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(12), vertex_labels=["a", "b", "c"] * 4)
+    told = mf.explain(graph, "(x:a)--(y:b)--(z:c)--(x)", device=device).report
+    assert told.space is not None
+    assert told.predicted is not None
+    assert told.predicted.memory.device is not None
+    assert told.predicted.memory.device >= 3 * 8 * graph.num_vertices

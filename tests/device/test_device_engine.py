@@ -291,7 +291,7 @@ class TestInterrupts:
         with pytest.raises(KeyboardInterrupt) as told:
             count(engine, dense, PATH)
         assert len(accelerator._sessions) == 1  # though the traceback still holds the search
-        assert not any(copy.users for copy in resident(dense, gpu)._rows.values())
+        assert not any(copy.users for copy in resident(dense, gpu)._kept.values())
         assert count(engine, dense, EDGE) == (300 * 299, True)
         del dense, told
         accelerator._sessions.clear()
@@ -302,7 +302,7 @@ class TestInterrupts:
     ) -> None:
         assert count(engine, small, TRIANGLE) == (TRIANGLES, True)
         start(accelerator, small, TRIANGLE).close()  # what it reads and the count did not stays there
-        before, copies = settled(gpu), list(resident(small, gpu)._rows.values())
+        before, copies = settled(gpu), list(resident(small, gpu)._kept.values())
         line, interrupted = 0, True
         while interrupted:
             line += 1
@@ -341,7 +341,7 @@ class TestInterrupts:
             search.close()
         assert session.done()
         assert list(accelerator._sessions) == [session]
-        assert not any(copy.users for copy in resident(dense, accelerator.device)._rows.values())
+        assert not any(copy.users for copy in resident(dense, accelerator.device)._kept.values())
         assert count(engine, dense, EDGE) == (300 * 299, True)
 
     def test_a_search_that_is_given_up_leaves_its_kernel_what_it_reads(

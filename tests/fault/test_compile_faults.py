@@ -21,7 +21,7 @@ from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflu
 
 SIZE = 8
 TRIANGLES = 8 * 7 * 6
-GENERAL = ["search-count-any-16", "search-list-any-16"]
+GENERAL = ["search-count-any-16", "search-store-any-16"]
 """The units that count and list by any plan."""
 
 

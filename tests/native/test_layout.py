@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import layout
+from motiflux.codegen import layout, local_layout, space
 from motiflux.codegen.kernels import Goal, clique, search_source
 
 REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "src/motiflux/include"
+SIMT = REPOSITORY / "tests/simt"
 
 STATIC = layout.static_args(3, 3)
+STATIC_TAIL = layout.static_args(3, 3, tail=True)
 STRUCTURES: dict[str, Any] = {
     "motiflux::view::Adjacency": layout.Adjacency,
     "motiflux::view::StepShape": layout.StepShape,
@@ -34,6 +36,16 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::LevelState": layout.LevelState,
     "motiflux::match::Place": layout.Place,
     "motiflux::match::Saved": layout.Saved,
+    "motiflux::view::TailSource": layout.TailSource,
+    "motiflux::view::TailSet": layout.TailSet,
+    "motiflux::view::TailComponent": layout.TailComponent,
+    "motiflux::view::TailTerm": layout.TailTerm,
+    "motiflux::view::TailLevel": layout.TailLevel,
+    "motiflux::view::Tail": layout.Tail,
+    "motiflux::match::TailFrame": layout.TailFrame,
+    "motiflux::match::KeptNumber": layout.KeptNumber,
+    "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
+    "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
     "motiflux::sets::View": layout.View,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
@@ -41,36 +53,90 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::Quadrants": layout.Quadrants,
     "motiflux::generate::Rmat": layout.Rmat,
     "motiflux::generate::RmatArgs": layout.RmatArgs,
+    "motiflux::candidates::Group": space.Group,
+    "motiflux::candidates::Slot": space.Slot,
+    "motiflux::candidates::Report": space.Report,
+    "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
+    "motiflux::rows::NumberArgs": layout.NumberArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
 }
-CONSTANTS = {
+CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
     "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
+    "motiflux::view::kMostTailSets": layout.MOST_TAIL_SETS,
+    "motiflux::view::kMostTailSources": layout.MOST_TAIL_SOURCES,
+    "motiflux::view::kMostTailTerms": layout.MOST_TAIL_TERMS,
+    "motiflux::view::kMostFactors": layout.MOST_TAIL_FACTORS,
+    "motiflux::view::kMostSizes": layout.MOST_TAIL_SIZES,
+    "motiflux::view::kMostKeyGroups": layout.MOST_KEY_GROUPS,
+    "motiflux::view::kMostKeyWords": layout.MOST_KEY_WORDS,
+    "static_cast<int>(motiflux::view::TailKind::kSame)": layout.TAIL_SAME,
+    "static_cast<int>(motiflux::view::TailKind::kPair)": layout.TAIL_PAIR,
+    "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,
+    "motiflux::candidates::kMaxKinds": space.MAX_KINDS,
+    "motiflux::candidates::kMaxGroups": space.MAX_GROUPS,
+    "motiflux::candidates::kMaxSlots": space.MAX_SLOTS,
+    "motiflux::candidates::kMaxRounds": space.MAX_ROUNDS,
+    "motiflux::candidates::kTile": space.TILE,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
+    "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
     "static_cast<int>(motiflux::match::Stop::kHost)": layout.STOP_HOST,
 }
+# These are within headers of kernels, which need the emulator's definitions.
+LOCAL_STRUCTURES: dict[str, Any] = {
+    f"motiflux::local::{structure.__name__}": structure
+    for structure in (
+        local_layout.Frame,
+        local_layout.Roots,
+        local_layout.OrderArgs,
+        local_layout.TriangleArgs,
+        local_layout.WedgeArgs,
+        local_layout.MergeArgs,
+        local_layout.WedgeKind,
+        local_layout.KindArgs,
+        local_layout.WalkStep,
+        local_layout.WalkArgs,
+        local_layout.Factor,
+        local_layout.Product,
+        local_layout.Domain,
+        local_layout.SumArgs,
+        local_layout.Lesser,
+        local_layout.JoinArgs,
+    )
+}
+LOCAL_CONSTANTS: dict[str, int | str] = {
+    "motiflux::local::kScratchBytes": local_layout.SCRATCH_BYTES,
+    "motiflux::local::kMostFactors": local_layout.MOST_FACTORS,
+    "motiflux::local::kMostProducts": local_layout.MOST_PRODUCTS,
+    "motiflux::local::kMostLesser": local_layout.MOST_LESSER,
+    "motiflux::local::kMostKinds": local_layout.MOST_KINDS,
+    "motiflux::local::kMostSteps": local_layout.MOST_STEPS,
+    "motiflux::local::kMostRegisters": local_layout.MOST_REGISTERS,
+    "static_cast<int>(motiflux::local::At::kSource)": local_layout.SOURCE,
+    "static_cast<int>(motiflux::local::At::kTarget)": local_layout.TARGET,
+}
 
 
-def assertions() -> Iterator[str]:
-    for name, structure in STRUCTURES.items():
+def assertions(structures: dict[str, Any], constants: dict[str, int | str]) -> Iterator[str]:
+    for name, structure in structures.items():
         yield f'static_assert(sizeof({name}) == {ctypes.sizeof(structure)}, "{name}");'
         for field, *_ in structure._fields_:
             offset = getattr(structure, field).offset
             member = field.removesuffix("_")
             yield f'static_assert(__builtin_offsetof({name}, {member}) == {offset}, "{name}.{field}");'
-    for name, value in CONSTANTS.items():
+    for name, value in constants.items():
         yield f'static_assert({name} == {value}, "{name}");'
 
 
@@ -80,7 +146,8 @@ def compiled(text: str, tmp_path: Path) -> str:
         pytest.skip("no C++ compiler")
     source = tmp_path / "layout.cpp"
     source.write_text(text)
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", f"-I{INCLUDE}", str(source)]
+    flags = ["-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", f"-I{INCLUDE}", f"-I{SIMT}"]
+    command = [compiler, *flags, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
@@ -92,14 +159,25 @@ def header() -> str:
         "match/clique_task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
+        "match/tail_task.hpp",
+        "candidates/space.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
+        "rows/number.cuh",
     )
     return "\n".join([*(f'#include "motiflux/{name}"' for name in includes), shape])
 
 
 def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
-    assert compiled("\n".join([header(), *assertions()]), tmp_path) == ""
+    assert compiled("\n".join([header(), *assertions(STRUCTURES, CONSTANTS)]), tmp_path) == ""
+
+
+def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
+    names = ("order", "triangles", "kinds", "walks", "combine")
+    headers = ["simt.hpp", *(f"motiflux/local/{name}.cuh" for name in names)]
+    includes = [f'#include "{name}"' for name in headers]
+    text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])
+    assert compiled(text, tmp_path) == ""
 
 
 def test_a_difference_would_be_seen(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.codegen.space import space_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
 from motiflux.plan.ir import PlanShape, StepShape
@@ -27,18 +29,41 @@ class Goal(StrEnum):
 
     COUNT = "count"
     LIST = "list"
+    STORE = "store"
+    TAIL = "tail"
+    """To count where the last levels are a tail."""
+    STARS = "stars"
+    """The same where all levels but the first are."""
+    PARTS = "parts"
+    """The same where something hangs from a level of the tail."""
+
+    @property
+    def lists(self) -> bool:
+        """Whether embeddings are written out, to the ring or to memory, and groups may park."""
+        return self in (Goal.LIST, Goal.STORE)
+
+
+TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS)
+"""Goals whose kernels are given a tail."""
 
 
 def all_sources() -> list[Source]:
     """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
-    cliques += [search_source(goal, 32, clique(5)) for goal in Goal]
-    return [*searches, *cliques, search_source(Goal.COUNT, 16, _DIAMOND), *_others()]
-
-
-def _others() -> list[Source]:
-    return [clique_source(), triangle_source(), *ring_sources(), rmat_source()]
+    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST, Goal.STORE)]
+    diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
+    tables = [local_source(kernel, ENTRY) for kernel in Local]
+    others = [
+        clique_source(),
+        triangle_source(),
+        *tables,
+        *ring_sources(),
+        rmat_source(),
+        number_source(),
+        space_source(),
+    ]
+    return [*searches, *cliques, *diamonds, *others]
 
 
 def clique_source() -> Source:
@@ -74,6 +99,14 @@ RMAT_ENTRY = "motiflux_rmat"
 def rmat_source() -> Source:
     """Return the kernel that draws R-MAT edges; its entry point is `RMAT_ENTRY`."""
     return Source("rmat", '#include "motiflux/generate/rmat.cuh"\n')
+
+
+NUMBER_ENTRY = "motiflux_number"
+
+
+def number_source() -> Source:
+    """Return the kernel that turns vertices into ids; its entry point is `NUMBER_ENTRY`."""
+    return Source("number", '#include "motiflux/rows/number.cuh"\n')
 
 
 def clique(vertices: int) -> PlanShape:
@@ -120,12 +153,14 @@ def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, descri
     """
     kind = "any" if shape is None else f"{len(shape.steps)}v"
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
+    args = "TailArgs" if goal in TAILS else "SearchArgs"
+    header = Goal.TAIL if goal in TAILS else goal
     text = f"""\
-#include "motiflux/match/{goal}.cuh"
+#include "motiflux/match/{header}.cuh"
 
 {definition}
 extern "C" __global__ void __launch_bounds__({THREADS})
-{ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plan> args) {{
+{ENTRY}(const __grid_constant__ motiflux::match::{args}<Plan> args) {{
   motiflux::match::{goal}<Plan, {lanes}>(args);
 }}
 """

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+from typing import Any
 
 from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
 
-_u8, _u16, _u32, _u64, _i32 = (
+_u8, _u16, _i16, _u32, _u64, _i32 = (
     ctypes.c_uint8,
     ctypes.c_uint16,
+    ctypes.c_int16,
     ctypes.c_uint32,
     ctypes.c_uint64,
     ctypes.c_int32,
@@ -90,6 +92,10 @@ class Control(ctypes.Structure):
         ("found", _u64 * 2),
         ("stop", _u32),
         ("parked", _u32),
+        ("beyond", _u32),
+        ("unused", _u32),
+        ("reserved", _u64),
+        ("refused", _u64),
     ]
 
 
@@ -123,7 +129,93 @@ class Task(ctypes.Structure):
         ("saved", _u64),
         ("group_bytes", _u64),
         ("ring", Ring),
+        ("rows", _u64),
+        ("row_room", _u64),
         ("column_levels", _u8 * MAX_PATTERN_VERTICES),
+    ]
+
+
+MOST_TAIL_SETS, MOST_TAIL_SOURCES, MOST_TAIL_TERMS, MOST_TAIL_FACTORS = 64, 192, 256, 6
+"""``view::kMostTailSets`` and so on."""
+MOST_TAIL_SIZES = 15
+MOST_KEY_GROUPS, MOST_KEY_WORDS = 3, 27
+TAIL_ONE, TAIL_SAME, TAIL_PAIR, TAIL_MIXED = 0, 1, 2, 3
+"""``view::TailKind``."""
+
+
+class TailSource(ctypes.Structure):
+    """``view::TailSource``."""
+
+    _fields_ = [("place", _u16), ("level", _u16)]
+
+
+class TailSet(ctypes.Structure):
+    """``view::TailSet``."""
+
+    _fields_ = [
+        ("after", _u32),
+        ("before", _u32),
+        ("apart", _u32),
+        ("reuse", _i16),
+        ("first_source", _u8),
+        ("source_count", _u8),
+    ]
+
+
+class TailComponent(ctypes.Structure):
+    """``view::TailComponent``."""
+
+    _fields_ = [
+        ("kind", _u8),
+        ("levels", _u8),
+        ("first_set", _u8),
+        ("sizes", _u8),
+        ("first_chain", _u8),
+        ("chains", _u8),
+        ("first_term", _u16),
+        ("terms", _u16),
+        ("size_of", _u8 * MOST_TAIL_FACTORS),
+        ("divisor", _u32),
+    ]
+
+
+class TailTerm(ctypes.Structure):
+    """``view::TailTerm``."""
+
+    _fields_ = [("coefficient", _i16), ("size", _u8 * MOST_TAIL_FACTORS), ("factors", _u8), ("unused", _u8)]
+
+
+class TailLevel(ctypes.Structure):
+    """``view::TailLevel``."""
+
+    _fields_ = [
+        ("first_component", _u8),
+        ("components", _u8),
+        ("first_child", _u8),
+        ("children", _u8),
+        ("parent", _u8),
+        ("set", _u8),
+        ("by_lane", _u8),
+        ("walks", _u8),
+        ("exact", _u32),
+        ("groups", _u32 * MOST_KEY_GROUPS),
+        ("key_words", _u32),
+    ]
+
+
+class Tail(ctypes.Structure):
+    """``view::Tail``."""
+
+    _fields_ = [
+        ("start", _u32),
+        ("early", _u32),
+        ("levels", TailLevel * MAX_PATTERN_VERTICES),
+        ("children", _u8 * MAX_PATTERN_VERTICES),
+        ("chains", _u8 * MAX_PATTERN_VERTICES),
+        ("components", TailComponent * MAX_PATTERN_VERTICES),
+        ("sets", TailSet * MOST_TAIL_SETS),
+        ("sources", TailSource * MOST_TAIL_SOURCES),
+        ("terms", TailTerm * MOST_TAIL_TERMS),
     ]
 
 
@@ -131,6 +223,15 @@ class RuntimeArgs(ctypes.Structure):
     """``match::SearchArgs<match::RuntimePlan>``."""
 
     _fields_ = [("plan", RuntimePlan), ("task", Task)]
+
+
+_TAIL_FIELDS: list[tuple[str, Any]] = [("tail", Tail), ("kept", _u64), ("kept_mask", _u32), ("unused", _u32)]
+
+
+class RuntimeTailArgs(ctypes.Structure):
+    """``match::TailArgs<match::RuntimePlan>``."""
+
+    _fields_ = [("plan", RuntimePlan), ("task", Task), *_TAIL_FIELDS]
 
 
 class CliqueTask(ctypes.Structure):
@@ -181,14 +282,18 @@ class TriangleArgs(ctypes.Structure):
 
 
 @lru_cache(maxsize=256)
-def static_args(levels: int, sources: int) -> type[ctypes.Structure]:
-    """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes."""
+def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
+    """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.
+
+    With `tail`, ``match::TailArgs`` of the same.
+    """
     plan = type(
         "StaticPlan",
         (ctypes.Structure,),
         {"_fields_": [("args", StepArgs * levels), ("rows", Adjacency * sources)]},
     )
-    return type("StaticArgs", (ctypes.Structure,), {"_fields_": [("plan", plan), ("task", Task)]})
+    fields = [("plan", plan), ("task", Task), *(_TAIL_FIELDS if tail else ())]
+    return type("StaticArgs", (ctypes.Structure,), {"_fields_": fields})
 
 
 class EchoArgs(ctypes.Structure):
@@ -238,6 +343,12 @@ class RmatArgs(ctypes.Structure):
     _fields_ = [("rmat", Rmat), ("first", _u64), ("count", _u64), ("sources", _u64), ("targets", _u64)]
 
 
+class NumberArgs(ctypes.Structure):
+    """``rows::NumberArgs``."""
+
+    _fields_ = [("vertices", _u64), ("ids", _u64), ("out", _u64), ("count", _u64)]
+
+
 class View(ctypes.Structure):
     """``sets::View``."""
 
@@ -281,13 +392,31 @@ class Split(ctypes.Structure):
     _fields_ = [("cursor", Cursor), ("level", _u32), ("vertices", _u32 * MAX_PATTERN_VERTICES)]
 
 
+class KeptNumber(ctypes.Structure):
+    """``match::KeptNumber``."""
+
+    _fields_ = [("state", _u32), ("key", _u32 * MOST_KEY_WORDS), ("number", _u64 * 2)]
+
+
+class TailFrame(ctypes.Structure):
+    """``match::TailFrame``."""
+
+    _fields_ = [
+        ("sum", _u64 * 2),
+        ("product", _u64 * 2),
+        ("walk", Cursor),
+        ("child", _u32),
+        ("unused", _u32),
+    ]
+
+
 class Saved(ctypes.Structure):
     """``match::Saved``."""
 
     _fields_ = [("place", Place), ("cursor", Cursor)]
 
 
-STOP_NONE, STOP_LIMIT, STOP_HOST = 0, 1, 2
+STOP_NONE, STOP_PAUSE, STOP_LIMIT, STOP_HOST = 0, 1, 2, 3
 """``match::Stop``."""
 
 NO_LIMIT = 2**64 - 1
@@ -299,6 +428,13 @@ def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
     """Return the shared memory of one group of lanes (``match::SharedState``)."""
     staged = ROWS_PER_PACKET * ctypes.sizeof(_u32) if listing else 0
     return max_spans * ctypes.sizeof(View) + levels * ctypes.sizeof(LevelState) + staged
+
+
+def tail_bytes_of_group(levels: int) -> int:
+    """Return the shared memory that a group needs beside for a tail (``match::TailCounting``)."""
+    numbers = 2 * levels + MOST_TAIL_SIZES
+    key = MOST_KEY_WORDS + MOST_KEY_WORDS % 2
+    return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame) + key * ctypes.sizeof(_u32)
 
 
 _LINE = 128

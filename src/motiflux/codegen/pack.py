@@ -7,6 +7,7 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask, renewed
+from motiflux.codegen.tails import DeviceTail, pack_tail
 from motiflux.plan import Plan
 from motiflux.plan.ir import StepShape
 
@@ -16,9 +17,12 @@ RowAddresses = Sequence[Sequence[tuple[int, int]]]
 _NO_REUSE = -1
 
 
-def pack_runtime(plan: Plan, rows: RowAddresses) -> Any:
-    """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty."""
-    args = layout.RuntimeArgs()
+def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
+    """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty.
+
+    With a tail, ``TailArgs``.
+    """
+    args = layout.RuntimeArgs() if tail is None else layout.RuntimeTailArgs(tail=pack_tail(tail))
     packed = args.plan
     packed.level_count = len(plan.shape.steps)
     place = 0
@@ -36,10 +40,15 @@ def pack_runtime(plan: Plan, rows: RowAddresses) -> Any:
     return args
 
 
-def pack_static(plan: Plan, rows: RowAddresses) -> Any:
-    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, its task empty."""
+def pack_static(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
+    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, its task empty.
+
+    With a tail, ``TailArgs``.
+    """
     sources = [address for addresses in rows for address in addresses]
-    args = layout.static_args(len(plan.shape.steps), len(sources))()
+    args: Any = layout.static_args(len(plan.shape.steps), len(sources), tail=tail is not None)()
+    if tail is not None:
+        args.tail = pack_tail(tail)
     packed: Any = args.plan
     for level, step in enumerate(plan.args.steps):
         packed.args[level] = layout.StepArgs(step.min_out_degree, step.min_in_degree)

@@ -7,7 +7,7 @@ import os
 import threading
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -33,6 +33,8 @@ class _Unit:
     ----------
     kernel
         Its entry point, once it is loaded. Forgotten here, it stays loaded for as long as a search holds it.
+    entries
+        The same, by name, of a unit that has several.
     meetings
         How often it could have served.
     pending
@@ -42,6 +44,7 @@ class _Unit:
     """
 
     kernel: Kernel | None = None
+    entries: dict[str, Kernel] = field(default_factory=dict)
     meetings: int = 0
     pending: Future[Code] | None = None
     refused: bool = False
@@ -68,7 +71,7 @@ class Accelerator:
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
 
-    def kernel(self, source: Source, deadline: float | None = None) -> Kernel:
+    def kernel(self, source: Source, deadline: float | None = None, entry: str = ENTRY) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if it is not yet.
 
         Raises
@@ -80,9 +83,19 @@ class Accelerator:
         found = unit.kernel
         if found is None:
             code = self._compiled(source, deadline)
-            found = unit.kernel = self.device.load(code.image, source.name).kernel(ENTRY)
+            found = unit.kernel = self.device.load(code.image, source.name).kernel(entry)
             unit.pending = None
         return found
+
+    def kernels(
+        self, source: Source, names: Iterable[str], deadline: float | None = None
+    ) -> Mapping[str, Kernel]:
+        """Return several entry points of a unit by their names; raises what `kernel` does."""
+        unit = self._unit(source)
+        if not unit.entries:
+            module = self.device.load(self._compiled(source, deadline).image, source.name)
+            unit.entries = {name: module.kernel(name) for name in names}
+        return unit.entries
 
     def _compiled(self, source: Source, deadline: float | None) -> Code:
         try:

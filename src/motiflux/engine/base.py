@@ -13,6 +13,7 @@ from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, resolve_threads
 from motiflux.plan import Plan
+from motiflux.plan.local.speeds import Speeds
 from motiflux.plan.report import Prediction
 from motiflux.types import Semantics, Symmetry
 
@@ -67,8 +68,12 @@ class Engine(Protocol):
     """Whether it counts tails in closed form."""
     counts_parts: bool
     """Whether it counts tails that are trees of parts."""
-    counts_tables: bool
-    """Whether it counts from tables of local counts."""
+    counts_tables: Speeds | None
+    """What counting from tables of local counts takes; None if it cannot."""
+    counts_meetings: bool
+    """Whether it counts parts that meet others in vertices from which something hangs."""
+    searchers: int
+    """Partial embeddings that it needs at once to be busy."""
     tells_sizes: bool
     """Whether its outcomes have the sizes of steps."""
     shares_passes: bool

@@ -11,6 +11,7 @@ from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.local.formula import Formula
+from motiflux.plan.local.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.predict import expected_count, expected_seconds, host_memory, is_brief
 from motiflux.plan.report import Prediction
 from motiflux.types import Symmetry, VertexArray
@@ -24,7 +25,9 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
-    counts_tables = True
+    counts_tables: Speeds | None = HOST_SPEEDS
+    counts_meetings = True
+    searchers = 1
     tells_sizes = True
     shares_passes = True
 
@@ -32,7 +35,7 @@ class CpuEngine:
         """Return the count, at most ``request.limit``."""
         if (formula := formula_for(plan, request)) is not None:
             try:
-                return _from_tables(graph, plan, formula, request, started)
+                return count_from_tables(graph, plan, formula, request, started)
             except OverflowError:
                 pass  # weights of walks hold 64 bits; the search holds any number
         search = _prepare(graph, plan, request)
@@ -94,7 +97,7 @@ class CpuEngine:
         )
 
 
-def formula_for(plan: Plan, request: Request) -> Formula | None:
+def formula_for(plan: Plan, request: Request, speeds: Speeds = HOST_SPEEDS) -> Formula | None:
     """Return how to count from tables, unless a search is expected to say more by the limit or in time."""
     formula = plan.formula
     if formula is None or request.tuning["tables"] == "on":
@@ -104,11 +107,21 @@ def formula_for(plan: Plan, request: Request) -> Formula | None:
     if request.limit is None:
         return formula
     search = expected_seconds(plan, request.threads, request.limit)
-    return formula if search is None or formula.seconds < search else None
+    if search is None or formula.seconds < speeds.of_search(search, request.threads):
+        return formula
+    return None
 
 
-def _from_tables(graph: Graph, plan: Plan, formula: Formula, request: Request, started: float) -> Outcome:
-    """Return the count from tables; 0 and incomplete if time was up."""
+def count_from_tables(
+    graph: Graph, plan: Plan, formula: Formula, request: Request, started: float
+) -> Outcome:
+    """Return the count from tables; 0 and incomplete if time was up.
+
+    Raises
+    ------
+    OverflowError
+        Walks are weighed by numbers of more than 64 bits.
+    """
     deadline = None if request.timeout is None else started + request.timeout
     try:
         total = local.evaluate(
@@ -116,6 +129,11 @@ def _from_tables(graph: Graph, plan: Plan, formula: Formula, request: Request, s
         )
     except local.Late:
         return Outcome(0, False)
+    return outcome_of_tables(total, plan, request)
+
+
+def outcome_of_tables(total: int, plan: Plan, request: Request) -> Outcome:
+    """Return what a number of embeddings is that tables came to."""
     if request.symmetry is Symmetry.SUBGRAPHS:
         total //= plan.automorphisms
     if request.limit is not None and total > request.limit:

@@ -8,8 +8,10 @@ import numpy as np
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
 from motiflux.engine.base import Request
+from motiflux.engine.device_space import slot_keys
 from motiflux.engine.prepare import USABLE, hands_over, lanes_of, lay_out, row_keys
 from motiflux.engine.resident import RowsKey
 from motiflux.graph import Direction, Graph
@@ -24,17 +26,22 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     """Return the bytes that a count takes, at most: copies of rows, lists of candidates, seats for who waits.
 
     Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
+    Rows of a candidate space are fewer than those of the graph that have the labels.
     """
     keys = row_keys(plan)
     distinct = {key for level in keys for key in level}
     steps = plan.shape.steps
     whole = any(s.bounds_out or s.not_out for s in steps) + any(s.bounds_in or s.not_in for s in steps)
     rows = sum(_row_bytes(graph, _arcs(graph, key)) for key in distinct)
+    if plan.space is not None:
+        slots = {key for level in slot_keys(plan) for key in level}
+        rows += 4 * graph.num_vertices + 8 * (len(slots) * graph.num_vertices + 1)
     rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
     root_arcs = _arcs(graph, keys[1][0])
     groups_of_block = THREADS // lanes_of(request, root_arcs, graph)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
-    lists = lay_out(plan, {key: _longest(graph, key) for key in distinct}, Goal.COUNT)
+    longest = {key: _longest(graph, key) for key in distinct}
+    lists = lay_out(plan, keys, longest, Goal.COUNT, device_tail(plan))
     groups = groups_of_block * max(1, blocks)
     wanted = 4 * lists.words * groups
     if hands_over(plan, request):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -9,11 +10,14 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, HostBuffer, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
-from motiflux.engine.resident import DeviceRows
+from motiflux.engine.resident import Copies
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, InternalError
 
@@ -35,7 +39,7 @@ class DeviceSearch:
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
         self._process = os.getpid()
-        self._rows: list[DeviceRows] = []
+        self._rows: list[Copies] = []
         self._memory: list[Buffer | HostBuffer] = []
         self._cleared: list[tuple[Buffer, int]] = []
         self._stopping = False
@@ -62,13 +66,13 @@ class DeviceSearch:
         """Number of groups of lanes."""
         return self._grid * self._groups_of_block
 
-    def read(self, rows: Iterable[DeviceRows]) -> None:
+    def read(self, rows: Iterable[Copies]) -> None:
         """Have rows stay on the device until the search is over."""
         for one in rows:
             one.users.add(self)
             self._rows.append(one)
-            self.stream.hold(one.offsets)
-            self.stream.hold(one.neighbors)
+            for buffer in one.buffers:
+                self.stream.hold(buffer)
 
     def hold(self, buffer: Buffer) -> None:
         """Keep memory of the device until the search is over."""
@@ -101,8 +105,10 @@ class DeviceSearch:
         """Start the kernel; with `resume`, where parked groups left off."""
         session = self._on()
         if resume:
+            session.side.wait()  # a pause that was asked for late is not meant for this launch
+            first = layout.Control.stop.offset
+            session.main.clear(session.control, first, ctypes.sizeof(layout.Control) - first)
             self.task.resume = True
-            session.main.clear(session.control, layout.Control.parked.offset, 4)
         for buffer, nbytes in self._cleared:
             session.main.clear(buffer, 0, nbytes)
         shared = self._groups_of_block * self.task.shared_bytes
@@ -141,9 +147,37 @@ class DeviceSearch:
         """Return the time of the last launch by the device's own clock, if `timed` was set."""
         return self._on().kernel_seconds()
 
+    def pause(self) -> None:
+        """Ask the groups of a listing kernel to save themselves; they go on with the next launch."""
+        self._on().pause()
+
+    def rows_so_far(self) -> int:
+        """Return how many rows there were a moment ago, since the launch; 0 if not known."""
+        seen = self._on().look()
+        return 0 if seen is None else int(seen.reserved)
+
+    def rows_stored(self) -> int:
+        """Return how many rows the kernel stored in memory, once it is done."""
+        final = self._on().final()
+        refused = layout.NO_LIMIT - int(final.refused)
+        return min(int(final.reserved), refused)
+
+    @property
+    def side(self) -> Stream:
+        """What goes past the kernel while it runs."""
+        return self._on().side
+
+    def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:
+        """Return the first bytes of `source`, while the kernel may run; the next call reuses the memory."""
+        return self._on().fetch(source, nbytes)
+
     def parked(self) -> int:
-        """Return how many groups wait for room in the ring, once the kernel is done."""
+        """Return how many groups saved themselves, once the kernel is done."""
         return int(self._on().final().parked)
+
+    def passed_128_bits(self) -> bool:
+        """Whether a number did not fit; what was found is of no use then."""
+        return bool(self._on().final().beyond)
 
     def was_limited(self) -> bool:
         """Whether the search stopped because of its limit."""

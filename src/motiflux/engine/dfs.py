@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from motiflux.codegen.kernels import Goal
+from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
 from motiflux.engine.cliques import prepare_cliques
+from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
-from motiflux.engine.device_rows import DeviceRowSource
 from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.device_tables import start_tables
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
+from motiflux.engine.ring_rows import RingRows
+from motiflux.engine.stored_rows import StoredRows
+from motiflux.engine.table_run import TooWide
+from motiflux.errors import DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.local.formula import Formula, Searched
+from motiflux.plan.local.speeds import DEVICE_SPEEDS, Speeds
 from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
+from motiflux.plan.space import candidate_space
 
 _SPIN_SECONDS = 300e-6
 """How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
@@ -31,10 +41,12 @@ class DfsEngine:
     """Executes plans on a device, over copies of the graph's rows that stay there."""
 
     name = "dfs"
-    searches_space = False
-    counts_tails = False
-    counts_parts = False
-    counts_tables = False
+    searches_space = True
+    counts_tails = True
+    counts_parts = True
+    counts_meetings = False
+    searchers = 20_000
+    counts_tables: Speeds | None = DEVICE_SPEEDS
     tells_sizes = False
     shares_passes = False
 
@@ -45,20 +57,64 @@ class DfsEngine:
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
         deadline = _deadline(request, started)
+        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
+            outcome = self._from_tables(graph, plan, formula, request, started, deadline)
+            if outcome is not None:
+                return outcome
         # total * multiplier > limit exactly when total > limit // multiplier.
         limit = None if request.limit is None else request.limit // plan.multiplier
+        if plan.tail is not None and device_tail(plan) is None:
+            return self._on_host(graph, plan, request, started)
         try:
             search = self._counting(graph, plan, request, limit, deadline)
         except OutOfTimeError:
             return Outcome(0, False)
         with search:
             search.launch()
-            in_time = self._watch(search, plan, request, started, deadline)
+            in_time = self._watch(search, plan.multiplier, request, started, deadline)
+            if search.passed_128_bits():
+                return self._on_host(graph, plan, request, started)
             total = search.found() * plan.multiplier
             complete = in_time and not search.was_limited()
         if request.limit is not None and total > request.limit:
             return Outcome(request.limit, False)
         return Outcome(total, complete)
+
+    def _from_tables(
+        self,
+        graph: Graph,
+        plan: Plan,
+        formula: Formula,
+        request: Request,
+        started: float,
+        deadline: float | None,
+    ) -> Outcome | None:
+        """Return the count from tables, on the host where they pass 64 bits; None if they do not fit."""
+        inner = replace(request, limit=None, progress=None)
+
+        def search(table: Searched) -> int:
+            found = self.count(graph, replace(table.plan, formula=None), inner, started)
+            if not found.complete:
+                raise OutOfTimeError
+            return found.value
+
+        try:
+            tables = start_tables(self._accelerator, graph, formula, request, deadline, search)
+            with tables.run:
+                if not self._watch(tables.run, 1, request, started, deadline):
+                    return Outcome(0, False)
+                total = tables.total()
+        except OutOfTimeError:
+            return Outcome(0, False)
+        except DeviceMemoryError:
+            return None
+        except TooWide:
+            return count_from_tables(graph, plan, formula, request, started)
+        return outcome_of_tables(total, plan, request)
+
+    def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Count numbers that the device has no room for: beyond 128 bits, or of very many sets."""
+        return CpuEngine().count(graph, plan, request, started)
 
     def count_together(
         self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
@@ -69,20 +125,25 @@ class DfsEngine:
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
         deadline = _deadline(request, started)
+        goal, source = (Goal.LIST, RingRows) if request.tuning["rows"] == "ring" else (Goal.STORE, StoredRows)
         try:
-            search = prepare(self._accelerator, graph, plan, request, Goal.LIST, None, deadline)
+            search = prepare(self._accelerator, graph, plan, request, goal, None, deadline)
         except OutOfTimeError:
             return NoRows(complete=False)
-        return DeviceRowSource(search, plan, request, batch_rows, started, deadline)
+        return source(search, plan, request, batch_rows, started, deadline)
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching: no time, which was never measured."""
+        space = None if plan.space is None else candidate_space(graph, plan.space, request.threads)
+        narrowed = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
         memory = MemoryReport(
-            rows=sum(narrowed_bytes(graph, key) for key in distinct_keys(plan)),
+            rows=narrowed if space is None else space.nbytes,
             search=0,
             device=device_bytes(self._accelerator.device, graph, plan, request),
         )
         count = expected_count(plan, request.limit)
+        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
+            return Prediction(count, formula.seconds, request.threads, memory)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
 
     def _counting(
@@ -93,7 +154,12 @@ class DfsEngine:
         return known or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
 
     def _watch(
-        self, search: DeviceSearch, plan: Plan, request: Request, started: float, deadline: float | None
+        self,
+        search: DeviceSearch,
+        multiplier: int,
+        request: Request,
+        started: float,
+        deadline: float | None,
     ) -> bool:
         """Wait for the end of a search; False if time ran out first."""
         next_look = started + _LOOK_SECONDS
@@ -107,7 +173,7 @@ class DfsEngine:
                 next_look = now + _LOOK_SECONDS
                 if (seen := search.look()) is not None:
                     done, total, found = seen
-                    request.progress(ProgressReport(done, total, found * plan.multiplier, now - started))
+                    request.progress(ProgressReport(done, total, found * multiplier, now - started))
         raise AssertionError
 
 

@@ -169,6 +169,8 @@ def explain(
             space=chosen.searches_space,
             tail=chosen.counts_tails,
             parts=chosen.counts_parts and counts_all_of_it(request),
+            meetings=chosen.counts_meetings,
+            searchers=chosen.searchers,
             tables=chosen.counts_tables,
             threads=request.threads,
             tuning=request.tuning,

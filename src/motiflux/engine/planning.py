@@ -47,6 +47,8 @@ def plan_for(
             space=engine.searches_space,
             tail=engine.counts_tails,
             parts=engine.counts_parts and counts_all_of_it(request),
+            meetings=engine.counts_meetings,
+            searchers=engine.searchers,
             tables=engine.counts_tables,
             threads=request.threads,
             deadline=None if request.timeout is None else started + request.timeout,

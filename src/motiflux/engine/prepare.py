@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+import ctypes
 import traceback
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import LANES, THREADS, Goal, search_source
+from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
+from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
+from motiflux.engine.device_space import device_space, slot_keys
+from motiflux.engine.resident import Copies, DeviceRows, Means, RowsKey, WalkedRows, resident
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
+from motiflux.plan.ir import PlanShape
 
-Rows = Mapping[RowsKey, DeviceRows]
+Rows = Mapping[Any, WalkedRows]
 
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
 """Least and most root arcs that a group takes at a time: all take them from one counter."""
+_TAIL_PIECE = 8
+"""Fewest where a whole tail is counted for each root arc."""
+_ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
 _SHORT_ROW = 2.0
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LINE_WORDS = 32
+_LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
+"""Numbers of parts that are kept, at least and at most."""
+_KEPT_PER_ARC = 256
 MOST_VERTICES = 2**32 - 64
 """Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
 
@@ -56,6 +66,8 @@ def prepare(
 ) -> DeviceSearch:
     """Upload what `plan` reads, choose a kernel and allocate what it needs.
 
+    To count is to count the tail of the plan too, which must be one that kernels count.
+
     Raises
     ------
     DeviceMemoryError
@@ -64,6 +76,8 @@ def prepare(
         The deadline passed meanwhile.
     """
     seconds_left(deadline)
+    if goal is Goal.COUNT:
+        goal = _counting(plan)
     search = DeviceSearch(accelerator)
     try:
         means = Means(search.stream, request.threads, request.gpu_memory, deadline)
@@ -76,6 +90,16 @@ def prepare(
             traceback.clear_frames(error.__traceback__)
         raise
     return search
+
+
+def _counting(plan: Plan) -> Goal:
+    tail = device_tail(plan)
+    if tail is None:
+        assert plan.tail is None, "no kernel counts this tail"
+        return Goal.COUNT
+    if tail.nested:
+        return Goal.PARTS
+    return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
 def _draft(
@@ -119,7 +143,7 @@ def _set_up(
     task = argument.task
     groups_of_block = THREADS // draft.lanes
     grid = grid_of(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
-    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal is Goal.LIST else 0
+    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal.lists else 0
     bytes_of_group = 4 * draft.lists.words + saved
     grid, buffers = allocate_for(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
     groups = grid * groups_of_block
@@ -127,18 +151,38 @@ def _set_up(
         search.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * draft.lists.words * groups
-    least, most = min(_PIECE[0], max(1, task.arcs // groups)), _PIECE[1]
+    fewest = _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0]
+    least, most = min(fewest, max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.packs = request.tuning["packing"] != "off"
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    if draft.tail is not None and draft.tail.keeps and request.tuning["remember"] == "on":
+        _add_kept(search, argument, request.gpu_memory)
     if hands_over(draft.plan, request):
         _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
 
 
+def _add_kept(search: DeviceSearch, argument: Any, budget: int | None) -> None:
+    """Make room for numbers of parts that come again, if there is memory for that."""
+    entry = ctypes.sizeof(layout.KeptNumber)
+    most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * argument.task.arcs))
+    places = 1 << (most - 1).bit_length()
+    while places >= _LEAST_KEPT:
+        try:
+            buffer = search.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
+        except DeviceMemoryError:
+            places //= 4
+            continue
+        search.hold(buffer)
+        search.clear(buffer)
+        argument.kept, argument.kept_mask = buffer.address, places - 1
+        return
+
+
 def hands_over(plan: Plan, request: Request) -> bool:
     """Return whether groups that have no work left get some of others'."""
-    return request.tuning["stealing"] != "off" and len(plan.shape.steps) > 2
+    return request.tuning["stealing"] != "off" and len(plan.shape.steps) > 2 and plan.tail is None
 
 
 def _add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
@@ -159,7 +203,7 @@ class _Draft:
     """What every search by one plan on one graph has in common: kernels, rows, most of the argument.
 
     Kept with the graph, so that a query which comes again costs little. It does not hold on to the rows, so
-    that they can be reclaimed; it does hold on to the plan, whose identity it is kept under.
+    that they can be reclaimed; it does hold on to the plan that was asked for: it is kept under its identity.
     """
 
     def __init__(
@@ -172,8 +216,8 @@ class _Draft:
         means: Means,
     ) -> None:
         copies = self.copies = resident(graph, search.accelerator.device)
-        by_key = _rows(search, graph, plan, means)
-        sources = row_keys(plan)
+        self.asked = plan
+        plan, sources, by_key, held = _sources(search, graph, plan, means)
         root = by_key[sources[1][0]]
         steps = plan.shape.steps
         out = into = None
@@ -182,12 +226,15 @@ class _Draft:
         if any(step.bounds_in or step.not_in for step in steps):
             into = _read(search, copies.arcs(graph, into=True, means=means))
         self.plan = plan
+        self.tail = device_tail(plan) if goal in TAILS else None
+        self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
         self.lanes = lanes_of(request, root.arcs, graph, goal)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
-        self.lists = lay_out(plan, {key: rows.longest for key, rows in by_key.items()}, goal)
-        self.kept: list[DeviceRows] = [
-            *by_key.values(),
+        longest = {key: rows.longest for key, rows in by_key.items()}
+        self.lists = lay_out(plan, sources, longest, goal, self.tail)
+        self.kept: list[Copies] = [
+            *held,
             *(one for one in (out, into) if one is not None),
         ]
         self._rows = [weakref.ref(one) for one in self.kept]
@@ -195,7 +242,7 @@ class _Draft:
         self._task = self._common(graph, goal, root, out, into)
         self._arguments: dict[bool, Any] = {}
 
-    def rows(self) -> list[DeviceRows] | None:
+    def rows(self) -> list[Copies] | None:
         """Return the rows to hold during a search; None if some were reclaimed."""
         found = [row for ref in self._rows if (row := ref()) is not None]
         self.kept = []
@@ -206,7 +253,7 @@ class _Draft:
         known = self._arguments.get(specialized)
         if known is None:
             pack = pack_static if specialized else pack_runtime
-            known = pack(self.plan, self._addresses)
+            known = pack(self.plan, self._addresses, self.tail)
             known.task = self._task
             self._arguments[specialized] = known  # last: other threads take copies of it
         return type(known).from_buffer_copy(known)
@@ -215,7 +262,7 @@ class _Draft:
         self,
         graph: Graph,
         goal: Goal,
-        root: DeviceRows,
+        root: WalkedRows,
         out: DeviceRows | None,
         into: DeviceRows | None,
     ) -> layout.Task:
@@ -227,8 +274,14 @@ class _Draft:
             task.in_ = layout.Adjacency(*into.addresses)
         task.root = layout.Adjacency(*root.addresses)
         task.arcs, task.vertices = root.arcs, graph.num_vertices
+        if self.tail is not None:
+            max_spans = max(max_spans, self.tail.max_spans)
+            if self.tail.start == 1:
+                task.arcs = graph.num_vertices
         task.max_spans = max_spans
-        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal is Goal.LIST)
+        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
+        if self.tail is not None:
+            task.shared_bytes += layout.tail_bytes_of_group(levels)
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
@@ -241,14 +294,34 @@ def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
     return rows
 
 
-def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Rows:
+def _sources(
+    search: DeviceSearch, graph: Graph, plan: Plan, means: Means
+) -> tuple[Plan, Sequence[Sequence[Hashable]], Rows, Iterable[Copies]]:
+    """Return the plan as it is run, the rows that each level reads, where those are, and what they are of.
+
+    Over the candidate space of the plan, if it has one and that fits; else over rows of the graph.
+    """
     device = search.accelerator.device
     if graph.num_vertices > MOST_VERTICES:
         raise DeviceError(
             f"device={device.name!r}: expected at most {MOST_VERTICES:,} vertices,"
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
-    copies = resident(graph, device)
+    if plan.space is not None and (space := device_space(search, graph, plan, means)) is not None:
+        search.read([space])
+        return without_bounds(plan), slot_keys(plan), space.slots, [space]
+    rows = _rows(search, graph, plan, means)
+    return plan, row_keys(plan), rows, rows.values()
+
+
+def without_bounds(plan: Plan) -> Plan:
+    """Return the plan without bounds on degrees: candidates of a space have those they need already."""
+    steps = tuple(replace(step, bounds_out=False, bounds_in=False) for step in plan.shape.steps)
+    return replace(plan, shape=PlanShape(steps))
+
+
+def _rows(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> Mapping[RowsKey, DeviceRows]:
+    copies = resident(graph, search.accelerator.device)
     keys = dict.fromkeys(key for keys in row_keys(plan) for key in keys)
     return {key: _read(search, copies.rows(graph, key, means)) for key in keys}
 
@@ -282,7 +355,8 @@ def lanes_of(request: Request, root_arcs: int, graph: Graph, goal: Goal = Goal.C
 def _special(plan: Plan, goal: Goal, lanes: int) -> Source | None:
     levels, sources = _LARGEST_SPECIAL
     steps = plan.shape.steps
-    if len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
+    # What hangs is walked by data: the shape of the tail is an argument.
+    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
     return search_source(goal, lanes, plan.shape, _describe(plan))
 
@@ -323,18 +397,31 @@ def allocate_for(
             return grid, buffer
 
 
-def lay_out(plan: Plan, longest: Mapping[RowsKey, int], goal: Goal) -> Lists:
-    """Bound each level's candidates by the shortest of its sets."""
+def lay_out(
+    plan: Plan,
+    sources: Sequence[Sequence[Hashable]],
+    longest: Mapping[Any, int],
+    goal: Goal,
+    tail: DeviceTail | None = None,
+) -> Lists:
+    """Bound each level's candidates by the shortest of its sets; `sources` names the rows it reads.
+
+    Of a tail only those that are walked have any.
+    """
+    walked = set() if tail is None else {*range(tail.start), *(one.level for one in tail.walked())}
     bounds: list[int] = []
     places: list[int] = []
     words = 0
     last = len(plan.shape.steps) - 1
-    for level, (step, keys) in enumerate(zip(plan.shape.steps, row_keys(plan), strict=True)):
+    for level, (step, keys) in enumerate(zip(plan.shape.steps, sources, strict=True)):
         sets = [] if step.reuse is None else [bounds[step.reuse]]
         sets += [longest[key] for key in keys]
         bounds.append(min(sets, default=0))
         places.append(words)
-        never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+        if tail is None:
+            never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+        else:
+            never_kept = level not in walked
         if level > 1 and len(sets) > 1 and not never_kept:
             words += -(-bounds[level] // _LINE_WORDS) * _LINE_WORDS
     return Lists(words, tuple(places))

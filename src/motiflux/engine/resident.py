@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from motiflux.device import Buffer, Device, Stream
 from motiflux.engine.deadline import seconds_left
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
+from motiflux.types import LabelArray
+
+T = TypeVar("T")
 
 
 class RowsKey(NamedTuple):
@@ -64,6 +67,16 @@ class DeviceRows:
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
 
     @property
+    def names(self) -> Iterable[Hashable]:
+        """The names under which it may be kept."""
+        return [(id(self.origin[0]), id(self.origin[1]), above) for above in (False, True)]
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return self.offsets, self.neighbors
+
+    @property
     def addresses(self) -> tuple[int, int]:
         """Where offsets and neighbours begin."""
         return self.offsets.address, self.neighbors.address
@@ -74,9 +87,77 @@ class DeviceRows:
         return self.offsets.nbytes + self.neighbors.nbytes
 
 
+class Copies(Protocol):
+    """What is kept on a device, and has to stay until searches that read it are over."""
+
+    @property
+    def users(self) -> weakref.WeakSet[Any]:
+        """The searches that read it."""
+
+    @property
+    def names(self) -> Iterable[Hashable]:
+        """The names under which it may be kept."""
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+
+
+class WalkedRows(Protocol):
+    """Rows that a search walks: where offsets and neighbours begin, how many arcs, the longest row."""
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Where offsets and neighbours begin."""
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs."""
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest row."""
+
+
+@dataclass(eq=False)
+class DeviceLabels:
+    """The label code of each vertex, on a device; kept like `DeviceRows`."""
+
+    buffer: Buffer
+    origin: LabelArray = field(repr=False)
+    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
+
+    @property
+    def names(self) -> Iterable[Hashable]:
+        """The name under which it is kept."""
+        return [("labels", id(self.origin))]
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return (self.buffer,)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return self.buffer.nbytes
+
+
 @dataclass(eq=False)
 class DeviceUnits(DeviceRows):
     """What was derived from rows, as one buffer that goes under both names."""
+
+    what: Hashable = None
+
+    @property
+    def names(self) -> Iterable[Hashable]:
+        """The name under which it is kept."""
+        return [(id(self.origin[0]), id(self.origin[1]), self.what)]
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return (self.offsets,)
 
     @property
     def nbytes(self) -> int:
@@ -93,7 +174,7 @@ class Resident:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._rows: dict[tuple[int, int, Hashable], DeviceRows] = {}
+        self._kept: dict[Hashable, Any] = {}
         device.add_reclaimer(self.reclaim)
 
     def rows(self, graph: Graph, key: RowsKey, means: Means) -> DeviceRows:
@@ -113,14 +194,26 @@ class Resident:
         rows = graph.reverse if into else graph.forward
         return self._upload((rows.offsets, rows.neighbors), False, means)
 
-    def derived(self, rows: DeviceRows, what: Hashable, make: Callable[[], DeviceRows]) -> DeviceRows:
-        """Return `what` was derived from rows, made if it is not there any more."""
-        name = (id(rows.origin[0]), id(rows.origin[1]), what)
-        found = self._rows.get(name)
+    def labels(self, graph: Graph, means: Means) -> DeviceLabels | None:
+        """Return the label codes of all vertices; None where all have one label. Raises what `rows` does."""
+        codes = graph.vertex_labels
+        if codes is None:
+            return None
+
+        def make() -> DeviceLabels:
+            made = DeviceLabels(self._to_device(codes, means), codes)
+            means.stream.wait()  # searches on other streams may read it from now on
+            return made
+
+        return self.keep(("labels", id(codes)), make)
+
+    def keep(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept under a name, made if it is not there: it counts as used now."""
+        found: T | None = self._kept.get(name)
         if found is None:
             found = make()
-        self._rows.pop(name, None)  # to the end: used last
-        self._rows[name] = found
+        self._kept.pop(name, None)  # to the end: used last
+        self._kept[name] = found
         return found
 
     def reclaim(self, needed: int) -> int:
@@ -129,47 +222,41 @@ class Resident:
         Those that a search reads are left.
         """
         freed = 0
-        for name in list(self._rows):
+        for name in list(self._kept):
             if freed >= needed:
                 break
-            rows = self._rows.get(name)
-            if rows is not None and not rows.users:
-                self._rows.pop(name, None)
-                freed += rows.nbytes
+            found = self._kept.get(name)
+            if found is not None and not found.users:
+                self._kept.pop(name, None)
+                freed += found.nbytes
         return freed
 
-    def touch(self, rows: Iterable[DeviceRows]) -> None:
+    def touch(self, copies: Iterable[Copies]) -> None:
         """Say that these were used."""
-        for one in rows:
-            for name in ((id(one.origin[0]), id(one.origin[1]), above) for above in (False, True)):
-                if self._rows.get(name) is one:
-                    self._rows.pop(name, None)
-                    self._rows[name] = one
+        for one in copies:
+            for name in one.names:
+                if self._kept.get(name) is one:
+                    self._kept.pop(name, None)
+                    self._kept[name] = one
 
     def _upload(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
-        name = (id(host[0]), id(host[1]), above)  # the copy holds on to both, so the names stay theirs
-        found = self._rows.get(name)
-        if found is None:
-            found = self._copy(host, above, means)
-        self._rows.pop(name, None)  # to the end: used last
-        self._rows[name] = found
-        return found
+        # The copy holds on to both arrays, so the names stay theirs.
+        return self.keep((id(host[0]), id(host[1]), above), lambda: self._copy(host, above, means))
 
     def _copy(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
-        def copy(array: NDArray[Any]) -> Buffer:
-            seconds_left(means.deadline)
-            buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=means.budget)
-            if array.nbytes:
-                means.stream.upload(buffer, array)
-            return buffer
-
         seconds_left(means.deadline)
         rows = _above(host) if above else host
-        copies = DeviceRows(
-            copy(rows[0]), copy(rows[1]), len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host
-        )
+        offsets, neighbors = (self._to_device(array, means) for array in rows)
+        copies = DeviceRows(offsets, neighbors, len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host)
         means.stream.wait()
         return copies
+
+    def _to_device(self, array: NDArray[Any], means: Means) -> Buffer:
+        seconds_left(means.deadline)
+        buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=means.budget)
+        if array.nbytes:
+            means.stream.upload(buffer, array)
+        return buffer
 
 
 def _above(rows: Adjacency) -> Adjacency:

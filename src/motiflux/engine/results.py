@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.draw.page import facts_table
 from motiflux.engine.row_columns import RowColumns
+from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Column
 from motiflux.types import IdArray, VertexArray
 from motiflux.units import grouped, seconds_text
+
+if TYPE_CHECKING:
+    from motiflux.device.arrays import DeviceArray
 
 T = TypeVar("T")
 
@@ -106,6 +110,14 @@ class RowSource(Protocol):
         """Whether nothing was cut."""
 
 
+@runtime_checkable
+class StoresRows(RowSource, Protocol):
+    """A source whose rows are on a device."""
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return the next rows as ids on the device, [rows, columns], or None at the end."""
+
+
 class NoRows:
     """The rows of a search that has none: nothing can match, or there was no time to begin."""
 
@@ -113,6 +125,10 @@ class NoRows:
         self.complete = complete
 
     def next(self) -> VertexArray | None:
+        """Return None."""
+        return None
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return None."""
         return None
 
@@ -206,6 +222,40 @@ class Matches:
         [4, 2]
         """
         return self._given(self._layout.array, check_integer("batch_rows", batch_rows, 1))
+
+    def device_batches(self) -> Iterator[DeviceArray]:
+        """Yield the rows as they are found, as arrays [rows, k] of 64-bit ids that stay on the GPU.
+
+        For what goes on working there: ``cupy.asarray(batch)``, ``torch.from_dlpack(batch)``. A batch has as
+        many rows as there are.
+
+        Raises
+        ------
+        ArgumentError
+            Ids are text, or edges were asked for.
+        DeviceError
+            The search is not on a GPU, or goes through the ring (``tuning={"rows": "ring"}``).
+        DeviceMemoryError
+            A batch does not fit beside the search.
+        """
+        if self._layout.ids_are_text or len(self.columns) > self._layout.pattern.num_vertices:
+            raise ArgumentError("device_batches", "integer ids, without edges=True", "others")
+        source = self._source
+        if not isinstance(source, StoresRows):
+            raise DeviceError(f"device_batches: expected rows on a GPU, found a search on {self.device!r}")
+        ids = np.ascontiguousarray(self._layout.graph.vertex_ids).view(np.int64)
+
+        def batch() -> DeviceArray | None:
+            array = None if self.complete is not None else source.next_on_device(ids)
+            self.seconds = time.perf_counter() - self._started
+            if array is None:
+                self.complete = self._source.complete
+            else:
+                self.rows += len(array)
+            return array
+
+        while (array := self._closing_on_error(batch)) is not None:
+            yield array
 
     def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
         """Iterate over batches as tables: for each batch a column for each of `fields`."""

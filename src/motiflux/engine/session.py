@@ -5,12 +5,15 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.codegen import layout
 from motiflux.device import Buffer, Device, HostBuffer, Kernel, Mark, Stream
 
 _CONTROL = ctypes.sizeof(layout.Control)
 _SLOT = 128
+WORD_BYTES = 8192
+"""Bytes of `Session.words`."""
 _FINAL, _SEEN, _STOP = 0, _SLOT, 2 * _SLOT
 
 
@@ -29,12 +32,15 @@ class Session:
         words = self._host.array
         self._final = words[_FINAL : _FINAL + _CONTROL]
         self._seen = words[_SEEN : _SEEN + _CONTROL]
-        self._stop = words[_STOP : _STOP + 4]
-        self._stop.view(np.uint32)[0] = layout.STOP_HOST
+        reasons = words[_STOP : _STOP + 8].view(np.uint32)
+        reasons[:] = layout.STOP_HOST, layout.STOP_PAUSE
+        self._stop, self._pause = reasons[:1], reasons[1:]
         self._launched = False
+        self._words: HostBuffer | None = None
         self._mark: Mark | None = None
         self._looking: Mark | None = None
         self._began: Mark | None = None
+        self._staging: HostBuffer | None = None
 
     def begin(self) -> None:
         """Start a new search: clear the control block."""
@@ -45,13 +51,27 @@ class Session:
         self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure, *, timed: bool
     ) -> None:
         """Run a kernel, and fetch the control block after it."""
-        # Said first: whatever interrupts this, the kernel may be running then.
+        self.start(timed=timed)
+        self.main.launch(kernel, grid, block, shared, argument)
+        self.finish(timed=timed)
+
+    def start(self, *, timed: bool) -> None:
+        """Say that kernels are about to be launched: `finish` comes after the last of them."""
+        # Said first: whatever interrupts this, a kernel may be running then.
         self._mark, self._launched = None, True
         self._began = self.main.mark() if timed else None
-        self.main.launch(kernel, grid, block, shared, argument)
+
+    def finish(self, *, timed: bool) -> None:
+        """Fetch the control block after the kernels."""
         self._ended = self.main.mark() if timed else None
         self.main.download(self.control, self._final)
         self._mark = self.main.mark()
+
+    def words(self) -> HostBuffer:
+        """Return some memory of the host, for numbers that kernels leave behind."""
+        if self._words is None:
+            self._words = self.device.allocate_host(WORD_BYTES, "the numbers of a search")
+        return self._words
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""
@@ -90,3 +110,22 @@ class Session:
     def stop(self) -> None:
         """Ask the kernel to stop. Repeat until it is done: the flag may be there before it is cleared."""
         self._side.upload(self.control, self._stop, layout.Control.stop.offset)
+
+    @property
+    def side(self) -> Stream:
+        """The stream that goes past the kernel."""
+        return self._side
+
+    def pause(self) -> None:
+        """Ask the groups of a listing kernel to save themselves. Settle before the next launch."""
+        self._side.upload(self.control, self._pause, layout.Control.stop.offset)
+
+    def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:
+        """Return the first bytes of `source`, beside the main stream, in memory that the next call reuses."""
+        if self._staging is None or len(self._staging.array) < nbytes:
+            self._staging = None
+            self._staging = self.device.allocate_host(nbytes, "rows on their way from the device")
+        fetched = self._staging.array[:nbytes]
+        self._side.download(source, fetched)
+        self._side.wait()
+        return fetched

@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
 from motiflux.engine.base import make_request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.planning import plan_for
 from motiflux.engine.progress import Progress, progress_callback
-from motiflux.engine.results import Count, Matches, NoRows, RowSource
+from motiflux.engine.results import Count, Matches, NoRows, RowSource, StoresRows
 from motiflux.engine.row_columns import RowColumns
 from motiflux.engine.several import as_patterns, count_each
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.types import VertexArray
+
+if TYPE_CHECKING:
+    from motiflux.device.arrays import DeviceArray
 
 DEFAULT_BATCH_ROWS = 65_536
 MAX_BATCH_ROWS = 1 << 30
@@ -230,8 +236,9 @@ def match(
         source: RowSource = NoRows(complete=plan is not None)
         if plan is not None and plan.impossible is None:
             source = chosen.rows(graph, plan, request, block_rows, started)
+        closed = bar.pop_all()
         return Matches(
-            _WithBar(source, bar.pop_all()),
+            _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else _WithBar(source, closed),
             layout,
             started=planned,
             plan_seconds=planned - started,
@@ -272,3 +279,17 @@ class _WithBar:
     @property
     def complete(self) -> bool:
         return self._source.complete
+
+
+class _WithBarOnDevice(_WithBar):
+    """The same where rows may stay on the device."""
+
+    def __init__(self, source: StoresRows, bar: contextlib.ExitStack) -> None:
+        super().__init__(source, bar)
+        self._stored = source
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        array = self._stored.next_on_device(ids)
+        if array is None:
+            self._bar.close()
+        return array

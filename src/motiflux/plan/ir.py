@@ -297,6 +297,9 @@ class Plan:
         The levels counted in closed form (counting only); None if there are none.
     space
         The candidate space to search; None to search the rows of the graph.
+    classes
+        Over a candidate space: a number per level, equal where the plan takes the candidates to be the same.
+        Empty without one.
     impossible
         Why there is no embedding at all, where that is known without a search; None otherwise.
     probed
@@ -324,6 +327,7 @@ class Plan:
     groups: tuple[Group, ...] = ()
     tail: Tail | None = None
     space: SpaceKey | None = None
+    classes: tuple[int, ...] = ()
     impossible: str | None = None
     probed: float | None = None
     formula: Formula | None = None

@@ -36,6 +36,7 @@ def nest(
     start: int = FIRST_START,
     slots: int = MOST_MIXED_LEVELS,
     lists: bool = True,
+    weighted: bool = True,
 ) -> tuple[PlanShape, Tail] | None:
     """Return the tree of the levels from `start` on, and the shape with the restrictions that remain.
 
@@ -51,6 +52,8 @@ def nest(
         Pieces that meet, counted by inclusion and exclusion: at most so many. 1 switches it off.
     lists
         Whether pieces that meet in several levels may be lists.
+    weighted
+        Whether vertices of pieces that meet may be weighted by what hangs from them.
 
     Notes
     -----
@@ -58,7 +61,7 @@ def nest(
     """
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
-    builder = _Builder(shape, args, coinciding, classes, slots, lists=lists)
+    builder = _Builder(shape, args, coinciding, classes, slots, lists=lists, weighted=weighted)
     block = builder.block(range(start, len(shape.steps)), tuple(range(start)))
     tail = Tail(start, block.components, block.exact, block.excluded, block.kept)
     return PlanShape(tuple(builder.steps)), tail
@@ -72,6 +75,7 @@ def part_order(
     *,
     largest_first: bool = False,
     lists: bool = True,
+    weighted: bool = True,
 ) -> tuple[int, ...] | None:
     """Return the levels in an order in which `nest` finds more: each piece in one go, its doors first.
 
@@ -80,7 +84,7 @@ def part_order(
     largest_first
         Of pieces that could meet in too many levels, whether to match the largest first, not that with the
         earliest level.
-    lists
+    lists, weighted
         As for `nest`.
     """
     start = FIRST_START
@@ -95,6 +99,7 @@ def part_order(
         free=True,
         largest_first=largest_first,
         lists=lists,
+        weighted=weighted,
     )
     builder.block(range(start, len(shape.steps)), tuple(range(start)))
     return (*range(start), *builder.placed)
@@ -129,12 +134,14 @@ class _Builder:
         free: bool = False,
         largest_first: bool = False,
         lists: bool = True,
+        weighted: bool = True,
     ) -> None:
         self.steps = list(shape.steps)
         self.placed: dict[int, None] = {}
         self._free = free
         self._largest_first = largest_first
         self._lists = lists
+        self._weighted = weighted
         self._args = args
         self._slots = slots
         self._before: Comparisons = comparisons(shape)
@@ -246,6 +253,8 @@ class _Builder:
         numbers: dict[LevelSet, int] = {}
         sets = tuple(numbers.setdefault(self._set(level), len(numbers)) for level in levels)
         plain = all(len(unit.levels) == 1 for unit in units)
+        if not (plain or self._weighted):
+            return None
         fits = len(units) <= self._slots and (len(numbers) <= MOST_SETS or not plain)
         chains = self._chains(pairs, sets)
         if chains is None or not (fits or (plain and len(numbers) == 1)):

@@ -20,6 +20,7 @@ from motiflux.plan.groups import find_groups
 from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula
+from motiflux.plan.local.speeds import Speeds
 from motiflux.plan.order import Order, core_first, core_of, given_order, ordered, promising_orders
 from motiflux.plan.parts import lists_of, nest, part_order
 from motiflux.plan.passes import shared_levels
@@ -29,7 +30,7 @@ from motiflux.plan.room import room_needed
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
 from motiflux.plan.symmetry import Restriction, restrictions
-from motiflux.plan.tail import close_tail
+from motiflux.plan.tail import FIRST_START, close_tail
 from motiflux.types import Semantics, Symmetry
 
 # Members of the population that compares orders, and of the one behind the estimates of the chosen plan.
@@ -78,7 +79,9 @@ def make_plan(
     space: bool = False,
     tail: bool = False,
     parts: bool = False,
-    tables: bool = False,
+    meetings: bool = True,
+    searchers: int = 1,
+    tables: Speeds | None = None,
     threads: int = 1,
     deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
@@ -98,8 +101,12 @@ def make_plan(
         Whether the engine can count a tail in closed form.
     parts
         Whether the engine can count a tail that is a tree of parts, and is to count all of them.
+    meetings
+        Whether the engine can count parts that meet others in vertices from which something hangs.
+    searchers
+        Partial embeddings that the engine needs to be busy: parts begin at a level that has as many.
     tables
-        Whether the engine can count from tables of local counts.
+        What counting from tables of local counts takes on the engine; None if it cannot.
     threads
         Threads that filter candidates.
     deadline
@@ -132,6 +139,8 @@ def make_plan(
         space,
         tail,
         parts,
+        meetings,
+        searchers,
         tables,
         threads,
         deadline,
@@ -147,6 +156,8 @@ def make_plan(
         space,
         tail,
         parts,
+        meetings,
+        searchers,
         tables,
         tuple(switches.values()),
         options.beside,
@@ -175,7 +186,9 @@ class _Options:
     space: bool
     tail: bool
     parts: bool
-    tables: bool
+    meetings: bool
+    searchers: int
+    tables: Speeds | None
     threads: int
     deadline: float | None
     switches: Mapping[str, str]
@@ -223,7 +236,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     if drafter.impossible is None:
         plan = replace(plan, formula=_formula(graph, bound, plan, options))
         if drafter.parts and plan.formula is None:
-            plan = _in_parts(graph, pattern, plan, orders, drafter, model)
+            plan = drafter.widened(_in_parts(graph, pattern, plan, orders, drafter, model), model)
         plan = replace(plan, free=drafter.free(plan))
         if switches["room"] == "on":
             plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
@@ -232,7 +245,8 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
 
 def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -> Formula | None:
     """Return how to count from tables, where that is expected to take less time than the search."""
-    if not options.counting or not options.tables or options.semantics is Semantics.INDUCED:
+    speeds = options.tables
+    if not options.counting or speeds is None or options.semantics is Semantics.INDUCED:
         return None
     switch = options.switches["tables"]
     search = expected_seconds(plan, options.threads, None)
@@ -242,7 +256,17 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
     if options.deadline is not None:
         share = min(share, _SHARE_OF_TIMEOUT * (options.deadline - time.perf_counter()))
     seconds = min(share, _LONGEST_LOOK)
-    formula = cheapest_formula(graph, bound, options.threads, options.semantics, seconds=seconds)
+    formula = cheapest_formula(
+        graph,
+        bound,
+        options.threads,
+        options.semantics,
+        seconds=seconds,
+        speeds=speeds,
+        tails=options.tail,
+    )
+    if search is not None:
+        search = speeds.of_search(search, options.threads)
     if formula is None or switch == "on" or (search is not None and formula.seconds < search):
         return formula
     return None
@@ -272,7 +296,8 @@ def _in_parts(
     if not forced and (seconds is None or seconds < _WORTH_PARTS):
         return plan
     candidates: dict[tuple[tuple[int, ...], Tail | None], Plan] = {}
-    ways = (True, False) if drafter.options.switches["lists"] == "on" else (False,)
+    options = drafter.options
+    ways = (True, False) if options.switches["lists"] == "on" and options.meetings else (False,)
     bases = list(orders[:_PART_ORDERS])
     if (base := core_first(drafter.bound, orders)) is not None and base not in bases:
         bases.append(base)
@@ -401,6 +426,19 @@ class _Drafter:
         plan = self._draft(order, breaking, group.order, nested=True, lists=lists)
         return plan if plan.tail is not None else None
 
+    def widened(self, plan: Plan, model: CostModel) -> Plan:
+        """Return a plan in parts with as many levels enumerated as the engine needs."""
+        if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
+            return plan
+        levels = range(FIRST_START, len(plan.order) - 1)
+        wide = [level for level in levels if plan.estimates[level - 1] >= self.options.searchers]
+        start = min(wide, default=levels[-1])
+        if start <= plan.tail.start:
+            return plan
+        order = ordered(self.bound, model, plan.order)
+        found = self._draft(order, plan.restrictions, plan.automorphisms, nested=True, start=start)
+        return replace(plan, shape=found.shape, args=found.args, tail=found.tail)
+
     def part_orders(self, vertices: tuple[int, ...], *, lists: bool) -> list[tuple[int, ...]]:
         """Return orders near that of `vertices` in which there may be more parts."""
         order = Order(vertices, (0.0,) * len(vertices))
@@ -408,7 +446,15 @@ class _Drafter:
         coinciding = self._coinciding_levels(order)
         found = [vertices]
         for largest_first in (False, True):
-            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first, lists=lists)
+            levels = part_order(
+                shape,
+                args,
+                coinciding,
+                classes,
+                largest_first=largest_first,
+                lists=lists,
+                weighted=self.options.meetings,
+            )
             if levels is not None:
                 found.append(tuple(vertices[level] for level in levels))
         return list(dict.fromkeys(reversed(found)))
@@ -459,13 +505,16 @@ class _Drafter:
         tail: bool = True,
         nested: bool = False,
         lists: bool = False,
+        start: int = FIRST_START,
     ) -> Plan:
         options = self.options
         shape, args, classes = self._steps(order, breaking, degrees=degrees)
         groups = find_groups(shape, args, classes)
         closed = None
         if nested:
-            found = nest(shape, args, self._coinciding_levels(order), classes, lists=lists)
+            coinciding = self._coinciding_levels(order)
+            weighted = options.meetings
+            found = nest(shape, args, coinciding, classes, start=start, lists=lists, weighted=weighted)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
             shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)
@@ -484,6 +533,7 @@ class _Drafter:
             groups=groups,
             tail=closed,
             space=self._key,
+            classes=classes or (),
             impossible=self.impossible,
         )
 

@@ -91,7 +91,7 @@ def candidate_space(
         It was not there by `deadline`, a moment of `time.perf_counter`. Small graphs are not worth looking.
     """
     found = graph.memo.get_sized(
-        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _NoRoom(), _room(graph)
+        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _NoRoom(), space_room(graph)
     )
     return None if isinstance(found, _NoRoom) else found
 
@@ -102,7 +102,8 @@ class _NoRoom:
     nbytes = 0
 
 
-def _room(graph: Graph) -> int:
+def space_room(graph: Graph) -> int:
+    """Return the bytes that a candidate space of `graph` may take."""
     return max(_ROOM_FLOOR, _ROOM_RATIO * graph.nbytes)
 
 
@@ -135,7 +136,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
         vertices=[
             (
                 labels or (),
-                _allowed(graph, pattern.filters[vertex]),
+                allowed_vertices(graph, pattern.filters[vertex]),
                 *(degree_bounds(pattern, vertex, set()) if key.degrees else (0, 0)),
             )
             for vertex, labels in enumerate(pattern.labels)
@@ -144,7 +145,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
         kinds=[kind.native(graph) for kind in kinds],
         injective=key.injective,
         rounds=key.rounds,
-        max_bytes=_room(graph),
+        max_bytes=space_room(graph),
         threads=threads,
         timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),
     )
@@ -155,7 +156,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
     )
 
 
-def _allowed(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np.uint8] | None:
+def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np.uint8] | None:
     """Return a byte per vertex, 1 for those let through; None stands for all."""
     if narrowing is None:
         return None

@@ -10,6 +10,8 @@
 #define MOTIFLUX_SIMT 1
 #define MOTIFLUX_HOST_DEVICE __host__ __device__
 #define MOTIFLUX_DEVICE __device__ inline
+// What is called from several places of a kernel, and would be copied to each.
+#define MOTIFLUX_DEVICE_CALL __device__ __noinline__
 // Shared memory whose size the launch gives: one block-wide array of bytes, aligned for any type.
 #define MOTIFLUX_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 
@@ -35,5 +37,6 @@ static_assert(sizeof(std::uint64_t) == 8, "motiflux expects a 64-bit Linux host"
 
 #define MOTIFLUX_HOST_DEVICE
 #define MOTIFLUX_DEVICE inline
+#define MOTIFLUX_DEVICE_CALL __attribute__((noinline)) inline
 
 #endif

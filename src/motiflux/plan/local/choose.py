@@ -19,8 +19,9 @@ from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation
 from motiflux.plan.local.formula import Formula, Searched, Table, Walks, Wedges
 from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
+from motiflux.plan.local.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.order import promising_orders, rooted_orders
-from motiflux.plan.predict import expected_work
+from motiflux.plan.predict import Work, expected_work
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.steps import adjacency_of, build_steps
 from motiflux.plan.symmetry import Restriction, closure, restrictions
@@ -30,18 +31,8 @@ from motiflux.types import Semantics, Symmetry
 _MEMBERS = 32
 _MORE_MEMBERS = 256
 """For the searches of the formula that seems cheapest: of many tried, likely one that seems too cheap."""
-_PASS_SECONDS = 2.5e-9
-"""For a number of a table in one pass over it; of numpy on one thread."""
-_WEDGE_SECONDS = 1.8e-9
-"""For a wedge of a histogram."""
-_CHOICE_SECONDS = 1.5e-9
-"""For a wedge more, where other middles than pairs of one kind are chosen."""
 _ORDERED = 1.8
 """Times more that a search takes, than its estimate says, where one vertex is the greatest."""
-_TRIANGLE_SECONDS = 2.4e-9
-"""For a lesser neighbour of a lesser neighbour."""
-_WALK_SECONDS = 0.9e-9
-"""For an entry of a row that walks read."""
 _WALKED, _MOST_WORK = 64, 5e5
 """Walks are tried from so many vertices, until they have read so much."""
 
@@ -53,6 +44,8 @@ def cheapest_formula(
     semantics: Semantics = Semantics.ISOMORPHISM,
     *,
     seconds: float = float("inf"),
+    speeds: Speeds = HOST_SPEEDS,
+    tails: bool = True,
 ) -> Formula | None:
     """Return how to count `bound` from tables.
 
@@ -60,6 +53,10 @@ def cheapest_formula(
     ----------
     seconds
         To be found in, at most.
+    speeds
+        What operations on tables take.
+    tails
+        Whether searches without roots count tails in closed form.
 
     Returns
     -------
@@ -69,10 +66,10 @@ def cheapest_formula(
     if not 2 < bound.size <= MOST_VERTICES or bound.may_coincide or semantics is Semantics.INDUCED:
         return None
     family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
-    prices = _Prices(graph, family, threads)
+    prices = _Prices(graph, family, threads, speeds, tails=tails)
     costs = Costs(
-        vertices=graph.num_vertices * _PASS_SECONDS,
-        arcs=graph.forward.num_arcs * _PASS_SECONDS,
+        vertices=graph.num_vertices * speeds.number + speeds.start,
+        arcs=graph.forward.num_arcs * speeds.number + speeds.start,
         search=prices.search,
         triangles=prices.triangles(),
         wedges=prices.wedges,
@@ -91,10 +88,13 @@ def cheapest_formula(
 class _Prices:
     """What searches and histograms cost on one graph."""
 
-    def __init__(self, graph: Graph, family: Family, threads: int) -> None:
+    def __init__(self, graph: Graph, family: Family, threads: int, speeds: Speeds, *, tails: bool) -> None:
         self._graph = graph
         self._family = family
         self._threads = threads
+        self._speeds = speeds
+        self._shared = speeds.shared(threads)
+        self._tails = tails
 
     def search(self, pattern: Rooted) -> tuple[Plan, float] | None:
         """Return the plan of a search from each image of the roots, and its seconds."""
@@ -108,15 +108,27 @@ class _Prices:
         else:
             orders = promising_orders(bound, model, tails=True)
         for order in orders:
-            plan = _plan(pattern, bound, order.vertices, order.estimates, injective=self._family.injective)
+            plan = _plan(
+                pattern,
+                bound,
+                order.vertices,
+                order.estimates,
+                injective=self._family.injective,
+                tails=self._tails or pattern.roots > 0,
+            )
             estimate = sample(self._graph, plan, _MEMBERS, self._threads)
             plan = replace(plan, estimates=estimate.sizes, scanned=estimate.read)
             work = expected_work(plan)
-            if work is not None and (best is None or work.seconds(self._threads) < best[1]):
-                best = plan, work.seconds(self._threads)
+            if work is not None and (best is None or self._of_search(pattern, work) < best[1]):
+                best = plan, self._of_search(pattern, work)
         if best is not None and pattern.below:
             return best[0], best[1] * _ORDERED
         return best
+
+    def _of_search(self, pattern: Rooted, work: Work) -> float:
+        """Return the seconds of a search: from each arc it is the host's."""
+        seconds = work.seconds(self._threads)
+        return seconds if pattern.roots else self._speeds.of_search(seconds, self._threads)
 
     def missed(self, table: Table) -> float:
         """Return by how many seconds more members change the estimate of a search; 0 for other tables."""
@@ -128,7 +140,8 @@ class _Prices:
         if work is None:
             return 0.0
         times = _ORDERED if table.pattern.below else 1.0
-        return (work.seconds(self._threads) - before.seconds(self._threads)) * times
+        more = self._of_search(table.pattern, work) - self._of_search(table.pattern, before)
+        return more * times
 
     def wedges(self, wedges: Wedges) -> float:
         """Return the seconds of histograms: every wedge is gone through twice."""
@@ -145,8 +158,8 @@ class _Prices:
                 number += float(degrees[first[1]].sum())
         halved = wedges.symmetric and not wedges.uniform and wedges.pattern.roots == 0
         pairs = len(wedges.kinds) == 1 and wedges.kinds[0].number == 2
-        seconds = _WEDGE_SECONDS + (0.0 if pairs else _CHOICE_SECONDS)
-        return number * seconds / self._threads / (2 if halved else 1)
+        seconds = self._speeds.wedge + (0.0 if pairs else self._speeds.choice)
+        return self._speeds.start + number * seconds / self._shared / (2 if halved else 1)
 
     def walks(self, walks: Walks) -> float:
         """Return the seconds of walks: from some roots they are walked, without weights."""
@@ -155,7 +168,8 @@ class _Prices:
         roots, chances = self._roots()
         native = native_walk(self._graph, self._family.kinds, walks, self._threads)
         work = _native.walk_work(native, self._graph.num_vertices, roots, _MOST_WORK)
-        return float((work / chances[: len(work)]).mean()) * _WALK_SECONDS / self._threads
+        read = float((work / chances[: len(work)]).mean())
+        return self._speeds.start + read * self._speeds.walk / self._shared
 
     def _roots(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return some vertices and the chance of each: half by their degrees, half alike."""
@@ -180,7 +194,8 @@ class _Prices:
         """
         forward = self._graph.forward
         lesser = forward.neighbors[forward.neighbors < forward.sources()]
-        return float(self._lower_degrees()[lesser].sum()) * _TRIANGLE_SECONDS / self._threads
+        read = float(self._lower_degrees()[lesser].sum())
+        return self._speeds.start + read * self._speeds.triangle / self._shared
 
     def _lower_degrees(self) -> NDArray[np.float64]:
         forward = self._graph.forward
@@ -200,6 +215,7 @@ def _plan(
     estimates: tuple[float, ...],
     *,
     injective: bool,
+    tails: bool,
 ) -> Plan:
     semantics = Semantics.ISOMORPHISM if injective else Semantics.HOMOMORPHISM
     breaking: tuple[Restriction, ...] = ()
@@ -210,7 +226,9 @@ def _plan(
     if pattern.below:
         breaking = _not_implied({*breaking, *((vertex, 0) for vertex in pattern.below)})
     shape, args = build_steps(bound, order, breaking, semantics, degrees=True)
-    shape, tail = close_tail(shape, args, frozenset(), None)
+    tail = None
+    if tails:
+        shape, tail = close_tail(shape, args, frozenset(), None)
     shape, args = share_intersections(shape, args, None, tail)
     return Plan(
         order=order,

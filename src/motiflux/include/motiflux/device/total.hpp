@@ -18,4 +18,16 @@ MOTIFLUX_DEVICE void add_128(std::uint64_t* low_high, std::uint64_t value) {
   if (carries) device_wide(low_high[1]).fetch_add(std::uint64_t{1}, Order::kRelaxed);
 }
 
+// The same for a number of 128 bits. Returns whether the total has passed 2^128: of all that add, at least
+// one is told so.
+MOTIFLUX_DEVICE bool add_128(std::uint64_t* low_high, std::uint64_t low, std::uint64_t high) {
+  const std::uint64_t old = device_wide(low_high[0]).fetch_add(low, Order::kRelaxed);
+  const std::uint64_t carry = old + low < old;
+  const std::uint64_t upper = high + carry;
+  if (upper < carry) return true;
+  if (upper == 0) return false;
+  const std::uint64_t before = device_wide(low_high[1]).fetch_add(upper, Order::kRelaxed);
+  return before + upper < before;
+}
+
 }  // namespace motiflux::device

@@ -47,6 +47,13 @@ class Group {
     return value;
   }
 
+  // The bits that any lane has, in each.
+  MOTIFLUX_DEVICE std::uint32_t unite(std::uint32_t bits) const {
+    for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
+      bits |= __shfl_xor_sync(mask_, bits, static_cast<int>(step), Lanes);
+    return bits;
+  }
+
   // The sum over the lanes before this one.
   MOTIFLUX_DEVICE std::uint32_t sums_before(std::uint32_t value) const {
     std::uint32_t total = value;

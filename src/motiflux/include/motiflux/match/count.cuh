@@ -8,7 +8,7 @@
 namespace motiflux::match {
 
 template <class Lanes>
-class Counting {
+class Counting : public EveryLevel {
  public:
   // Where the last level's set would serve once only, it is counted while it is intersected.
   template <class Search>
@@ -63,13 +63,8 @@ class Counting {
     const std::uint64_t found = search.lanes().sum(found_);
     found_ = 0;
     if (found == 0 || !search.lanes().leads()) return;
-    Control& control = *search.task().control;
-    device::add_128(control.found, found);
-    const std::uint64_t limit = search.task().limit;
-    if (limit == kNoLimit) return;
-    const bool beyond = device::device_wide(control.found[1]).load(device::Order::kRelaxed) > 0 ||
-                        device::device_wide(control.found[0]).load(device::Order::kRelaxed) > limit;
-    if (beyond) search.stop(Stop::kLimit);
+    device::add_128(search.task().control->found, found);
+    search.look_at_limit();
   }
 
  private:

@@ -1,9 +1,8 @@
-// Listing: every embedding becomes a row in the ring that the host drains.
+// Listing: every embedding becomes a row, somewhere that the host fetches it from.
 //
-// Rows go out in packets of at most 32. A group that finds the ring full waits a little, then parks: it saves
-// where it stands, before the candidates that found no room, and the kernel ends. The host drains the ring
-// and launches the kernel again to go on from there. No row is lost or comes twice, and the device does not
-// spin while nobody reads.
+// A group that finds no room parks: it saves where it stands, before the candidates that found none, and the
+// kernel ends. The host takes the rows and launches the kernel again to go on from there. No row is lost or
+// comes twice, and the device does not spin while nobody reads.
 #pragma once
 
 #include "motiflux/device/backoff.hpp"
@@ -13,8 +12,65 @@
 
 namespace motiflux::match {
 
-template <class Lanes>
-class Listing {
+// Where rows go, at most 32 at a time:
+//   Room reserve(search, rows, ticket)        whether there is room, or why to break off
+//   std::uint32_t* place(task, ticket, columns)
+//   void publish(lanes, task, ticket, rows)   once they are written
+enum class Room { kThere, kNone, kStopped };
+
+// Packets in the ring that the host drains while the kernel runs. A group that finds it full waits a little.
+struct IntoRing {
+  template <class Search>
+  static MOTIFLUX_DEVICE Room reserve(Search& search, std::uint32_t, std::uint64_t& ticket) {
+    const Task& task = search.task();
+    device::Backoff backoff(0);
+    for (std::uint32_t look = 0; !device::try_reserve(search.lanes(), task.ring, ticket); ++look) {
+      if (search.stopped()) return Room::kStopped;
+      if (look >= task.patience) return Room::kNone;
+      backoff.wait();
+    }
+    return Room::kThere;
+  }
+
+  static MOTIFLUX_DEVICE std::uint32_t* place(const Task& task, std::uint64_t ticket, std::uint32_t) {
+    return device::payload_of<std::uint32_t>(task.ring, ticket);
+  }
+
+  template <class Lanes>
+  static MOTIFLUX_DEVICE void publish(const Lanes& lanes, const Task& task, std::uint64_t ticket,
+                                      std::uint32_t rows) {
+    device::publish(lanes, task.ring, ticket, rows);
+  }
+};
+
+// Device memory that the host copies once the kernel has ended.
+struct IntoMemory {
+  template <class Search>
+  static MOTIFLUX_DEVICE Room reserve(Search& search, std::uint32_t rows, std::uint64_t& ticket) {
+    const Task& task = search.task();
+    std::uint64_t first = 0;
+    if (search.lanes().leads()) {
+      Control& control = *task.control;
+      first = device::device_wide(control.reserved).fetch_add(std::uint64_t{rows}, device::Order::kRelaxed);
+      if (first + rows > task.row_room)
+        device::device_wide(control.refused).fetch_max(~first, device::Order::kRelaxed);
+    }
+    ticket = search.lanes().broadcast(first);
+    return ticket + rows <= task.row_room ? Room::kThere : Room::kNone;
+  }
+
+  static MOTIFLUX_DEVICE std::uint32_t* place(const Task& task, std::uint64_t ticket, std::uint32_t columns) {
+    return task.rows + ticket * columns;
+  }
+
+  template <class Lanes>
+  static MOTIFLUX_DEVICE void publish(const Lanes& lanes, const Task&, std::uint64_t, std::uint32_t) {
+    lanes.sync();  // what is staged next must not come before it is written
+  }
+};
+
+template <class Lanes, class Into>
+class Listing : public EveryLevel {
  public:
   template <class Search>
   MOTIFLUX_DEVICE bool skip_last(Search&) {
@@ -37,7 +93,9 @@ class Listing {
     const std::uint32_t kept = judge(search, walk);
     if (kept != 0) {
       std::uint64_t ticket = 0;
-      if (!reserve(search, ticket)) return false;
+      const Room room = Into::reserve(search, count_bits(kept), ticket);
+      parked_ = room == Room::kNone;
+      if (room != Room::kThere) return false;
       write(search, walk, kept, ticket);
       if (search.lanes().leads()) found_ += count_bits(kept);
     }
@@ -65,21 +123,6 @@ class Listing {
   }
 
   template <class Search>
-  MOTIFLUX_DEVICE bool reserve(const Search& search, std::uint64_t& ticket) {
-    const Task& task = search.task();
-    device::Backoff backoff(0);
-    for (std::uint32_t look = 0; !device::try_reserve(search.lanes(), task.ring, ticket); ++look) {
-      if (search.stopped()) return false;
-      if (look >= task.patience) {
-        parked_ = true;
-        return false;
-      }
-      backoff.wait();
-    }
-    return true;
-  }
-
-  template <class Search>
   MOTIFLUX_DEVICE void write(const Search& search, const Cursor& walk, std::uint32_t kept,
                              std::uint64_t ticket) const {
     const Lanes& lanes = search.lanes();
@@ -90,25 +133,24 @@ class Listing {
     lanes.sync();
     const std::uint32_t columns = search.last() + 1;
     const std::uint32_t words = count_bits(kept) * columns;
-    std::uint32_t* out = device::payload_of<std::uint32_t>(task.ring, ticket);
+    std::uint32_t* out = Into::place(task, ticket, columns);
     // Word by word, so that neighbouring lanes write neighbouring words.
     for (std::uint32_t word = lanes.lane(); word < words; word += Lanes::kLanes) {
       const std::uint32_t level = task.column_levels[word % columns];
       out[word] = level == search.last() ? staged[word / columns] : search.vertex(level);
     }
-    device::publish(lanes, task.ring, ticket, count_bits(kept));
+    Into::publish(lanes, task, ticket, count_bits(kept));
   }
 
   std::uint64_t found_ = 0;  // the leader's
   bool parked_ = false;
 };
 
-// The body of a listing kernel.
-template <class Plan, std::uint32_t Lanes>
-MOTIFLUX_DEVICE void list(const SearchArgs<Plan>& args) {
+template <class Plan, std::uint32_t Lanes, class Into>
+MOTIFLUX_DEVICE void list_into(const SearchArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   Search<Plan, lanes::Group<Lanes>> search(args.plan, args.task, shared_memory);
-  Listing<lanes::Group<Lanes>> goal;
+  Listing<lanes::Group<Lanes>, Into> goal;
   unsigned char* mine = args.task.saved + search.lanes().in_grid() * args.task.group_bytes;
   auto& header = *reinterpret_cast<Saved*>(mine);
   auto* levels = reinterpret_cast<LevelState*>(mine + sizeof(Saved));
@@ -116,10 +158,16 @@ MOTIFLUX_DEVICE void list(const SearchArgs<Plan>& args) {
   search.run(goal);
   goal.report(search);
   search.lanes().sync();  // every lane has read what is overwritten now
-  if (goal.parked())
+  if (goal.parked() || search.paused())
     search.save(header, levels);
   else if (search.lanes().leads())
     header = {};
+}
+
+// The body of a kernel that lists into the ring.
+template <class Plan, std::uint32_t Lanes>
+MOTIFLUX_DEVICE void list(const SearchArgs<Plan>& args) {
+  list_into<Plan, Lanes, IntoRing>(args);
 }
 
 }  // namespace motiflux::match

@@ -20,23 +20,39 @@ inline constexpr std::int32_t kBudget = 2048;
 // Turns between looks whether another group waits for work: some microseconds.
 inline constexpr std::int32_t kLook = 64;
 
+// What a goal does that has no interest in levels before the last.
+struct EveryLevel {
+  template <class Search>
+  MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
+    return true;
+  }
+  MOTIFLUX_DEVICE bool stopped() const { return false; }
+};
+
 template <class Plan, class Lanes>
 class Search {
  public:
   using Group = Lanes;
 
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory)
+      : Search(plan, task, shared_memory, plan.levels() - 1) {}
+
+  // A search for which `last` is the last level: what comes after it is the goal's business.
+  MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
       : plan_(plan),
         task_(task),
         shared_(shared_memory + lanes_.in_block() * task.shared_bytes, plan.levels(), task.max_spans),
-        last_(plan.levels() - 1) {}
+        last_(last) {}
 
   // Runs until there is no work left, the search is stopped, or the goal cannot go on. Goal:
-  //   bool skip_last(search)             all levels but the last are matched: true if that was all it takes
-  //   bool take_last(search, candidates) the same with the last level's candidates; false to have them walked
-  //   bool take_strip(search)            the last level but one has candidates waiting: true if all were
-  //   taken bool walk_last(search)             takes the next of the last level's cursor; false to break off
-  //   void report(search)                brings what this group has found to the control
+  //
+  //   bool enter(search, level)           a level before the last has a new vertex: false for the next one
+  //   bool skip_last(search)              all levels but the last are matched: true if that was all it takes
+  //   bool take_last(search, candidates)  ... and so are the last's candidates: false to have them walked
+  //   bool take_strip(search)             the last level but one has candidates waiting: true if all are done
+  //   bool walk_last(search)              takes the next of the last level's cursor; false to break off
+  //   bool stopped()                      whether to break off, once one of these has returned
+  //   void report(search)                 brings what this group has found to the control
   // A plan of two levels walks its last level at once.
   template <class Goal>
   MOTIFLUX_DEVICE void run(Goal& goal) {
@@ -102,10 +118,9 @@ class Search {
       const std::uint32_t* set = gathered.shortest().first;
       std::uint32_t size = static_cast<std::uint32_t>(gathered.shortest().size());
       if (gathered.count > 1) {
-        std::uint32_t* buffer = task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
         spend(size / Lanes::kLanes);
-        size = intersect(lanes_, gathered, buffer);
-        set = buffer;
+        set = buffer(level);
+        size = intersect(lanes_, gathered, buffer(level));
       }
       if (lanes_.leads()) {
         state.base = set;
@@ -125,6 +140,11 @@ class Search {
     return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
   }
 
+  // Where the group writes the set of a level.
+  MOTIFLUX_DEVICE std::uint32_t* buffer(std::uint32_t level) const {
+    return task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
+  }
+
   MOTIFLUX_DEVICE rules::Bounds bounds(std::uint32_t after, std::uint32_t before) const {
     return rules::bounds(after, before, vertices());
   }
@@ -133,17 +153,37 @@ class Search {
     budget_ -= steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
   }
 
+  // Whether it is time to report and to look at the stop flag; counts anew if so.
+  MOTIFLUX_DEVICE bool exhausted() {
+    if (--budget_ > 0) return false;
+    budget_ = kBudget;
+    return true;
+  }
+
+  // Stops all groups once more is known than the limit asks for. Of the leading lane only.
+  MOTIFLUX_DEVICE void look_at_limit() const {
+    if (task_.limit == kNoLimit) return;
+    const bool beyond =
+        device::device_wide(task_.control->found[1]).load(device::Order::kRelaxed) > 0 ||
+        device::device_wide(task_.control->found[0]).load(device::Order::kRelaxed) > task_.limit;
+    if (beyond) stop(Stop::kLimit);
+  }
+
   // Asks all groups to stop.
   MOTIFLUX_DEVICE void stop(Stop reason) const {
     auto flag = device::device_wide(task_.control->stop);
     flag.fetch_max(static_cast<std::uint32_t>(reason), device::Order::kRelaxed);
   }
 
-  MOTIFLUX_DEVICE bool stopped() const {
+  MOTIFLUX_DEVICE bool stopped() {
     std::uint32_t reason = 0;
     if (lanes_.leads()) reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
-    return lanes_.broadcast(reason) != static_cast<std::uint32_t>(Stop::kNone);
+    asked_ = static_cast<Stop>(lanes_.broadcast(reason));
+    return asked_ != Stop::kNone;
   }
+
+  // Whether the search broke off to go on later.
+  MOTIFLUX_DEVICE bool paused() const { return asked_ == Stop::kPause; }
 
   MOTIFLUX_DEVICE void save(Saved& header, LevelState* levels) const {
     if (lanes_.leads()) {
@@ -167,8 +207,7 @@ class Search {
   // One turn: to the next candidate, up or down a level. False to break off.
   template <class Goal>
   MOTIFLUX_DEVICE bool advance(Goal& goal) {
-    if (--budget_ <= 0) {
-      budget_ = kBudget;
+    if (exhausted()) {
       goal.report(*this);
       if (stopped()) return false;
     }
@@ -197,7 +236,7 @@ class Search {
     }
     descend(goal);
     if (follows && place_.level == place_.floor) go_on();
-    return true;
+    return !goal.stopped();
   }
 
   MOTIFLUX_DEVICE void assign(std::uint32_t level, std::uint32_t vertex) {
@@ -210,6 +249,7 @@ class Search {
   template <class Goal>
   MOTIFLUX_DEVICE void descend(Goal& goal) {
     const std::uint32_t level = place_.level + 1;
+    if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
     const sets::View walked = plan_.at(level, [&](const auto& step) { return candidates(level, step); });
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
@@ -239,14 +279,16 @@ class Search {
       const std::uint32_t root = row_;
       place_.arc = end;
       if (place_.arc < place_.arc_end) next_row();
-      if (begin < end && open_root(root, begin, end)) {
+      if (begin < end && open_root(goal, root, begin, end)) {
         place_.level = place_.floor = 1;
         return true;
       }
+      if (goal.stopped()) return false;
     }
   }
 
-  MOTIFLUX_DEVICE bool open_root(std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
+  template <class Goal>
+  MOTIFLUX_DEVICE bool open_root(Goal& goal, std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
     const bool accepted = plan_.at(0, [&](const auto& step) { return accepts(step, root); });
     if (!accepted) return false;
     assign(0, root);
@@ -255,7 +297,7 @@ class Search {
       return rules::clip(slice, bounds(step.shape().after, step.shape().before));
     });
     cursor_ = {allowed.first, 0, static_cast<std::uint32_t>(allowed.size()), 0};
-    return allowed.size() > 0;
+    return allowed.size() > 0 && goal.enter(*this, 0);
   }
 
   // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
@@ -273,7 +315,8 @@ class Search {
       taken =
           device::device_wide(control.taken).fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
       told_ = reason != static_cast<std::uint32_t>(Stop::kNone);
-      if (told_) taken = kNoLimit;
+      // A piece that was taken is worked on where the search will go on; elsewhere its result is not whole.
+      if (reason > static_cast<std::uint32_t>(Stop::kPause)) taken = kNoLimit;
     }
     place_.piece = 0;
     taken = lanes_.broadcast(taken);
@@ -415,6 +458,7 @@ class Search {
   std::uint32_t waits_ = 0;        // whether a group waited at the last look
   std::uint64_t done_ = kNoLimit;  // root arcs done when it had finished its last
   bool told_ = false;              // to stop
+  Stop asked_ = Stop::kNone;       // what the stop flag said last
 };
 
 }  // namespace motiflux::match

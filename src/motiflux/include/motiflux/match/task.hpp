@@ -12,7 +12,8 @@
 
 namespace motiflux::match {
 
-enum class Stop : std::uint32_t { kNone = 0, kLimit = 1, kHost = 2 };
+// Why to stop. A group that pauses saves itself, to go on later from where it stands.
+enum class Stop : std::uint32_t { kNone = 0, kPause = 1, kLimit = 2, kHost = 3 };
 
 // Read by the host while the kernel runs; `stop` may be written by it.
 struct Control {
@@ -20,7 +21,14 @@ struct Control {
   std::uint64_t done;      // root arcs finished, less splits that are not
   std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
   std::uint32_t stop;      // a Stop: the highest that was asked for
-  std::uint32_t parked;    // groups that saved themselves for want of room
+  std::uint32_t parked;    // groups that saved themselves, for want of room or to pause
+  std::uint32_t beyond;    // whether a number passed 128 bits: the total is of no use
+  std::uint32_t unused;
+  // Listing into memory: rows that groups asked room for, one after another, and the complement of the first
+  // place that was refused (0 if none was). Whoever asked later was refused too, so all rows before that
+  // place, or before `reserved` if none was refused, are written.
+  std::uint64_t reserved;
+  std::uint64_t refused;
 };
 
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
@@ -49,6 +57,8 @@ struct Task {
   unsigned char* saved;    // group_bytes for each
   std::uint64_t group_bytes;
   device::Ring ring;
+  std::uint32_t* rows;  // or room for `row_room` rows
+  std::uint64_t row_room;
   std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
 };
 

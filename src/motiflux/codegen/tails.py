@@ -1,0 +1,394 @@
+"""Tails as kernels are given them (``view/tail.hpp``): sets, and numbers that follow from their sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import TypeAlias
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import mask
+from motiflux.graph import AdjacencyKey
+from motiflux.plan.ir import Plan, Source, TailBlock, TailComponent
+
+_NO_REUSE = -1
+_MOST_BY_LANE = 2
+"""Rows that one lane intersects for itself, at most."""
+
+
+_MOST_KNOWN = 512
+_known: dict[int, tuple[Plan, DeviceTail | None]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TailSet:
+    """An intersection of rows that a tail measures or walks.
+
+    Parameters
+    ----------
+    places
+        The rows, by their place among all sources of the plan, and the level whose vertex picks each.
+    reuse
+        The enumerated levels whose sets are intersected too.
+    after, before
+        Levels whose vertex is smaller, and greater.
+    apart
+        Levels whose vertex is not of the set, although it might be in the rows.
+    """
+
+    places: tuple[tuple[int, int], ...]
+    reuse: tuple[int, ...]
+    after: frozenset[int]
+    before: frozenset[int]
+    apart: frozenset[int]
+
+    @property
+    def levels(self) -> frozenset[int]:
+        """Levels that the set depends on. A set that is reused is there once its level is matched."""
+        picked = {level for _, level in self.places}
+        return frozenset(picked) | set(self.reuse) | self.after | self.before | self.apart
+
+    @property
+    def spans(self) -> int:
+        """Number of sets that are intersected."""
+        return len(self.places) + len(self.reuse)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A component whose number follows from sizes: of the sets of its levels, and of what those share."""
+
+    component: TailComponent
+    sets: tuple[TailSet, ...]
+    of_level: tuple[int, ...]
+    terms: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    common: int = 0
+
+    @property
+    def kind(self) -> int:
+        """``view::TailKind``."""
+        if len(self.of_level) == 1:
+            return layout.TAIL_ONE
+        if len(set(self.component.sets)) == 1:
+            return layout.TAIL_SAME
+        return layout.TAIL_PAIR if len(self.of_level) == _MOST_BY_LANE else layout.TAIL_MIXED
+
+    @property
+    def levels(self) -> frozenset[int]:
+        """Levels that the number depends on."""
+        return frozenset().union(*(one.levels for one in self.sets))
+
+    @property
+    def by_lane(self) -> bool:
+        """Whether a lane can find the number for itself."""
+        return self.kind != layout.TAIL_MIXED and all(one.spans <= _MOST_BY_LANE for one in self.sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A level of the tail that is walked, and what is counted for each of its candidates: `block`."""
+
+    level: int
+    block: TailBlock
+    set: TailSet
+    sizes: tuple[Sizes, ...]
+    children: tuple[Walked, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether the number of the block is kept: where to look it up takes less than to find it."""
+        excluded = [levels for _, levels in self.block.excluded]
+        words = len(self.block.exact) + sum(map(len, excluded))
+        return (
+            self.block.kept
+            and bool(self.children)
+            and len(excluded) <= layout.MOST_KEY_GROUPS
+            and 0 < words <= layout.MOST_KEY_WORDS
+        )
+
+    @property
+    def levels(self) -> frozenset[int]:
+        """Levels that the sum depends on, its own and those below included."""
+        below = [*(one.levels for one in self.sizes), *(one.levels for one in self.children)]
+        return self.set.levels.union(*below)
+
+    def all(self) -> Iterator[Walked]:
+        """Yield this level and all below."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+
+@dataclass(frozen=True)
+class DeviceTail:
+    """What belongs to each level: sizes to multiply, and levels to walk."""
+
+    start: int
+    sizes: dict[int, tuple[Sizes, ...]]
+    children: dict[int, tuple[Walked, ...]]
+
+    @property
+    def nested(self) -> bool:
+        """Whether any level is walked."""
+        return any(self.children.values())
+
+    def walked(self) -> Iterator[Walked]:
+        """Yield all levels of the tail that are walked."""
+        for children in self.children.values():
+            for child in children:
+                yield from child.all()
+
+    def sets(self) -> Iterator[TailSet]:
+        """Yield all sets."""
+        for sizes in self.sizes.values():
+            for one in sizes:
+                yield from one.sets
+        for walked in self.walked():
+            yield walked.set
+            for one in walked.sizes:
+                yield from one.sets
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any numbers are kept."""
+        return any(walked.kept for walked in self.walked())
+
+    @property
+    def max_spans(self) -> int:
+        """Most sets that are intersected at once."""
+        return max(one.spans for one in self.sets())
+
+
+def device_tail(plan: Plan) -> DeviceTail | None:
+    """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot.
+
+    Remembered by the plan's identity: to hash a plan takes about as long as to look at its tail again.
+    """
+    if plan.tail is None:
+        return None
+    known = _known.get(id(plan))
+    if known is not None and known[0] is plan:
+        return known[1]
+    made = _Maker(plan).tail()
+    fitting = made if made is not None and _fits(made) else None
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[id(plan)] = plan, fitting
+    return fitting
+
+
+def _fits(tail: DeviceTail) -> bool:
+    sets = list(tail.sets())
+    sizes = [one for many in tail.sizes.values() for one in many]
+    sizes += [one for walked in tail.walked() for one in walked.sizes]
+    return (
+        len(sets) <= layout.MOST_TAIL_SETS
+        and sum(len(one.places) for one in sets) <= layout.MOST_TAIL_SOURCES
+        and sum(len(one.terms) for one in sizes) <= layout.MOST_TAIL_TERMS
+        and all(len(one.reuse) <= 1 for one in sets)
+    )
+
+
+_Row: TypeAlias = tuple[Source, AdjacencyKey, tuple[int, bool] | None]
+
+
+class _Maker:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._place: list[int] = []
+        place = 0
+        for step in plan.shape.steps:
+            self._place.append(place)
+            place += len(step.sources)
+
+    def tail(self) -> DeviceTail | None:
+        tail = self._plan.tail
+        assert tail is not None
+        matched = frozenset(range(tail.start))
+        made = self._block(TailBlock(tail.components), matched)
+        if made is None:
+            return None
+        sizes: dict[int, list[Sizes]] = {level: [] for level in matched}
+        children: dict[int, list[Walked]] = {level: [] for level in matched}
+        for one in made[0]:
+            sizes[max(one.levels & matched, default=0)].append(one)
+        for walked in made[1]:
+            children[max(walked.levels & matched, default=0)].append(walked)
+        return DeviceTail(
+            tail.start,
+            {level: tuple(many) for level, many in sizes.items()},
+            {level: tuple(many) for level, many in children.items()},
+        )
+
+    def _block(
+        self, block: TailBlock, matched: frozenset[int]
+    ) -> tuple[tuple[Sizes, ...], tuple[Walked, ...]] | None:
+        sizes, walked = [], []
+        for component in block.components:
+            if not component.deep:
+                sizes.append(self._sizes(component, matched))
+                continue
+            if component.lists or len(component.levels) > 1:
+                return None
+            (level,), (hanging,) = component.levels, component.hanging
+            assert hanging is not None
+            below = self._block(hanging, matched | {level})
+            if below is None:
+                return None
+            walked.append(Walked(level, hanging, self._set([level], matched), *below))
+        return tuple(sizes), tuple(walked)
+
+    def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
+        """Return a component as sizes: those that are the same in each case are measured once."""
+        if len(set(component.sets)) == 1:
+            own = self._set(component.levels[:1], matched)
+            return Sizes(component, (own,), (0,) * len(component.levels))
+        number: dict[TailSet, int] = {}
+        first: dict[int, int] = {}
+        for level, which in zip(component.levels, component.sets, strict=True):
+            first.setdefault(which, level)
+
+        def measured(which: Iterable[int]) -> int:
+            made = self._set([first[one] for one in sorted(which)], matched)
+            return number.setdefault(made, len(number))
+
+        of_level = tuple(measured([which]) for which in component.sets)
+        if len(component.levels) == _MOST_BY_LANE:
+            common = measured(component.sets)
+            return Sizes(component, tuple(number), of_level, common=common)
+        terms: Counter[tuple[int, ...]] = Counter()
+        for blocks in _partitions(component.sets):
+            sign = 1
+            for block in blocks:
+                sign *= (-1) ** (len(block) - 1) * factorial(len(block) - 1)
+            terms[tuple(sorted(measured(set(block)) for block in blocks))] += sign
+        kept = tuple((times, factors) for factors, times in terms.items() if times)
+        return Sizes(component, tuple(number), of_level, kept)
+
+    def _set(self, levels: Sequence[int], matched: frozenset[int]) -> TailSet:
+        """Return the intersection of the sets of `levels`."""
+        steps = [self._plan.shape.steps[level] for level in levels]
+        reuse = {step.reuse for step in steps if step.reuse is not None}
+        rows: dict[_Row, int] = {}
+        for level in levels:
+            self._add_rows(level, rows, through=len(reuse) > 1)
+        after = frozenset().union(*(step.after for step in steps))
+        before = frozenset().union(*(step.before for step in steps))
+        apart = frozenset().union(*(matched.intersection(step.distinct) for step in steps))
+        picked = {source.level for source, _, _ in rows}
+        # No vertex is in its own row, nor less or greater than itself.
+        return TailSet(
+            tuple((place, source.level) for (source, _, _), place in rows.items()),
+            tuple(sorted(reuse)) if len(reuse) == 1 else (),
+            after,
+            before,
+            apart - picked - after - before,
+        )
+
+    def _add_rows(self, level: int, rows: dict[_Row, int], *, through: bool) -> None:
+        """Add the rows of a level; with `through`, those of the set that it reuses too."""
+        step, args = self._plan.shape.steps[level], self._plan.args.steps[level]
+        for at, source in enumerate(step.sources):
+            place = self._place[level] + at
+            # Rows of a candidate space are those of one query edge.
+            edge = None if self._plan.space is None else args.edges[at]
+            row = (source, args.adjacencies[at], edge)
+            # Of the same row in full and above its vertex, the latter: whoever reads it asks for no more.
+            if source.level in step.after:
+                rows[row] = place
+            else:
+                rows.setdefault(row, place)
+        if through and step.reuse is not None:
+            self._add_rows(step.reuse, rows, through=True)
+
+
+def _partitions(members: Sequence[int]) -> Iterator[list[list[int]]]:
+    """Yield the ways to split `members`, which may repeat, into blocks."""
+    if not members:
+        yield []
+        return
+    first, rest = members[0], members[1:]
+    for blocks in _partitions(rest):
+        yield [[first], *blocks]
+        for at, block in enumerate(blocks):
+            yield [*blocks[:at], [first, *block], *blocks[at + 1 :]]
+
+
+def pack_tail(tail: DeviceTail) -> layout.Tail:
+    """Return a tail as the structure that kernels take."""
+    return _Packer(tail).packed
+
+
+class _Packer:
+    def __init__(self, tail: DeviceTail) -> None:
+        self.packed = layout.Tail(start=tail.start)
+        self._sets = self._sources = self._terms = self._components = self._chains = self._children = 0
+        for level in range(tail.start):
+            if level < tail.start - 1 and (tail.sizes[level] or tail.children[level]):
+                self.packed.early |= 1 << level
+            self._level(level, tail.sizes[level], tail.children[level])
+
+    def _level(self, level: int, sizes: Sequence[Sizes], children: Sequence[Walked]) -> None:
+        packed = self.packed.levels[level]
+        packed.first_component, packed.components = self._components, len(sizes)
+        packed.first_child, packed.children = self._children, len(children)
+        packed.by_lane = all(one.by_lane for one in sizes) and not children
+        packed.walks = any(which.spans > 1 for one in sizes for which in one.sets)
+        for one in sizes:
+            self._component(one)
+        for child in children:
+            self.packed.children[self._children] = child.level
+            self._children += 1
+        for child in children:
+            below = self.packed.levels[child.level]
+            below.parent, below.set = level, self._set(child.set)
+            if child.kept:
+                self._key(below, child.block)
+            self._level(child.level, child.sizes, child.children)
+
+    def _key(self, packed: layout.TailLevel, block: TailBlock) -> None:
+        packed.exact, packed.key_words = mask(block.exact), len(block.exact)
+        for at, (_, levels) in enumerate(block.excluded):
+            packed.groups[at] = mask(levels)
+            packed.key_words += len(levels)
+
+    def _component(self, sizes: Sizes) -> None:
+        packed = self.packed.components[self._components]
+        self._components += 1
+        packed.kind, packed.levels = sizes.kind, len(sizes.of_level)
+        packed.first_set, packed.sizes = self._sets, len(sizes.sets)
+        for one in sizes.sets:
+            self._set(one)
+        if sizes.kind == layout.TAIL_SAME:
+            packed.first_chain, packed.chains = self._chains, len(sizes.component.chains)
+            for chain in sizes.component.chains:
+                self.packed.chains[self._chains] = chain
+                self._chains += 1
+            return
+        for at, number in enumerate(sizes.of_level):
+            packed.size_of[at] = number
+        if sizes.kind == layout.TAIL_PAIR:
+            packed.size_of[_MOST_BY_LANE] = sizes.common
+        packed.divisor = sizes.component.divisor
+        packed.first_term, packed.terms = self._terms, len(sizes.terms)
+        for times, factors in sizes.terms:
+            term = self.packed.terms[self._terms]
+            self._terms += 1
+            term.coefficient, term.factors = times, len(factors)
+            for at, number in enumerate(factors):
+                term.size[at] = number
+
+    def _set(self, one: TailSet) -> int:
+        packed = self.packed.sets[self._sets]
+        packed.after, packed.before, packed.apart = (
+            mask(tuple(levels)) for levels in (one.after, one.before, one.apart)
+        )
+        packed.reuse = one.reuse[0] if one.reuse else _NO_REUSE
+        packed.first_source, packed.source_count = self._sources, len(one.places)
+        for place, level in one.places:
+            self.packed.sources[self._sources] = layout.TailSource(place, level)
+            self._sources += 1
+        self._sets += 1
+        return self._sets - 1

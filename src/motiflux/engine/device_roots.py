@@ -1,0 +1,147 @@
+"""The order in which kernels take the roots of tables, found once on the device and kept with the graph."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import local_layout as layout
+from motiflux.codegen.kernels import ENTRY
+from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.device import Buffer, Device
+from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.deadline import seconds_left
+from motiflux.engine.resident import DeviceRows, Means
+from motiflux.graph import Graph
+
+THREADS = 256
+"""Threads of a block of the kernels that pass over tables."""
+_LONGEST_GRID = 1 << 16
+
+
+@dataclass(eq=False)
+class DeviceRoots:
+    """Roots by their work, the most first, and what lies beside them on the device.
+
+    Parameters
+    ----------
+    order, work
+        The vertices that have work, and how much.
+    ranks
+        Of the arcs to lesser vertices, where the way back lies in their rows; None unless that was asked for.
+    host_work
+        The work, on the host.
+    share
+        Of the first root in all of it.
+    """
+
+    order: Buffer
+    work: Buffer
+    ranks: Buffer | None
+    host_work: NDArray[np.uint32] = field(repr=False)
+    share: float
+    origin: tuple[weakref.ref[DeviceRows], weakref.ref[DeviceRows]] = field(repr=False)
+    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
+
+    @property
+    def count(self) -> int:
+        """Number of roots that have work."""
+        return len(self.host_work)
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """Memory of the device."""
+        return [self.order, self.work, *([] if self.ranks is None else [self.ranks])]
+
+    def heavier(self, work: int) -> int:
+        """Return how many have more work than so much."""
+        return self.count - int(np.searchsorted(self.host_work[::-1], work, side="right"))
+
+
+class ResidentRoots:
+    """Orders of roots of one graph on one device. Threads share it as they do `Resident`."""
+
+    def __init__(self, device: Device) -> None:
+        self._known: dict[tuple[int, int, bool], DeviceRoots] = {}
+        device.add_reclaimer(self.reclaim)
+
+    def roots(
+        self, accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, means: Means
+    ) -> DeviceRoots:
+        """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
+
+        Where both are the same rows, `below` finds the ranks of arcs too: the rows must be symmetric.
+
+        Raises
+        ------
+        DeviceMemoryError
+            They do not fit.
+        OutOfTimeError
+            Time was up before they were found.
+        """
+        name = (id(first), id(second), below)
+        found = self._known.get(name)
+        if found is None or found.origin[0]() is not first or found.origin[1]() is not second:
+            found = _find(accelerator, first, second, below, means)
+        self._known.pop(name, None)  # to the end: used last
+        self._known[name] = found
+        return found
+
+    def reclaim(self, needed: int) -> int:
+        """Give up orders that no search uses, the least recently used first; return their bytes."""
+        freed = 0
+        for name in list(self._known):
+            if freed >= needed:
+                break
+            roots = self._known.get(name)
+            if roots is not None and not roots.users:
+                self._known.pop(name, None)
+                freed += sum(buffer.nbytes for buffer in roots.buffers)
+        return freed
+
+
+def resident_roots(graph: Graph, device: Device) -> ResidentRoots:
+    """Return the orders of `graph` that are on `device`."""
+    return graph.memo.keep(("resident roots", id(device)), lambda: ResidentRoots(device))
+
+
+def _find(
+    accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, means: Means
+) -> DeviceRoots:
+    device, stream = accelerator.device, means.stream
+    what = "the order of the roots of tables"
+
+    def allocate(nbytes: int) -> Buffer:
+        seconds_left(means.deadline)
+        buffer = device.allocate(max(nbytes, 8), what, budget=means.budget)
+        stream.hold(buffer)
+        return buffer
+
+    vertices = len(first.origin[0]) - 1
+    kernel = accelerator.kernel(local_source(Local.ORDER, ENTRY), means.deadline)
+    work = allocate(4 * vertices)
+    ranks = allocate(4 * first.arcs) if below and first is second else None
+    args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)
+    args.work, args.ranks = work.address, 0 if ranks is None else ranks.address
+    warps = THREADS // 32
+    stream.launch(kernel, max(1, min(_LONGEST_GRID, -(-vertices // warps))), THREADS, 0, args)
+    found = np.empty(vertices, np.uint32)
+    if vertices:
+        stream.download(work, found)
+    stream.wait()
+    order = np.argsort(found, kind="stable")[::-1].astype(np.uint32)
+    order = order[: int(np.count_nonzero(found))]
+    ordered = np.ascontiguousarray(found[order])
+    places = [allocate(ordered.nbytes) for _ in range(2)]
+    for place, array in zip(places, (order, ordered), strict=True):
+        if array.nbytes:
+            stream.upload(place, np.ascontiguousarray(array))
+    stream.wait()
+    work.close()
+    share = float(ordered[0] / ordered.sum(dtype=np.float64)) if len(ordered) else 0.0
+    return DeviceRoots(places[0], places[1], ranks, ordered, share, (weakref.ref(first), weakref.ref(second)))

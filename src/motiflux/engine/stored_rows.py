@@ -1,0 +1,170 @@
+"""Rows of an enumeration that a kernel stores in device memory, fetched once it has ended.
+
+There are two pieces of memory. While the kernel fills one, the rows in the other go to the host and are
+handed out. A full piece ends the kernel: its groups save themselves, and the next launch goes on in the
+other piece. Where a piece does not fill soon, the groups are asked to pause, so that no row waits for long.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
+from motiflux.codegen.layout import ROWS_PER_PACKET
+from motiflux.device import Buffer
+from motiflux.device.arrays import DeviceArray
+from motiflux.engine.device_rows import HAND_OUT_SECONDS, DeviceRows
+from motiflux.errors import DeviceMemoryError
+from motiflux.types import VERTEX_DTYPE, VertexArray
+
+_FIRST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
+"""Of rows that a launch may store: the first is short, so that first rows come soon."""
+_GROWTH = 4
+_SPIN_SECONDS = 200e-6
+_LONGEST_SLEEP = 1e-3
+
+
+class StoredRows(DeviceRows):
+    """Rows from memory of the device that its kernel fills again and again."""
+
+    def _connect(self) -> None:
+        row_bytes = self._row_bytes = 4 * self._columns
+        least = row_bytes * ROWS_PER_PACKET  # whoever comes first finds room
+        most = max(_MOST_BYTES, least)
+        limit = self._request.limit
+        if limit is not None:
+            most = min(most, max(row_bytes * (limit + 1), least))
+        while True:
+            try:
+                self._pieces = [self._piece(most), self._piece(most)]
+                break
+            except DeviceMemoryError:
+                if most == least:
+                    raise
+                most = max(most // 4, least)
+        self._room = most // row_bytes
+        self._next_room = min(self._room, _FIRST_BYTES // row_bytes)
+        self._filling = 0
+        self._fetched = np.empty((0, self._columns), VERTEX_DTYPE)
+        self._ended = False
+        self._ids: DeviceArray | None = None
+
+    def _piece(self, nbytes: int) -> Buffer:
+        budget = self._request.gpu_memory
+        return self._search.accelerator.device.allocate(nbytes, "rows that were found", budget=budget)
+
+    def _launch(self, *, resume: bool = False) -> None:
+        piece = self._pieces[self._filling]
+        self._search.stream.hold(piece)
+        self._search.task.rows, self._search.task.row_room = piece.address, self._next_room
+        self._search.launch(resume=resume)
+        self._launched = time.perf_counter()
+        self._next_room = min(self._room, _GROWTH * self._next_room)
+
+    def _next(self) -> VertexArray | None:
+        while not self._closing:
+            if len(self._fetched):
+                return self._handed_out()
+            if self._ended:
+                self._end(complete=not self._was_stopped)
+                return None
+            if (advanced := self._advance()) is None:
+                return None
+            piece, stored = advanced
+            if stored:
+                rows = self._search.fetch(piece, stored * self._row_bytes)
+                self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
+        return None
+
+    def _handed_out(self) -> VertexArray:
+        """Return rows out of memory that is used again."""
+        rows = self._fetched[: self._batch_rows]
+        self._fetched = self._fetched[len(rows) :]
+        if self._reaches_limit(len(rows)):
+            rows = rows[: self._cut()]
+        self._delivered += len(rows)
+        return rows.copy()
+
+    def _wait(self) -> bool:
+        """Wait for the kernel's end; False if this was closed meanwhile."""
+        began, paused = time.perf_counter(), False
+        while True:
+            now = time.perf_counter()
+            self._report(now)
+            if self._over or self._closing:
+                return False
+            if self._search.done():
+                return True
+            if self._deadline is not None and now >= self._deadline:
+                self._stop_kernel()
+            elif not paused and now - self._launched >= HAND_OUT_SECONDS and self._search.rows_so_far():
+                paused = True
+                self._search.pause()
+            if now - began > _SPIN_SECONDS:
+                time.sleep(min(_LONGEST_SLEEP, (now - began) / 10))
+
+    def _advance(self) -> tuple[Buffer, int] | None:
+        """Wait until a piece has its rows and have the kernel go on with the other one; None if closed."""
+        if not self._wait():
+            return None
+        search, full = self._search, self._pieces[self._filling]
+        stored = search.rows_stored()
+        self._ended = not self._may_go_on()
+        if not self._ended and not self._reaches_limit(stored):
+            self._filling = 1 - self._filling
+            self._launch(resume=True)
+        return full, stored
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return the next rows as ids on the device, [rows, columns]; None at the end.
+
+        Not to be mixed with `next`.
+
+        Raises
+        ------
+        DeviceMemoryError
+            They do not fit beside the search.
+        """
+        return self._guarded(lambda: self._next_array(ids))
+
+    def _next_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        rows = 0
+        while rows == 0:
+            if self._closing:
+                return None
+            if self._ended:
+                self._end(complete=not self._was_stopped)
+                return None
+            if (advanced := self._advance()) is None:
+                return None
+            piece, rows = advanced
+        beyond = self._reaches_limit(rows)
+        if beyond:
+            assert self._request.limit is not None
+            rows = self._request.limit - self._delivered
+        array = self._numbered(piece, rows, ids) if rows else None
+        self._delivered += rows
+        if beyond:
+            self._end(complete=False)
+        return array
+
+    def _numbered(self, piece: Buffer, rows: int, ids: NDArray[np.int64]) -> DeviceArray:
+        """Return rows as ids, made past the kernel that goes on."""
+        search, budget = self._search, self._request.gpu_memory
+        accelerator, stream = search.accelerator, search.side
+        if self._ids is None:
+            what = "the ids of vertices"
+            self._ids = DeviceArray.from_numpy(accelerator.device, ids, stream, what, budget=budget)
+        shape = (rows, self._columns)
+        out = DeviceArray.empty(accelerator.device, shape, np.int64, "rows of ids", budget=budget)
+        stream.hold(out.buffer)
+        kernel = accelerator.kernel(number_source(), entry=NUMBER_ENTRY)
+        args = layout.NumberArgs(piece.address, self._ids.address, out.address, out.size)
+        grid = max(1, min(accelerator.device.multiprocessors * 8, -(-out.size // THREADS)))
+        stream.launch(kernel, grid, THREADS, 0, args)
+        stream.wait()
+        return out

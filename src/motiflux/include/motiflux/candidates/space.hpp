@@ -1,0 +1,77 @@
+// The candidate space on a device: what its kernels are given, and what they leave behind.
+//
+//   serves      [n]              bit u of a word: the data vertex is a candidate of query vertex u
+//   offsets     [slots * n + 1]  slot s: rows by data vertex, offsets[s * n .. (s + 1) * n]
+//   neighbors   [arcs]           of all slots, one after another: data vertices, ascending
+//
+// The rows of a slot are a view::Adjacency like those of the graph, so a search walks either. They hold the
+// arcs by which a query edge leads from candidates of one query vertex to candidates of another.
+#pragma once
+
+#include "motiflux/view/adjacency.hpp"
+#include "motiflux/view/plan.hpp"
+
+namespace motiflux::candidates {
+
+inline constexpr std::uint32_t kMaxKinds = 16;
+inline constexpr std::uint32_t kMaxGroups = 128;
+inline constexpr std::uint32_t kMaxSlots = 256;
+inline constexpr std::uint32_t kMaxRounds = 16;
+
+// A round that removes less than this share of the candidates is the last one.
+inline constexpr std::uint64_t kLeastShare = 64;
+
+// Counts that one warp adds up, one after another, when they become offsets.
+inline constexpr std::uint32_t kTile = 2048;
+
+// Through rows of a kind a candidate must reach `least` different vertices that serve one of `mask`.
+struct Group {
+  std::uint32_t kind;
+  std::uint32_t mask;
+  std::uint32_t least;
+};
+
+// Rows of a kind from vertices that serve one of `from` to those that serve one of `to`. Several where the
+// plan takes query vertices to have the same candidates.
+struct Slot {
+  std::uint32_t kind;
+  std::uint32_t from;
+  std::uint32_t to;
+};
+
+// What the host reads before it makes room for the rows.
+struct Report {
+  std::uint64_t started[view::kMaxLevels];              // candidates by label, degree and condition
+  std::uint64_t removed[kMaxRounds][view::kMaxLevels];  // by each round
+  std::uint64_t arcs[kMaxSlots];
+  std::uint64_t longest[kMaxSlots];
+};
+
+struct SpaceArgs {
+  view::Adjacency out;  // every arc, for degrees
+  view::Adjacency in;
+  view::Adjacency
+      kinds[kMaxKinds];           // how query edges are followed: distinct neighbours, whatever their label
+  const std::uint32_t* labels;    // [n], or null where all vertices have label 0
+  const std::uint32_t* of_label;  // [labels]: the query vertices that ask for it
+  const std::uint32_t* allowed;   // [n]: those whose conditions and ids let the vertex through; may be null
+  std::uint32_t* serves;
+  std::uint64_t* offsets;
+  std::uint64_t* tiles;
+  std::uint32_t* neighbors;
+  Report* report;
+  std::uint32_t vertices;
+  std::uint32_t query_vertices;
+  std::uint32_t kind_count;
+  std::uint32_t slot_count;
+  std::uint32_t round;
+  std::uint32_t rounds;
+  std::uint32_t min_out[view::kMaxLevels];
+  std::uint32_t min_in[view::kMaxLevels];
+  std::uint32_t needs[kMaxKinds][view::kMaxLevels];  // query vertices that a candidate must reach
+  std::uint32_t first_group[view::kMaxLevels + 1];   // into `groups`, by query vertex
+  Group groups[kMaxGroups];
+  Slot slots[kMaxSlots];
+};
+
+}  // namespace motiflux::candidates

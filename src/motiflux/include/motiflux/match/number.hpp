@@ -1,0 +1,89 @@
+// Numbers of 128 bits, for products that pass 64: no library has them for kernels.
+#pragma once
+
+#include "motiflux/match/tail_task.hpp"
+
+namespace motiflux::match {
+
+MOTIFLUX_DEVICE std::uint64_t high_of_product(std::uint64_t a, std::uint64_t b) {
+  return __umul64hi(a, b);
+}
+
+// Adds modulo 2^128; returns whether that is not the sum.
+MOTIFLUX_DEVICE bool add(Number& sum, const Number& number) {
+  sum.low += number.low;
+  const std::uint64_t carry = sum.low < number.low;
+  const std::uint64_t high = number.high + carry;
+  sum.high += high;
+  return high < carry || sum.high < high;
+}
+
+MOTIFLUX_DEVICE void subtract(Number& from, const Number& number) {
+  const std::uint64_t borrow = from.low < number.low;
+  from.low -= number.low;
+  from.high -= number.high + borrow;
+}
+
+// Multiplies modulo 2^128; returns whether that is not the product.
+MOTIFLUX_DEVICE bool multiply(Number& product, const Number& factor) {
+  const std::uint64_t a = product.low, b = factor.low;
+  const std::uint64_t cross = product.high * b + factor.high * a;
+  bool beyond = false;
+  if ((product.high | factor.high) != 0)
+    beyond = (product.high != 0 && factor.high != 0) || high_of_product(product.high, b) != 0 ||
+             high_of_product(factor.high, a) != 0;
+  product.low = a * b;
+  product.high = high_of_product(a, b) + cross;
+  return beyond || product.high < cross;
+}
+
+MOTIFLUX_DEVICE void divide(Number& number, std::uint32_t divisor) {
+  const std::uint64_t upper = (number.high % divisor) << 32 | number.low >> 32;
+  number.high /= divisor;
+  const std::uint64_t lower = (upper % divisor) << 32 | (number.low & 0xffffffffu);
+  number.low = (upper / divisor) << 32 | lower / divisor;
+}
+
+// The sum over all lanes modulo 2^128, in each; adds to `beyond` whether that is not the sum.
+template <class Lanes>
+MOTIFLUX_DEVICE Number sum_over(const Lanes& lanes, Number number, bool& beyond) {
+  // Of 32 numbers in pieces of 32 bits no sum passes 64 bits.
+  std::uint64_t parts[4] = {number.low & 0xffffffffu, number.low >> 32, number.high & 0xffffffffu,
+                            number.high >> 32};
+  if (lanes.ballot(number.high != 0) == 0) {
+    const std::uint64_t lower = lanes.sum(parts[0]), upper = lanes.sum(parts[1]) + (lower >> 32);
+    return {upper << 32 | (lower & 0xffffffffu), upper >> 32};
+  }
+  std::uint64_t carry = 0;
+  for (std::uint64_t& part : parts) {
+    part = lanes.sum(part) + carry;
+    carry = part >> 32;
+  }
+  beyond |= carry != 0;
+  return {parts[1] << 32 | (parts[0] & 0xffffffffu), parts[3] << 32 | (parts[2] & 0xffffffffu)};
+}
+
+// Ways to take `levels` different members of a set of `size`, those of each chain in ascending order.
+struct Ways {
+  Number number;
+  bool beyond;  // they are too many to tell
+};
+
+MOTIFLUX_DEVICE_CALL Ways falling_factorial(std::uint64_t size, std::uint32_t levels,
+                                            const std::uint8_t* chains, std::uint32_t chain_count) {
+  Ways ways{{size >= levels, 0}, false};
+  if (size < levels) return ways;
+  std::uint32_t chain = 0, left = 0, taken = 0;
+  for (std::uint32_t level = 0; level < levels; ++level, --size, ++taken) {
+    if (left == 0) {
+      left = chain < chain_count ? chains[chain++] : 1;
+      taken = 0;
+    }
+    --left;
+    ways.beyond |= multiply(ways.number, {size, 0});
+    if (taken > 0) divide(ways.number, taken + 1);  // exact: a multiple of a binomial coefficient
+  }
+  return ways;
+}
+
+}  // namespace motiflux::match

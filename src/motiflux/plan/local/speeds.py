@@ -1,0 +1,72 @@
+"""What the operations on tables take, on the host and on a device: measured constants, all in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Seconds that things take.
+
+    Parameters
+    ----------
+    number
+        A number of a table in one pass over it.
+    wedge
+        A wedge of a histogram.
+    choice
+        What a wedge takes more where other middles than pairs of one kind are chosen.
+    triangle
+        A lesser neighbour of a lesser neighbour.
+    walk
+        An entry of a row that walks read.
+    start
+        Whatever is done once for a table.
+    search
+        Of a search, by what it takes one thread of the host.
+    threads
+        Whether all this is shared among the threads of the host.
+    """
+
+    number: float
+    wedge: float
+    choice: float
+    triangle: float
+    walk: float
+    start: float
+    search: float
+    threads: bool
+
+    def of_search(self, seconds: float, threads: int) -> float:
+        """Return what a search takes that takes `threads` threads of the host so many seconds."""
+        return seconds if self.threads else self.start + seconds * threads * self.search
+
+    def shared(self, threads: int) -> int:
+        """Return among how many threads work is shared."""
+        return threads if self.threads else 1
+
+
+HOST_SPEEDS = Speeds(
+    number=2.5e-9,
+    wedge=1.8e-9,
+    choice=1.5e-9,
+    triangle=2.4e-9,
+    walk=0.9e-9,
+    start=0.0,
+    search=1.0,
+    threads=True,
+)
+"""Of numpy and native code on one thread of an AMD EPYC."""
+
+DEVICE_SPEEDS = Speeds(
+    number=15e-12,
+    wedge=25e-12,
+    choice=5e-12,
+    triangle=15e-12,
+    walk=10e-12,
+    start=50e-6,
+    search=0.02,
+    threads=False,
+)
+"""Of an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""

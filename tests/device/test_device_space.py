@@ -1,0 +1,173 @@
+"""Candidate spaces on a device: kept, given up, left out where they do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.codegen.kernels import Goal
+from motiflux.engine import device_space as space_module
+from motiflux.engine.accelerator import Accelerator, open_accelerator
+from motiflux.engine.base import make_request
+from motiflux.engine.device_space import DeviceSpace, slot_keys
+from motiflux.engine.prepare import prepare
+from motiflux.engine.resident import resident
+from motiflux.errors import DeviceMemoryError
+from motiflux.plan import Plan, make_plan
+from tests.backend.cases import clique
+
+if TYPE_CHECKING:
+    from motiflux.device.base import Device
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no candidate spaces of a device")
+
+PATTERN = mf.Pattern.parse("(a:0)--(b:1)--(c:2)--(a), (c)--(d:1)")
+
+
+@pytest.fixture
+def graph() -> mf.Graph:
+    """A clique of nine vertices and three labels: each triangle of three labels, and another vertex."""
+    return mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
+
+
+@pytest.fixture
+def accelerator(device: str) -> Accelerator:
+    return open_accelerator(device)
+
+
+EXPECTED = 3 * 3 * 3 * 2
+
+
+def spaces(graph: mf.Graph, device: Device) -> list[Any]:
+    return [space for space in resident(graph, device)._kept.values() if isinstance(space, DeviceSpace)]
+
+
+def plan_of(graph: mf.Graph, pattern: mf.Pattern, **tuning: str) -> Plan:
+    asked = make_request(semantics="isomorphism", symmetry="embeddings", tuning=tuning)
+    return make_plan(graph, pattern, space=True, tuning=asked.tuning)
+
+
+def count(accelerator: Accelerator, graph: mf.Graph, plan: Plan) -> int:
+    request = make_request(semantics="isomorphism", symmetry="embeddings")
+    with prepare(accelerator, graph, plan, request, Goal.COUNT, None) as search:
+        search.launch()
+        while not search.done():
+            pass
+        return search.found() * plan.multiplier
+
+
+class TestKeeping:
+    def test_a_query_that_comes_again_finds_its_space(
+        self, graph: mf.Graph, device: str, accelerator: Accelerator
+    ) -> None:
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+        (made,) = spaces(graph, accelerator.device)
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+        assert spaces(graph, accelerator.device) == [made]
+        assert not made.users
+
+    def test_a_space_is_given_up_for_room_and_made_again(
+        self, graph: mf.Graph, device: str, accelerator: Accelerator
+    ) -> None:
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+        (size,) = (space.nbytes for space in spaces(graph, accelerator.device))
+        assert resident(graph, accelerator.device).reclaim(1 << 40) >= size
+        assert spaces(graph, accelerator.device) == []
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+        assert len(spaces(graph, accelerator.device)) == 1
+
+    def test_a_space_is_not_given_up_while_it_is_searched(
+        self, graph: mf.Graph, accelerator: Accelerator
+    ) -> None:
+        request = make_request(semantics="isomorphism", symmetry="embeddings")
+        plan = plan_of(graph, PATTERN)
+        with prepare(accelerator, graph, plan, request, Goal.COUNT, None):
+            resident(graph, accelerator.device).reclaim(1 << 40)
+            assert len(spaces(graph, accelerator.device)) == 1
+        resident(graph, accelerator.device).reclaim(1 << 40)
+        assert spaces(graph, accelerator.device) == []
+
+
+class TestRoom:
+    def test_without_room_rows_of_the_graph_are_searched(
+        self, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+        (made,) = spaces(graph, accelerator.device)
+        words, offsets, neighbors = (buffer.nbytes for buffer in made.buffers)
+        for room in (words + offsets - 1, words + offsets + neighbors - 1):
+            graph.forget()
+            monkeypatch.setattr(space_module, "space_room", lambda graph, room=room: room)
+            assert mf.count(graph, PATTERN, device=device) == EXPECTED
+            assert spaces(graph, accelerator.device) == []
+
+    def test_without_memory_rows_of_the_graph_are_searched(
+        self, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(self: Any, nbytes: int) -> Any:
+            raise DeviceMemoryError("a candidate space", nbytes, 0, "there is none in this test")
+
+        monkeypatch.setattr(space_module._Builder, "_allocate", refuse)
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+        copies = resident(graph, accelerator.device)._kept.values()
+        assert copies
+        assert not any(copy.users for copy in copies)
+
+    def test_an_interrupt_leaves_nobody_as_a_user(
+        self, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupt(self: Any, *args: Any) -> Any:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(space_module._Builder, "_report", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                mf.count(graph, PATTERN, device=device)
+        copies = resident(graph, accelerator.device)._kept.values()
+        assert copies
+        assert not any(copy.users for copy in copies)
+        assert mf.count(graph, PATTERN, device=device) == EXPECTED
+
+
+class TestPlans:
+    def test_query_vertices_that_a_plan_takes_to_be_alike_have_one_set(
+        self, graph: mf.Graph, accelerator: Accelerator
+    ) -> None:
+        plan = plan_of(graph, PATTERN)
+        alike = replace(plan, classes=(0,) * 4)
+        assert {(key.start, key.end) for keys in slot_keys(alike) for key in keys} == {(15, 15)}
+        assert len({key.start for keys in slot_keys(plan) for key in keys}) > 1
+        wildcard = mf.Pattern.parse("(a)--(b)--(c)--(a), (c)--(d)")
+        unlabelled = plan_of(graph, wildcard, candidates="on")
+        assert count(accelerator, graph, replace(unlabelled, classes=(0,) * 4)) == 9 * 8 * 7 * 6
+
+    def test_a_set_that_becomes_empty_on_the_device_only_gives_zero(
+        self, accelerator: Accelerator, device: str
+    ) -> None:
+        # A path has no square; without rounds its vertices are candidates by their labels.
+        graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 2, 3])
+        pattern = mf.Pattern.parse("(a:0)--(b:1)--(c:2)--(d:3)--(a)")
+        plan = plan_of(graph, pattern, rounds="0", degrees="off")
+        assert plan.impossible is None
+        assert plan.space is not None
+        assert count(accelerator, graph, replace(plan, space=replace(plan.space, rounds=4))) == 0
+        (made,) = spaces(graph, accelerator.device)
+        assert 0 in made.sizes
+        assert all(rows.arcs == 0 for rows in made.slots.values())
+
+    def test_more_kinds_of_edges_than_kernels_know_are_searched_without_a_space(
+        self, device: str, accelerator: Accelerator
+    ) -> None:
+        labels = np.arange(20) % 20
+        graph = mf.Graph.from_edges([(v, v + 1) for v in range(20)], edge_labels=labels.tolist())
+        builder = mf.PatternBuilder()
+        for vertex in range(19):
+            builder = builder.vertex(f"q{vertex}")
+        for edge in range(18):
+            builder = builder.edge(f"q{edge}", f"q{edge + 1}", edge)
+        assert mf.count(graph, builder.build(), device=device, tuning={"candidates": "on"}) == 1
+        assert spaces(graph, accelerator.device) == []

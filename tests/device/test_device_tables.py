@@ -1,0 +1,167 @@
+"""Tables of local counts on a device: every way that its kernels go, and what becomes of numbers too wide."""
+
+from __future__ import annotations
+
+import time
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.engine import dfs, table_run
+from motiflux.engine.accelerator import open_accelerator
+from motiflux.engine.device_roots import resident_roots
+from motiflux.engine.table_run import Shape
+from tests.backend.cases import clique, cycle
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
+
+ON, OFF = {"tables": "on"}, {"tables": "off"}
+PATTERNS = {
+    "diamond": "(a)--(b)--(c)--(a), (b)--(d)--(c)",
+    "tailed triangle": "(a)--(b)--(c)--(a), (a)--(d)",
+    "4-cycle": "(a)--(b)--(c)--(d)--(a)",
+    "house": "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+    "K2,4": "(a)--(w)--(b), (a)--(x)--(b), (a)--(y)--(b), (a)--(z)--(b)",
+    "5-cycle": "(a)--(b)--(c)--(d)--(e)--(a)",
+    "theta": "(a)--(x)--(b), (a)--(y)--(b), (a)--(p)--(q)--(b)",
+}
+RING = mf.Pattern.from_edges(cycle(7))
+SHAPES = [
+    Shape(threads=32, words=64, slots=32),
+    Shape(threads=64, words=128, slots=32),
+    Shape(threads=96, words=4000, slots=256),
+]
+
+
+def skewed(vertices: int, edges: int, seed: int, **more: Any) -> mf.Graph:
+    """Return a random graph with a few hubs."""
+    rng = np.random.default_rng(seed)
+    weights = rng.random(vertices) ** 3
+    pairs = rng.choice(vertices, (edges, 2), p=weights / weights.sum())
+    return mf.Graph.from_edges(pairs[pairs[:, 0] != pairs[:, 1]], num_vertices=vertices, **more)
+
+
+@pytest.fixture
+def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have whatever leaves the device for the host fail."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("counted on the host")
+
+    monkeypatch.setattr(dfs, "count_from_tables", refuse)
+
+
+@pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", PATTERNS)
+def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
+    name: str, shape: Shape, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_run, "shape_of", lambda *_: shape)
+    graph = skewed(220, 900, seed=len(name))
+    found = mf.count(graph, PATTERNS[name], tuning=ON, device=device)
+    assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
+
+
+@pytest.mark.usefixtures("no_way_out")
+def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_run, "shape_of", lambda *_: SHAPES[0])
+    edges = [*clique(40), *((0, leaf) for leaf in range(40, 2500))]
+    graph = mf.Graph.from_edges(edges)
+    inside, tails = factorial(40) // factorial(36), 39 * 38 * 2460
+    assert mf.count(graph, PATTERNS["tailed triangle"], tuning=ON, device=device) == inside + tails
+
+
+@pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a)-->(x)-->(b), (a)-->(y)-->(b)",
+        "(a)-->(x)-->(b), (a)-->(y)<--(b), (a)-->(z)-->(b)",
+        "(a:0)-->(x)-->(b:1), (a)-->(y:0)-->(b)",
+        "(a)-->(b)-->(c)-->(a), (a)-->(d)",
+    ],
+)
+def test_directed_wedges_of_several_kinds(pattern: str, device: str) -> None:
+    labels = np.random.default_rng(3).integers(0, 2, 120)
+    graph = skewed(120, 700, seed=5, directed=True, vertex_labels=labels)
+    found = mf.count(graph, pattern, tuning=ON, device=device)
+    assert found == mf.count(graph, pattern, tuning=OFF)
+
+
+@pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize("middles", [65_535, 65_536])
+def test_counters_of_half_a_word_hold_what_they_must(middles: int, device: str) -> None:
+    edges = [(hub, 2 + middle) for hub in (0, 1) for middle in range(middles)]
+    graph = mf.Graph.from_edges(edges)
+    found = mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device)
+    assert found == 8 * comb(middles, 2)
+
+
+def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    exact = dfs.count_from_tables
+
+    def told(*args: Any) -> Any:
+        asked.append(args)
+        return exact(*args)
+
+    monkeypatch.setattr(dfs, "count_from_tables", told)
+    leaves = 2000
+    graph = mf.Graph.from_edges([(0, leaf) for leaf in range(1, leaves + 1)])
+    star = ", ".join(f"(a)--({leaf})" for leaf in "bcdefgh")
+    assert mf.count(graph, star, tuning=ON, device=device) == factorial(7) * comb(leaves, 7)
+    assert len(asked) == 1
+
+
+def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = mf.Graph.from_edges(clique(30))
+    expected = factorial(30) // factorial(25)
+    house = PATTERNS["house"]
+    assert mf.count(graph, house, tuning=ON, device=device) == expected
+    begun = []
+    begin = table_run.TableRun.zeros
+
+    def counted(run: Any, nbytes: int, what: str = "") -> Any:
+        begun.append(what)
+        if len(begun) > 1:
+            raise mf.errors.DeviceMemoryError(what, nbytes, 0, "for the test")
+        return begin(run, nbytes, what)
+
+    monkeypatch.setattr(table_run.TableRun, "zeros", counted)
+    found = mf.count(graph, house, tuning=ON, device=device)
+    assert (found, found.complete) == (expected, True)
+    assert len(begun) > 1
+
+
+def test_time_that_is_up_stops_kernels(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(300 if device == "emulated" else 3000))
+    late = mf.count(graph, RING, tuning=ON, device=device, timeout=0.3)
+    assert (late, late.complete) == (0, False)
+
+
+def test_a_callback_that_raises_stops_kernels(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(300 if device == "emulated" else 3000))
+
+    def stop(report: mf.ProgressReport) -> None:
+        raise KeyboardInterrupt
+
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        mf.count(graph, RING, tuning=ON, device=device, progress=stop)
+    assert time.perf_counter() - begin < 60
+
+
+def test_orders_of_roots_are_given_up_when_memory_is_short(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(20))
+    expected = factorial(20) // factorial(16)
+    known = resident_roots(graph, open_accelerator(device).device)
+    assert mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device) == expected
+    assert known.reclaim(1 << 40) > 0
+    assert known.reclaim(1 << 40) == 0
+    assert mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device) == expected
