@@ -57,6 +57,11 @@ class StoredRows(DeviceRows):
         budget = self._request.gpu_memory
         return self._search.accelerator.device.allocate(nbytes, "rows that were found", budget=budget)
 
+    def _end(self, *, complete: bool) -> None:
+        super()._end(complete=complete)
+        self._pieces, self._ids = [], None
+        self._fetched = self._fetched[:0].copy()
+
     def _launch(self, *, resume: bool = False) -> None:
         piece = self._pieces[self._filling]
         self._search.stream.hold(piece)
@@ -82,12 +87,12 @@ class StoredRows(DeviceRows):
 
     def _handed_out(self) -> VertexArray:
         """Return rows out of memory that is used again."""
-        rows = self._fetched[: self._batch_rows]
+        rows = self._fetched[: self._batch_rows].copy()
         self._fetched = self._fetched[len(rows) :]
         if self._reaches_limit(len(rows)):
             rows = rows[: self._cut()]
         self._delivered += len(rows)
-        return rows.copy()
+        return rows
 
     def _wait(self) -> bool:
         """Wait for the kernel's end; False if this was closed meanwhile."""
