@@ -284,7 +284,10 @@ class UpdateParser:
         list[tuple[int, str]],
         int,
         tuple[int, str] | None,
+        bytes,
     ]: ...
+    @property
+    def has_dates(self) -> bool: ...
     @property
     def filled(self) -> int: ...
     @property

@@ -62,6 +62,23 @@ class Changing(Core):
     def _advance(self, moment: object) -> Delta:
         return self._change(lambda: self._leaving(moment), 0, 0, Terms())
 
+    def _refusal(self, updates: Updates) -> StreamError | None:
+        """Return why updates cannot be applied, None if they can; nothing is applied."""
+        return self._alone(lambda: self._tried(updates))
+
+    def _tried(self, updates: Updates) -> StreamError | None:
+        native = self._open()
+        native.begin()
+        marked = self._mark()
+        try:
+            self._prepared(updates)
+        except StreamError as error:
+            return error
+        finally:
+            native.take_back()
+            self._back_to(marked)
+        return None
+
     def _change(
         self,
         prepare: Callable[[], tuple[NativeUpdates, dict[str, Any]]],

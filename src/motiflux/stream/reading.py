@@ -28,6 +28,8 @@ class Reader(Protocol):
     """Whether what is there should not wait for more."""
     endless: bool
     """Whether a last line without its end may still get one."""
+    once: bool
+    """Whether it can be read once only."""
     size: int
     """Bytes that there are, where that is known; else 0."""
 
@@ -52,6 +54,7 @@ class FileReader:
         self.path = path
         self.name = str(path)
         self.live = self.endless = follow
+        self.once = False
         self.size = 0
         if not follow and not is_compressed(path):
             with suppress(OSError, ValueError):  # reading will say why
@@ -60,7 +63,7 @@ class FileReader:
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield what comes after `offset` bytes."""
         if is_compressed(self.path):
-            yield from _after(offset, read_chunks(self.path))
+            yield from after(offset, read_chunks(self.path))
             return
         with open_source(self.path) as file:
             done = offset
@@ -108,6 +111,7 @@ class PipeReader:
 
     live = True
     endless = False
+    once = True
     size = 0
 
     def __init__(self, stream: Any, name: str) -> None:
@@ -116,7 +120,7 @@ class PipeReader:
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield what comes, as soon as it does; the first `offset` bytes are left out."""
-        yield from _after(offset, self._chunks(deadline))
+        yield from after(offset, self._chunks(deadline))
 
     def _chunks(self, deadline: float | None) -> Iterator[bytes]:
         binary = getattr(self._stream, "buffer", self._stream)
@@ -138,7 +142,7 @@ class PipeReader:
         return left > 0 and bool(select.select([number], [], [], left)[0])
 
 
-def _after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Leave out the first bytes."""
     for chunk in chunks:
         dropped = min(offset, len(chunk))

@@ -14,7 +14,10 @@ from motiflux.errors import FormatError, StreamError
 from motiflux.stream.updates import Updates
 
 ON_ERROR = ("stop", "skip")
-"""What to do about a malformed line."""
+"""What to do about a line that is malformed or refused."""
+
+_SHOWN = 100
+"""Bytes of a line that messages show."""
 
 
 class Position(NamedTuple):
@@ -90,7 +93,9 @@ class Batch:
     unit
         What these are: ``"line"`` or ``"row"``.
     skips, skipped
-        How many malformed lines were left out, and the first few with what was wrong.
+        How many lines were left out, and the first few with what was wrong.
+    raw, before
+        The text of the batch where lines are left out, and the lines before it.
     """
 
     updates: Updates
@@ -102,6 +107,18 @@ class Batch:
     unit: str = "line"
     skips: int = 0
     skipped: tuple[tuple[int, str], ...] = ()
+    raw: bytes = b""
+    before: int = 0
+
+    def text_of(self, line: int) -> str | None:
+        """Return a line as it was read, for messages; None where there is no text."""
+        texts = self.raw.split(b"\n")
+        at = line - self.before - 1
+        if not self.raw or not 0 <= at < len(texts):
+            return None
+        text = texts[at].rstrip(b"\r")
+        shown = ascii(text[:_SHOWN].decode("utf-8", "backslashreplace"))
+        return shown + ("..." if len(text) > _SHOWN else "")
 
     def located(self, error: StreamError) -> StreamError:
         """Return an error about one of the updates, or of the labels of vertices, as one about its line."""
