@@ -204,12 +204,15 @@ class TestRefusals:
             (["--resume", "absent.mfg"], "absent.mfg"),
             (["--save", "no/m.mfg"], "there is no folder"),
             (["-o", "-", "--json"], "expected a file beside --json"),
+            (["-o", "m.csv", "--save", "m.csv"], "expected another file"),
+            (["-o", "./a.csv", "--stream-format", "stream"], "expected another file"),
         ],
     )
     def test_bad_usage_is_exit_2(
         self, stream: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
     ) -> None:
         monkeypatch.chdir(stream.parent)
+        stream = stream.rename(stream.with_suffix(".csv"))
         result = motiflux("watch", "none", stream, *OPTIONS[:2], *arguments)
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())

@@ -85,6 +85,7 @@ def run(
         task = task.going_on(earlier)
     elif not patterns:
         raise UsageError("--pattern: expected what to watch, found none")
+    task.check_places(save, resume)
     sink = _sink(task, earlier, as_json=as_json)
     source = task.source(earlier, follow=follow, on_error=on_error.value)
     if earlier is None:

@@ -117,8 +117,8 @@ class Batch:
         if not self.raw or not 0 <= at < len(texts):
             return None
         text = texts[at].rstrip(b"\r")
-        shown = ascii(text[:_SHOWN].decode("utf-8", "backslashreplace"))
-        return shown + ("..." if len(text) > _SHOWN else "")
+        shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in text[:_SHOWN])
+        return f"'{shown}{'...' if len(text) > _SHOWN else ''}'"
 
     def located(self, error: StreamError) -> StreamError:
         """Return an error about one of the updates, or of the labels of vertices, as one about its line."""
