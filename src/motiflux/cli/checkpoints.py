@@ -132,8 +132,12 @@ class Saver:
         """Save if it is time."""
         self._updates += updates
         self._is_new = True
+        self.idle()
+
+    def idle(self) -> None:
+        """Save if it is time, and something has come since."""
         done = time.monotonic_ns() - self._since if self._every.timed else self._updates
-        if done >= self._every.length:
+        if self._is_new and done >= self._every.length:
             self._save()
 
     def end(self, *, failed: bool) -> None:

@@ -147,7 +147,11 @@ DisorderOption = Annotated[
     ),
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
+    float | None,
+    typer.Option(
+        help="Stop after this many seconds; a batch that is not done by then is not applied.",
+        show_default="none",
+    ),
 ]
 LimitOption = Annotated[
     int | None,

@@ -17,6 +17,8 @@ _CHUNK_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 16
 _PAUSE = 0.02
 """Seconds between two looks at a file that is followed."""
+_PIPE_PAUSE = 0.25
+"""Seconds after which a pipe says that nothing has come."""
 
 
 class Reader(Protocol):
@@ -119,7 +121,7 @@ class PipeReader:
         self.name = name
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
-        """Yield what comes, as soon as it does; the first `offset` bytes are left out."""
+        """Yield what comes, as soon as it does, after the first `offset` bytes; ``b""`` while it does not."""
         yield from after(offset, self._chunks(deadline))
 
     def _chunks(self, deadline: float | None) -> Iterator[bytes]:
@@ -128,7 +130,10 @@ class PipeReader:
             number = binary.fileno()
         except (OSError, AttributeError):
             number = None
-        while deadline is None or number is None or self._comes(number, deadline):
+        while deadline is None or number is None or time.perf_counter() < deadline:
+            if number is not None and not self._comes(number, deadline):
+                yield b""
+                continue
             try:
                 chunk = binary.read(_PIPE_BYTES) if number is None else os.read(number, _PIPE_BYTES)
             except OSError as error:
@@ -137,9 +142,9 @@ class PipeReader:
                 return
             yield chunk
 
-    def _comes(self, number: int, deadline: float) -> bool:
-        left = deadline - time.perf_counter()
-        return left > 0 and bool(select.select([number], [], [], left)[0])
+    def _comes(self, number: int, deadline: float | None) -> bool:
+        left = _PIPE_PAUSE if deadline is None else min(_PIPE_PAUSE, deadline - time.perf_counter())
+        return bool(select.select([number], [], [], max(0.0, left))[0])
 
 
 def after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -147,5 +152,5 @@ def after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         dropped = min(offset, len(chunk))
         offset -= dropped
-        if dropped < len(chunk):
+        if dropped < len(chunk) or not chunk:
             yield chunk[dropped:] if dropped else chunk

@@ -35,6 +35,9 @@ class Saver(Protocol):
     def after(self, updates: int) -> None:
         """Save if it is time; so many updates were acknowledged."""
 
+    def idle(self) -> None:
+        """Save if it is time, while no update comes, and there is something to save."""
+
     def end(self, *, failed: bool) -> None:
         """Save: the sink is closed; after an error only what has come since."""
 
@@ -146,7 +149,13 @@ class Run:
         size = self._size
         if self._skips and monitor.mode == "sequence":
             size = size or DEFAULT_SIZE  # finding what is refused takes looking at the rest again
-        request = Request(size, exact=monitor.mode == "batch", deadline=self._deadline, **monitor.kinds())
+        request = Request(
+            size,
+            exact=monitor.mode == "batch",
+            deadline=self._deadline,
+            idle=None if self._saver is None else self._saver.idle,
+            **monitor.kinds(),
+        )
         if self._is_late() or self._is_enough():
             return
         for batch in self._source.batches(request):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -53,6 +53,8 @@ class Request:
         ``"i"`` for integers, ``"U"`` for strings, None where nothing is known yet: text could be either.
     deadline
         The moment (`time.perf_counter`) after which there is no use in waiting.
+    idle
+        Called now and then while nothing comes.
     """
 
     size: int | None
@@ -61,6 +63,7 @@ class Request:
     edge_labels: str | None = None
     vertex_labels: str | None = None
     deadline: float | None = None
+    idle: Callable[[], None] | None = None
 
     @property
     def rows(self) -> int:

@@ -91,6 +91,8 @@ class TextSource:
         for chunk in chunks:
             if chunk:
                 parser.feed(chunk)
+            elif request.idle is not None:
+                request.idle()
             while parser.fill(size):
                 yield from self._taken(parser)
             if self._reader.live and not request.exact and parser.filled:
