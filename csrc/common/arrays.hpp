@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/column.hpp"
+
 namespace motiflux {
 
 template <class T>
@@ -38,6 +40,20 @@ nanobind::object to_numpy(std::vector<T, Allocator>&& values, Extent... shape) {
 
 template <class T>
 nanobind::object to_numpy(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return to_numpy(std::move(values), size);
+}
+
+template <class T, class... Extent>
+nanobind::object to_numpy(Column<T>&& values, Extent... shape) {
+  auto* kept = new Column<T>(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
+  return nanobind::cast(
+      nanobind::ndarray<nanobind::numpy, T>(kept->data(), {static_cast<std::size_t>(shape)...}, owner));
+}
+
+template <class T>
+nanobind::object to_numpy(Column<T>&& values) {
   const std::size_t size = values.size();
   return to_numpy(std::move(values), size);
 }

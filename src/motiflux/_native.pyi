@@ -449,6 +449,7 @@ class Monitor:
         batch: bool,
         threads: int,
         at_once: int,
+        put_off: bool,
         most: int,
         full: Callable[[list[Any]], None] | None,
         timeout: float | None,

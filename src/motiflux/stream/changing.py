@@ -140,6 +140,7 @@ class Changing(Core):
             self.mode == "batch",
             self._threads,
             _AT_ONCE[self._options.switches["at_once"]],
+            self._options.switches["put_off"] == "on",
             _MOST_WORDS,
             None if give is None else lambda rows: give(self._blocks(rows, applied), False),
             timeout,
