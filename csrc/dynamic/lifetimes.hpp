@@ -69,6 +69,10 @@ class Lifetimes {
   // Gives the memory back.
   void clear();
 
+  void prefetch(const Edge& edge) const {
+    __builtin_prefetch(&ranges_[edge.source]);
+    __builtin_prefetch(&ranges_[edge.target]);
+  }
   bool there_at(const Edge& edge, Moment moment) const;
   bool touches(Vertex vertex) const { return touched_[vertex / 64] >> (vertex % 64) & 1; }
   // Adds the neighbours of one class that are in the row of a vertex but not there at the moment, ascending.

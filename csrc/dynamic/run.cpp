@@ -18,7 +18,7 @@ constexpr std::size_t kTrial = 64;
 
 // A run of updates takes about so long, for each thread, and brings about so many words of rows; it is at
 // least, first and at most so many updates. One thread takes a few of them after the other.
-constexpr double kRunSeconds = 0.01;
+constexpr double kRunSeconds = 0.03;
 constexpr std::size_t kRunWords = std::size_t{1} << 22;
 constexpr std::size_t kLeastRun = 256, kFirstRun = 1024, kMostRun = std::size_t{1} << 15;
 constexpr std::size_t kTaken = 8;
@@ -185,6 +185,12 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
     for (std::size_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < takers_.size();) {
       takers_[taken] = static_cast<std::uint16_t>(index);
       const std::size_t last = std::min((taken + 1) * kTaken, run.size());
+      for (std::size_t number = taken * kTaken; number < last; ++number) {
+        graph_.prefetch(run[number].edge);
+        lifetimes_.prefetch(run[number].edge);
+      }
+      for (std::size_t number = taken * kTaken; number < last; ++number)
+        graph_.prefetch_rows(run[number].edge);
       for (std::size_t number = taken * kTaken; number < last; ++number)
         match_task(run[number], static_cast<Moment>(number), matcher, share);
       if (!watch.keep_going()) throw Stopped();
