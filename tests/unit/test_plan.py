@@ -454,7 +454,7 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
-            " tail, parts, lists, backjump, room, tables, share, lanes, specialize, orbits, at_once,"
+            " tail, parts, lists, backjump, room, tables, share, lanes, specialize, orbits, at_once, put_off,"
             " found 'speed'"
         ),
     ),
