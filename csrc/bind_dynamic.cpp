@@ -191,11 +191,12 @@ class PyMonitor {
   // None if it took more than `timeout` seconds: nothing is applied then.
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels, bool batch,
-                   int threads, int at_once, std::size_t most, const std::optional<nb::callable>& full,
-                   std::optional<double> timeout) {
+                   int threads, int at_once, bool put_off, std::size_t most,
+                   const std::optional<nb::callable>& full, std::optional<double> timeout) {
     require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
     require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
+    const dynamic::Switches switches{static_cast<dynamic::AtOnce>(at_once), put_off};
     Found found;
     SignalWatch watch(timeout);
     bool failed = false;
@@ -212,10 +213,9 @@ class PyMonitor {
     try {
       const FreeGil free_gil;
       if (batch)
-        monitor_.apply_batch(updates, found, watch, full ? most : SIZE_MAX, flush);
+        monitor_.apply_batch(updates, switches, found, watch, full ? most : SIZE_MAX, flush);
       else
-        monitor_.apply_sequence(updates, threads, static_cast<dynamic::AtOnce>(at_once), found, watch,
-                                full ? most : SIZE_MAX, flush);
+        monitor_.apply_sequence(updates, threads, switches, found, watch, full ? most : SIZE_MAX, flush);
     } catch (const dynamic::Stopped&) {
       if (failed || watch.failed()) throw nb::python_error();
       if (watch.late()) return nb::none();
@@ -433,7 +433,7 @@ void bind_dynamic(nb::module_& module) {
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(), "batch"_a,
-           "threads"_a, "at_once"_a, "most"_a, "full"_a.none(), "timeout"_a.none())
+           "threads"_a, "at_once"_a, "put_off"_a, "most"_a, "full"_a.none(), "timeout"_a.none())
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
       .def("edges", &PyMonitor::edges)
       .def("open_window", &PyMonitor::open_window, "span"_a, "timed"_a)

@@ -82,7 +82,7 @@ nb::tuple take(text::UpdateParser& parser) {
                         hand_over(std::move(batch.target)), hand_over_or_none(std::move(batch.label)), times,
                         hand_over(std::move(batch.line)), vertices,
                         nb::make_tuple(names_of(parser, 0), names_of(parser, 1), names_of(parser, 2)),
-                        skipped, batch.skips, error);
+                        skipped, batch.skips, error, nb::bytes(batch.raw.data(), batch.raw.size()));
 }
 
 }  // namespace
@@ -105,6 +105,7 @@ void bind_updates(nb::module_& m) {
       .def("take", &take)
       .def_prop_ro("filled", [](const text::UpdateParser& parser) { return parser.filled().size(); })
       .def_prop_ro("has_any", [](const text::UpdateParser& parser) { return !parser.filled().empty(); })
+      .def_prop_ro("has_dates", &text::UpdateParser::has_dates)
       .def_prop_ro("line", &text::UpdateParser::line)
       .def_prop_ro("offset", &text::UpdateParser::offset);
 }

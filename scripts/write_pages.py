@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from typer import Typer
+from typer import Context, Typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from motiflux.cli.app import app
@@ -58,7 +58,11 @@ def commands_page() -> str:
     """Describe every command from its signature, as ``--help`` does."""
     parts = [f"# Commands\n\n{MADE.strip()}", COMMANDS]
     for name, about, run in commands(app):
-        rows = [one_parameter(*one) for one in inspect.signature(run).parameters.items()]
+        rows = [
+            one_parameter(*one)
+            for one in inspect.signature(run).parameters.items()
+            if one[1].annotation is not Context
+        ]
         usage = " ".join(row[0] for row in rows if row[-1])
         parts += [f"## {name}\n\n```text\nmotiflux {name} [OPTIONS] {usage}".rstrip() + "\n```"]
         lines = ["| | takes | default | |", "|---|---|---|---|"]

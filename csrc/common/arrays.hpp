@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/column.hpp"
 #include "common/large_pages.hpp"
 
 namespace motiflux {
@@ -49,6 +50,17 @@ nanobind::object to_numpy(Unwritten<T>&& values, Extent... shape) {
 
 template <class T>
 nanobind::object to_numpy(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return to_numpy(std::move(values), size);
+}
+
+template <class T, class... Extent>
+nanobind::object to_numpy(Column<T>&& values, Extent... shape) {
+  return hand_over<T>(std::move(values), shape...);
+}
+
+template <class T>
+nanobind::object to_numpy(Column<T>&& values) {
   const std::size_t size = values.size();
   return to_numpy(std::move(values), size);
 }

@@ -130,6 +130,22 @@ bool Graph::erase(const Edge& edge) {
   return true;
 }
 
+void Graph::put(const Edge& edge) {
+  const auto into = [&](Rows& rows, Vertex from, Vertex to) {
+    const Class of = relations_.class_of(edge.label, labels_[to]);
+    rows.admit(of);
+    const std::size_t at = rows.place(from, of, to);
+    if (!rows.is_at(from, at, of, to)) rows.insert(from, at, of, to);
+  };
+  into(out_, edge.source, edge.target);
+  into(rows(Way::kIn), edge.target, edge.source);
+}
+
+void Graph::take(const Edge& edge) {
+  out_.erase(edge.source, relations_.class_of(edge.label, labels_[edge.target]), edge.target);
+  rows(Way::kIn).erase(edge.target, relations_.class_of(edge.label, labels_[edge.source]), edge.source);
+}
+
 sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target,
                             std::vector<Vertex>& scratch) const {
   if (!in_one_run(vertex, way, target))

@@ -49,6 +49,11 @@ class Graph {
   // False if the edge was there already, or was not there. Leaves its further copies alone.
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
+  // The same for each of its two rows by itself, where a change may have reached one of them only; such edges
+  // are not counted.
+  void put(const Edge& edge);
+  void take(const Edge& edge);
+  void count_edges(std::uint64_t edges) { edges_ = edges; }
 
   // Whether there is an edge between two vertices that serves a query edge, seen from the first, and counts:
   // counts(edge).
@@ -60,12 +65,17 @@ class Graph {
     out_.prefetch(edge.source);
     (directed_ ? in_ : out_).prefetch(edge.target);
   }
+  void prefetch_labels(const Edge& edge) const {
+    __builtin_prefetch(&labels_[edge.source]);
+    __builtin_prefetch(&labels_[edge.target]);
+  }
   void prefetch_rows(const Edge& edge) const {
     out_.prefetch_row(edge.source);
     (directed_ ? in_ : out_).prefetch_row(edge.target);
   }
 
   const Rows& rows(Way way) const { return way == Way::kIn && directed_ ? in_ : out_; }
+  Rows& rows(Way way) { return way == Way::kIn && directed_ ? in_ : out_; }
   // The distinct neighbours that a target leads to, ascending; in `scratch`, unless they lie in one run.
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
   // Whether they lie in one run of one row.

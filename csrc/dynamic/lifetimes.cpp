@@ -1,89 +1,64 @@
 #include "dynamic/lifetimes.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace motiflux::dynamic {
 
+void Lifetimes::start(int parts) {
+  for (const std::vector<End>& ends : parts_)
+    for (const End& end : ends) touched_[end.vertex / 64] = 0;
+  parts_.resize(static_cast<std::size_t>(parts));
+  for (std::vector<End>& ends : parts_) ends.clear();
+  ranges_.resize(graph_.vertices());
+  touched_.resize(graph_.vertices() / 64 + 1, 0);
+}
+
+void Lifetimes::fill(int part, std::vector<End>& ends) {
+  auto& own = parts_[static_cast<std::size_t>(part)];
+  own.swap(ends);
+  for (std::size_t at = 0; at < own.size();) {
+    const Vertex vertex = own[at].vertex;
+    const auto first = static_cast<std::uint32_t>(at);
+    while (at < own.size() && own[at].vertex == vertex) ++at;
+    ranges_[vertex] = {first, static_cast<std::uint32_t>(at)};
+    touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
+  }
+}
+
 void Lifetimes::clear() {
-  numbers_.clear();
-  lived_.clear();
-  ends_.clear();
-  first_.clear();
-  touched_.assign(graph_.vertices() / 64 + 1, 0);
-}
-
-bool Lifetimes::is_there(const Edge& edge) const {
-  const std::uint32_t* known = numbers_.find(edge);
-  return known == nullptr || lived_[*known].span.last == kForever;
-}
-
-void Lifetimes::begin(const Edge& edge, Moment at) {
-  if (const std::uint32_t* known = numbers_.find(edge)) {
-    Lived& one = lived_[*known];
-    one.earlier.push_back(one.span);
-    one.span = {at, kForever};
-    return;
-  }
-  numbers_[edge] = static_cast<std::uint32_t>(lived_.size());
-  lived_.push_back({edge, {at, kForever}, {}});
-}
-
-void Lifetimes::end(const Edge& edge, Moment at) {
-  if (const std::uint32_t* known = numbers_.find(edge)) {
-    lived_[*known].span.last = at;
-    return;
-  }
-  numbers_[edge] = static_cast<std::uint32_t>(lived_.size());
-  lived_.push_back({edge, {0, at}, {}});
-}
-
-void Lifetimes::sort() {
-  for (const Lived& one : lived_) {
-    const Edge& edge = one.edge;
-    const auto to = *graph_.relations().known_class(edge.label, graph_.label(edge.target));
-    const auto from = *graph_.relations().known_class(edge.label, graph_.label(edge.source));
-    const auto add = [&](Span span) {
-      ends_.push_back({edge.source, true, to, edge.target, span});
-      ends_.push_back({edge.target, !graph_.directed(), from, edge.source, span});
-    };
-    add(one.span);
-    for (Span span : one.earlier) add(span);
-    for (Vertex vertex : {edge.source, edge.target})
-      touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
-  }
-  std::sort(ends_.begin(), ends_.end(), [](const End& a, const End& b) {
-    return std::tie(a.vertex, a.forward, a.of, a.neighbor) < std::tie(b.vertex, b.forward, b.of, b.neighbor);
-  });
-  for (std::size_t at = 0; at < ends_.size(); ++at)
-    if (at == 0 || ends_[at].vertex != ends_[at - 1].vertex)
-      first_[{ends_[at].vertex}] = static_cast<std::uint32_t>(at);
-}
-
-bool Lifetimes::Lived::there_at(Moment moment) const {
-  return span.has(moment) ||
-         std::any_of(earlier.begin(), earlier.end(), [&](Span one) { return one.has(moment); });
+  parts_ = {};
+  ranges_ = {};
+  touched_ = {};
 }
 
 bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
-  const std::uint32_t* known = numbers_.find(edge);
-  return known == nullptr || lived_[*known].there_at(moment);
+  if (!touches(edge.source)) return true;
+  const Class to = *graph_.relations().known_class(edge.label, graph_.label(edge.target));
+  bool known = false;
+  for (const End& end : of(edge.source)) {
+    if (end.of != to || end.neighbor != edge.target) continue;
+    if (end.first <= moment && moment <= end.last) return true;
+    known = true;
+  }
+  return !known;
 }
 
 void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment,
                           std::vector<Vertex>& holes) const {
-  const std::uint32_t* first = first_.find({vertex});
-  if (first == nullptr) return;
-  for (std::size_t at = *first; at < ends_.size() && ends_[at].vertex == vertex;) {
-    const Vertex neighbor = ends_[at].neighbor;
-    const bool asked = ends_[at].forward == forward && ends_[at].of == of;
+  const std::uint32_t row = of | (forward ? 0 : End::kBack);
+  const std::span<const End> ends = this->of(vertex);
+  for (std::size_t at = 0; at < ends.size();) {
+    if (ends[at].of != row) {
+      ++at;
+      continue;
+    }
+    const Vertex neighbor = ends[at].neighbor;
     bool there = false;
     do {
-      there |= ends_[at].span.has(moment);
+      there |= ends[at].first <= moment && moment <= ends[at].last;
       ++at;
-    } while (at < ends_.size() && ends_[at].neighbor == neighbor && ends_[at].vertex == vertex &&
-             ends_[at].of == ends_[at - 1].of && ends_[at].forward == ends_[at - 1].forward);
-    if (asked && !there) holes.push_back(neighbor);
+    } while (at < ends.size() && ends[at].neighbor == neighbor && ends[at].of == row);
+    if (!there) holes.push_back(neighbor);
   }
 }
 

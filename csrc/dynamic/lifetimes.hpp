@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "dynamic/flat_map.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/plan.hpp"
 #include "sets/span.hpp"
@@ -40,62 +39,58 @@ struct Now {
 // Positions of updates in a run.
 using Moment = std::uint32_t;
 
+// An end of an edge at one time of its life, in the row of a vertex.
+struct End {
+  static constexpr std::uint32_t kBack = std::uint32_t{1} << 31;
+
+  Vertex vertex;
+  std::uint32_t of;  // the class; with kBack in the row of edges that come in
+  Vertex neighbor;
+  Moment first, last;
+};
+
+// Which of so many parts the row of a vertex belongs to. Whole lots of rows do, since threads write bits that
+// share a word for 64 vertices.
+inline std::size_t owner(Vertex vertex, int parts) {
+  return parts == 1 ? 0 : vertex / 64 % static_cast<std::uint32_t>(parts);
+}
+
 class Lifetimes {
  public:
   static constexpr Moment kForever = UINT32_MAX;
 
   explicit Lifetimes(const Graph& graph) : graph_(graph) {}
 
+  // Forgets all; ends will come in so many parts.
+  void start(int parts);
+  // Takes the ends in the rows of a part, by vertex, row, class, neighbour and time. Threads may do so at
+  // once.
+  void fill(int part, std::vector<End>& ends);
+  // Gives the memory back.
   void clear();
-  // Whether the edge, which the graph has, is there after all updates so far.
-  bool is_there(const Edge& edge) const;
-  // An update that brings or takes an edge. A taken one stays in the graph until the run is over.
-  void begin(const Edge& edge, Moment at);
-  void end(const Edge& edge, Moment at);
-  // To be called once all are known, before anything else is asked.
-  void sort();
 
+  void prefetch(const Edge& edge) const {
+    __builtin_prefetch(&ranges_[edge.source]);
+    __builtin_prefetch(&ranges_[edge.target]);
+  }
   bool there_at(const Edge& edge, Moment moment) const;
   bool touches(Vertex vertex) const { return touched_[vertex / 64] >> (vertex % 64) & 1; }
-  // Adds the neighbours of one class that are in the row of a vertex but not there at the moment.
+  // Adds the neighbours of one class that are in the row of a vertex but not there at the moment, ascending.
   void add_holes(Vertex vertex, bool forward, Class of, Moment moment, std::vector<Vertex>& holes) const;
-  // Edges that are gone when the run is over.
-  template <class Visit>
-  void for_each_gone(Visit&& visit) const {
-    for (const Lived& one : lived_)
-      if (one.span.last != kForever) visit(one.edge);
-  }
 
  private:
-  struct Span {
-    Moment first, last;
-    bool has(Moment moment) const { return first <= moment && moment <= last; }
+  struct Range {
+    std::uint32_t first = 0, last = 0;
   };
-  struct Lived {
-    Edge edge;
-    Span span;                  // the latest
-    std::vector<Span> earlier;  // those before, of an edge that went and came again
-    bool there_at(Moment moment) const;
-  };
-  // An end of an edge at one time of its life, in the row of a vertex: of the source, if `forward`.
-  struct End {
-    Vertex vertex;
-    bool forward;
-    Class of;
-    Vertex neighbor;
-    Span span;
-  };
-  struct Key {
-    Vertex vertex = 0;
-    bool operator==(const Key&) const = default;
-    std::uint64_t hash() const { return mixed(vertex); }
-  };
+  std::span<const End> of(Vertex vertex) const {
+    const Range range = ranges_[vertex];
+    return std::span(parts_[owner(vertex, static_cast<int>(parts_.size()))])
+        .subspan(range.first, range.last - range.first);
+  }
 
   const Graph& graph_;
-  FlatMap<Edge, std::uint32_t> numbers_;
-  std::vector<Lived> lived_;
-  std::vector<End> ends_;              // by vertex, row, class and neighbour
-  FlatMap<Key, std::uint32_t> first_;  // of a vertex, in ends_
+  std::vector<std::vector<End>> parts_;
+  std::vector<Range> ranges_;  // by vertex; of those touched
   std::vector<std::uint64_t> touched_;
 };
 

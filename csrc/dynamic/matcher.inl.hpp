@@ -126,6 +126,7 @@ void Matcher<View>::find_holes(int level, sets::Span set) {
   }
   if (holes.empty()) return;
   std::erase_if(holes, [&](Vertex vertex) { return !sets::contains(set, vertex); });
+  if (holes.size() < 2) return;
   std::sort(holes.begin(), holes.end());
   holes.erase(std::unique(holes.begin(), holes.end()), holes.end());
 }

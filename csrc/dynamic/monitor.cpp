@@ -1,12 +1,9 @@
 #include "dynamic/monitor.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
+#include <array>
 #include <stdexcept>
 #include <utility>
-
-#include "common/parallel.hpp"
 
 namespace motiflux::dynamic {
 namespace {
@@ -14,25 +11,8 @@ namespace {
 // Updates whose rows are fetched before their turn.
 constexpr std::size_t kAhead = 16;
 
-// Seconds that an update must take to be worth matching several at once, which costs 1.5 us each; how many
-// are matched one by one to find out; tasks of a run, for each thread; and how many one takes.
-constexpr double kWorthThreads = 5e-6;
-constexpr std::size_t kTrial = 256;
-constexpr std::size_t kTasks = 512;
-constexpr std::size_t kTaken = 8;
-
-class ThreadWatch : public Watch {
- public:
-  ThreadWatch(Watch* inner, std::atomic<bool>& stop) : inner_(inner), stop_(stop) {}
-  bool keep_going() override {
-    if (inner_ != nullptr && !inner_->keep_going()) stop_.store(true);
-    return !stop_.load(std::memory_order_relaxed);
-  }
-
- private:
-  Watch* inner_;
-  std::atomic<bool>& stop_;
-};
+// As many updates as are put off until they are written.
+constexpr std::size_t kPutOff = std::size_t{1} << 18;
 
 }  // namespace
 
@@ -79,14 +59,18 @@ void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool l
     plans_.push_back(std::move(plan));
   }
   classes_seen_ = 0;
-  gate_.clear();
-  gated_.clear();
+  forget_gates();
 }
 
 void Monitor::drop_pattern(std::uint32_t pattern) {
   std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });
-  gate_.clear();
+  forget_gates();
+}
+
+void Monitor::forget_gates() {
+  gates_.clear();
   gated_.clear();
+  std::fill(direct_gates_.begin(), direct_gates_.end(), kUnknown);
 }
 
 // What vertices must have, as far as it is one class.
@@ -105,41 +89,37 @@ void Monitor::find_needs() {
 }
 
 // The list of the plans that an edge with these labels may concern.
-std::uint32_t Monitor::gate_of(const Edge& edge) {
-  const Label first = graph_.label(edge.source), second = graph_.label(edge.target);
-  const GateKey key{first, graph_.relations().class_of(edge.label, second)};
-  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-  if (const std::uint32_t* known = gate_.find(key)) return *known;
+std::uint32_t Monitor::find_gate(Label first, Class to, Label edge) {
+  const GateKey key{first, to};
+  if (const std::uint32_t* known = gates_.find(key)) return *known;
+  const Label second = graph_.relations().classes()[to].vertex;
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
     if (!plan.first.has(first) || !plan.second.has(second)) continue;
     if (std::any_of(plan.pair.begin(), plan.pair.end(), [&](const PairEdge& asked) {
           return (asked.way != Way::kIn || !graph_.directed()) &&
-                 graph_.relations().accepts(asked.relation, edge.label);
+                 graph_.relations().accepts(asked.relation, edge);
         }))
       plans.push_back(number);
   }
   gated_.push_back(std::move(plans));
-  return gate_[key] = static_cast<std::uint32_t>(gated_.size() - 1);
+  return gates_[key] = static_cast<std::uint32_t>(gated_.size() - 1);
 }
 
 // Finds the matches that come or go with an edge that is there.
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
-  for (std::uint32_t number : plans_for(edge)) {
+  for (std::uint32_t number : gated_[gate_of(edge)]) {
     const Plan& plan = plans_[number];
     Found::OfPattern& found = pass.found.patterns[plan.pattern];
     Total matches = 0;
     if (listed_[plan.pattern]) {
       pass.matcher.list(plan, Now{graph_}, edge, edge.source, edge.target, [&](std::span<const Vertex> row) {
-        found.rows.insert(found.rows.end(), row.begin(), row.end());
+        found.rows.append(row);
         found.updates.push_back(update);
         found.positives.push_back(positive);
         ++matches;
-        pass.words += row.size();
-        if (pass.words < pass.most) return;
-        pass.full();
-        pass.words = 0;
+        pass.count_words(row.size());
       });
     } else {
       matches = pass.matcher.count(plan, Now{graph_}, edge, edge.source, edge.target);
@@ -168,25 +148,32 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
 }
 
 void Monitor::undo() {
+  note_bulk();
   for (; !done_.empty(); done_.pop_back()) {
     const Done& last = done_.back();
     switch (last.kind) {
       case Done::kInserted:
-        graph_.erase(last.edge);
+        graph_.take(last.edge);
         break;
       case Done::kErased:
-        graph_.insert(last.edge);
+        graph_.put(last.edge);
         break;
       case Done::kCopies:
         graph_.set_more_copies(last.edge, last.more);
         break;
     }
   }
+  graph_.count_edges(edges_before_);
 }
 
-template <class Work>
-void Monitor::or_nothing(Work&& work) {
-  done_.clear();
+// What was written in bulk so far.
+void Monitor::note_bulk() {
+  bulk_.for_each_done([&](const Done& done) { done_.push_back(done); });
+  bulk_.start(1);
+}
+
+void Monitor::or_nothing(const std::function<void()>& work) {
+  begin();
   try {
     work();
   } catch (...) {
@@ -195,192 +182,62 @@ void Monitor::or_nothing(Work&& work) {
   }
 }
 
-void Monitor::apply_sequence(std::span<const Update> updates, int threads, AtOnce at_once, Found& found,
-                             Watch& watch, std::size_t most, const std::function<void()>& full) {
-  found.patterns.resize(listed_.size());
-  Pass pass{found, {allowed_, watch}, most, full};
-  done_.reserve(updates.size());
-  or_nothing([&] {
-    using Clock = std::chrono::steady_clock;
-    bool together = threads > 1 && at_once == AtOnce::kOn;
-    for (std::size_t first = 0; first < updates.size();) {
-      if (threads == 1 || at_once == AtOnce::kOff) {
-        one_by_one(updates, 0, updates.size(), pass, watch);
-        return;
-      }
-      const Clock::time_point start = Clock::now();
-      const std::size_t begin = first;
-      if (together) {
-        first = run_at_once(updates, first, threads, pass, watch);
-      } else {
-        first = std::min(first + kTrial, updates.size());
-        one_by_one(updates, begin, first, pass, watch);
-      }
-      if (at_once == AtOnce::kOn) continue;
-      // Of one thread, about: what is matched at once has to be worth what it takes to do so.
-      const double share = together ? threads : 1;
-      const std::chrono::duration<double> taken = (Clock::now() - start) * share;
-      together = taken.count() > kWorthThreads * static_cast<double>(first - begin);
+void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
+                         Pass& pass) {
+  // The rows of an update are fetched in steps: labels, which say whether they are needed, then the rest.
+  std::array<std::uint32_t, kAhead> gates;
+  std::size_t looked = first;
+  const auto look_ahead = [&](std::size_t number) {
+    for (; looked < std::min(number + kAhead / 2, last); ++looked) {
+      if (looked + kAhead < last) graph_.prefetch_labels(updates[looked + kAhead].edge);
+      const std::uint32_t gate = gates[looked % kAhead] = gate_of(updates[looked].edge);
+      if (!put_off || watched(gate)) graph_.prefetch(updates[looked].edge);
     }
-  });
-  lifetimes_.clear();
-}
-
-// Applies some updates from `first` on and matches them on so many threads; returns the first that is left.
-std::size_t Monitor::run_at_once(std::span<const Update> updates, std::size_t first, int threads, Pass& pass,
-                                 Watch& watch) {
-  const std::size_t tasks = kTasks * static_cast<std::size_t>(threads);
-  const std::size_t end = start_run(updates, first, tasks, pass.found, watch);
-  std::vector<Share> shares(static_cast<std::size_t>(threads));
-  match_run(threads, watch, shares);
-  gather(shares, pass);
-  lifetimes_.for_each_gone([&](const Edge& edge) { erase(edge); });
-  return end;
-}
-
-void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, Pass& pass,
-                         Watch& watch) {
-  for (std::uint64_t number = first; number < last; ++number) {
-    if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
-    if (number + kAhead < updates.size()) {
-      graph_.prefetch(updates[number + kAhead].edge);
-      graph_.prefetch_rows(updates[number + kAhead / 2].edge);
-    }
-    const auto& [edge, inserts] = updates[number];
-    if (inserts) {
-      if (insert(edge)) {
-        match(edge, number, true, pass);
-        continue;
-      }
-      ++pass.found.noops;
-      if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
-    } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
-      set_more_copies(edge, more - 1);
-    } else if (graph_.has(edge)) {
-      match(edge, number, false, pass);
-      erase(edge);
-    } else {
-      ++pass.found.noops;
-    }
-  }
-}
-
-// Applies updates from `first` on until there are so many tasks; edges that plans may concern and that go are
-// left in the graph. Returns the first update that is left.
-std::size_t Monitor::start_run(std::span<const Update> updates, std::size_t first, std::size_t tasks,
-                               Found& found, Watch& watch) {
-  lifetimes_.clear();
-  tasks_.clear();
-  std::size_t number = first;
-  for (; number < updates.size() && tasks_.size() < tasks; ++number) {
-    if (number % 4096 == 4095 && !watch.keep_going()) throw Stopped();
-    const auto& [edge, inserts] = updates[number];
-    const auto moment = static_cast<Moment>(number - first);
-    const std::uint32_t gate = gate_of(edge);
-    const bool watched = !gated_[gate].empty();
-    const bool there = graph_.has(edge) && (!watched || lifetimes_.is_there(edge));
-    if (!there && !inserts) {
-      ++found.noops;
-    } else if (there && inserts) {
-      ++found.noops;
-      if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
-    } else if (const std::uint64_t more = graph_.more_copies(edge); !inserts && more > 0) {
-      set_more_copies(edge, more - 1);
-    } else if (!watched) {
-      inserts ? insert(edge) : erase(edge);
-    } else {
-      if (inserts) {
-        insert(edge);  // unless it went in this run
-        lifetimes_.begin(edge, moment);
-      } else {
-        lifetimes_.end(edge, moment);
-      }
-      tasks_.push_back({number, moment, inserts, edge, gate});
-    }
-  }
-  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-  lifetimes_.sort();
-  return number;
-}
-
-// Matches all tasks on so many threads; this one looks after signals.
-void Monitor::match_run(int threads, Watch& watch, std::vector<Share>& shares) {
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> stop{false};
-  const auto body = [&](int index) {
-    ThreadWatch guarded(index == 0 ? &watch : nullptr, stop);
-    Matcher<AtMoment> matcher(allowed_, guarded);
-    Share& share = shares[static_cast<std::size_t>(index)];
-    share.rows.resize(listed_.size());
-    try {
-      for (;;) {
-        const std::size_t first = next.fetch_add(kTaken, std::memory_order_relaxed);
-        if (first >= tasks_.size()) return;
-        const std::size_t last = std::min(first + kTaken, tasks_.size());
-        for (std::size_t number = first; number < last; ++number)
-          match_task(static_cast<std::uint32_t>(number), matcher, share);
-        if (!guarded.keep_going()) throw Stopped();
-      }
-    } catch (...) {
-      stop.store(true);
-      throw;
-    }
+    if (const std::size_t near = number + kAhead / 4;
+        near < last && (!put_off || watched(gates[near % kAhead])))
+      graph_.prefetch_rows(updates[near].edge);
   };
-  if (tasks_.size() <= kTaken)
-    body(0);
-  else
-    on_threads(threads, body);
-}
-
-void Monitor::match_task(std::uint32_t number, Matcher<AtMoment>& matcher, Share& share) const {
-  const Task& task = tasks_[number];
-  const AtMoment view{graph_, lifetimes_, task.moment};
-  for (std::uint32_t at : gated_[task.gate]) {
-    const Plan& plan = plans_[at];
-    auto& rows = share.rows[plan.pattern];
-    const std::size_t first_word = rows.size();
-    Total matches = 0;
-    if (listed_[plan.pattern]) {
-      matcher.list(plan, view, task.edge, task.edge.source, task.edge.target,
-                   [&](std::span<const Vertex> row) {
-                     rows.insert(rows.end(), row.begin(), row.end());
-                     ++matches;
-                   });
-    } else {
-      matches = matcher.count(plan, view, task.edge, task.edge.source, task.edge.target);
+  for (std::size_t number = first; number < last; ++number) {
+    if (number % 4096 == 4095 && !pass.watch.keep_going()) throw Stopped();
+    look_ahead(number);
+    const Update& update = updates[number];
+    const std::uint32_t gate = gates[number % kAhead];
+    if (!put_off || watched(gate)) {
+      apply_one(update, number, pass);
+      continue;
     }
-    if (matches > 0)
-      share.matched.push_back({number, plan.pattern, matches, first_word, rows.size() - first_word});
+    bulk_.add(0, update.edge, update.inserts, false);
+    if (bulk_.size() == kPutOff) settle(pass);
   }
 }
 
-// Puts what threads found in the order of the updates.
-void Monitor::gather(std::vector<Share>& shares, Pass& pass) {
-  struct Piece {
-    const Share::Matched* matched;
-    const Share* share;
-  };
-  std::vector<Piece> pieces;
-  for (const Share& share : shares)
-    for (const Share::Matched& matched : share.matched) pieces.push_back({&matched, &share});
-  std::stable_sort(pieces.begin(), pieces.end(),
-                   [](const Piece& a, const Piece& b) { return a.matched->task < b.matched->task; });
-  for (const auto& [matched, share] : pieces) {
-    const Task& task = tasks_[matched->task];
-    Found::OfPattern& found = pass.found.patterns[matched->pattern];
-    found.add(task.update, task.positive, matched->matches);
-    if (matched->words == 0) continue;
-    const auto first =
-        share->rows[matched->pattern].begin() + static_cast<std::ptrdiff_t>(matched->first_word);
-    found.rows.insert(found.rows.end(), first, first + static_cast<std::ptrdiff_t>(matched->words));
-    const auto rows = static_cast<std::size_t>(matched->matches);
-    found.updates.insert(found.updates.end(), rows, task.update);
-    found.positives.insert(found.positives.end(), rows, task.positive);
-    pass.words += matched->words;
-    if (pass.words < pass.most) continue;
-    pass.full();
-    pass.words = 0;
+void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) {
+  const auto& [edge, inserts] = update;
+  if (inserts) {
+    if (insert(edge)) {
+      match(edge, number, true, pass);
+      return;
+    }
+    ++pass.found.noops;
+    if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
+  } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
+    set_more_copies(edge, more - 1);
+  } else if (graph_.has(edge)) {
+    match(edge, number, false, pass);
+    erase(edge);
+  } else {
+    ++pass.found.noops;
   }
+}
+
+// Writes what was put off: no search looks at it.
+void Monitor::settle(Pass& pass) {
+  const Bulk::GoOn go_on = [&] { return pass.watch.keep_going(); };
+  for (int part = 0; part < bulk_.parts(); ++part) bulk_.forward(part, go_on);
+  for (int part = 0; part < bulk_.parts(); ++part) bulk_.backward(part, go_on);
+  bulk_.finish();
+  pass.found.noops += bulk_.noops();
+  note_bulk();
 }
 
 // What the updates come to, each edge once, in the order of their first mention.
@@ -464,12 +321,20 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Net> net) const {
   return needed;
 }
 
-void Monitor::apply_batch(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
-                          const std::function<void()>& full) {
+void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Found& found, Watch& watch,
+                          std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, {allowed_, watch}, most, full};
+  Pass pass{found, watch, {allowed_, watch}, most, full};
   or_nothing([&] {
-    const std::vector<Net> net = net_changes(updates, found.noops);
+    bulk_.start(1);
+    std::vector<Update> matched;
+    for (const Update& update : updates) {
+      if (!switches.put_off || watched(gate_of(update.edge)))
+        matched.push_back(update);
+      else
+        bulk_.add(0, update.edge, update.inserts, false);
+    }
+    const std::vector<Net> net = net_changes(matched, found.noops);
     const std::vector<Edge> standing = stand_ins(net);
     for (const Edge& edge : standing) insert(edge);
     std::size_t looked = 0;
@@ -494,6 +359,7 @@ void Monitor::apply_batch(std::span<const Update> updates, Found& found, Watch& 
       if (after > 0) set_more_copies(edge, after - 1);
     }
     for (const Edge& edge : standing) erase(edge);
+    settle(pass);
   });
 }
 

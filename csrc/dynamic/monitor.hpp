@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "common/column.hpp"
 #include "common/total.hpp"
+#include "dynamic/bulk.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
@@ -23,10 +25,10 @@ struct Found {
   };
   struct OfPattern {
     Total positive = 0, negative = 0;
-    std::vector<Changed> changes;         // updates with matches, in order; one of a batch is number 0
-    std::vector<Vertex> rows;             // matches, if they are wanted: one row after the other
-    std::vector<std::uint64_t> updates;   // of each row
-    std::vector<std::uint8_t> positives;  // of each row
+    std::vector<Changed> changes;    // updates with matches, in order; one of a batch is number 0
+    Column<Vertex> rows;             // matches, if they are wanted: one row after the other
+    Column<std::uint64_t> updates;   // of each row
+    Column<std::uint8_t> positives;  // of each row
 
     void add(std::uint64_t update, bool positive, Total matches);
   };
@@ -36,6 +38,12 @@ struct Found {
 
 // Whether several updates are matched at once: where each takes long enough, always, or never.
 enum class AtOnce : int { kAuto = 0, kOn = 1, kOff = 2 };
+
+struct Switches {
+  AtOnce at_once = AtOnce::kAuto;
+  // Whether updates that concern no plan are written together, row by row, at the end of a call.
+  bool put_off = true;
+};
 
 class Monitor {
  public:
@@ -58,23 +66,21 @@ class Monitor {
   // the graph is as before. `full` is called whenever there are more than `most` words of rows. With several
   // threads, updates may be matched at once, each against the graph of its moment; `full` is then called once
   // for many of them.
-  void apply_sequence(std::span<const Update> updates, int threads, AtOnce at_once, Found& found,
+  void apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                       Watch& watch, std::size_t most, const std::function<void()>& full);
   // Applies them as one change: only the difference between before and after is matched.
-  void apply_batch(std::span<const Update> updates, Found& found, Watch& watch, std::size_t most,
-                   const std::function<void()>& full);
+  void apply_batch(std::span<const Update> updates, Switches switches, Found& found, Watch& watch,
+                   std::size_t most, const std::function<void()>& full);
   // The first update that would change nothing, or as many as there are: a copy is a change to nothing.
   std::size_t first_noop(std::span<const Update> updates) const;
   // Takes back what was applied since `begin`, once; the graph must be as that left it.
-  void begin() { done_.clear(); }
+  void begin() {
+    done_.clear();
+    edges_before_ = graph_.edges();
+  }
   void take_back() { undo(); }
 
  private:
-  struct Done {
-    enum Kind : std::uint8_t { kInserted, kErased, kCopies } kind;
-    Edge edge;
-    std::uint64_t more = 0;  // further copies before
-  };
   struct GateKey {
     Label first = 0;
     Class to = 0;
@@ -84,50 +90,72 @@ class Monitor {
   // What one call needs besides the graph.
   struct Pass {
     Found& found;
+    Watch& watch;
     Matcher<Now> matcher;
     std::size_t most;
     const std::function<void()>& full;
-    std::size_t words = 0;
-  };
+    std::size_t words = 0, run_words = 0;  // since the last flush; of the last run
 
-  // What is left to match of an update that is applied already.
-  struct Task {
-    std::uint64_t update;
-    Moment moment;
-    bool positive;
-    Edge edge;
-    std::uint32_t gate;
+    void count_words(std::size_t more) {
+      words += more;
+      if (words < most) return;
+      full();
+      words = 0;
+    }
   };
-  // What one thread found.
+  // What one thread found of a run.
   struct Share {
     struct Matched {
-      std::uint32_t task, pattern;
+      Moment task;
+      std::uint32_t pattern;
       Total matches;
       std::size_t first_word, words;  // of rows[pattern]
     };
     std::vector<Matched> matched;
-    std::vector<std::vector<Vertex>> rows;
+    std::vector<Column<Vertex>> rows;
+  };
+  // Where what was found for one update goes.
+  struct Place {
+    const Share* share;
+    const Share::Matched* matched;
+    std::size_t first_word, first_row;
   };
 
-  std::uint32_t gate_of(const Edge& edge);
-  const std::vector<std::uint32_t>& plans_for(const Edge& edge) { return gated_[gate_of(edge)]; }
-  std::size_t run_at_once(std::span<const Update> updates, std::size_t first, int threads, Pass& pass,
-                          Watch& watch);
-  void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, Pass& pass,
-                  Watch& watch);
-  std::size_t start_run(std::span<const Update> updates, std::size_t first, std::size_t tasks, Found& found,
-                        Watch& watch);
-  void match_run(int threads, Watch& watch, std::vector<Share>& shares);
-  void match_task(std::uint32_t number, Matcher<AtMoment>& matcher, Share& share) const;
-  void gather(std::vector<Share>& shares, Pass& pass);
+  std::uint32_t gate_of(const Edge& edge) {
+    return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
+  }
+  std::uint32_t gate_of(const Edge& edge, Class to) {
+    const Label first = graph_.label(edge.source);
+    if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+    if (first >= kDirect || to >= kDirect) return find_gate(first, to, edge.label);
+    std::uint32_t& known = direct_gates_[std::size_t{first} * kDirect + to];
+    return known != kUnknown ? known : known = find_gate(first, to, edge.label);
+  }
+  std::uint32_t find_gate(Label first, Class to, Label edge);
+  void forget_gates();
+  bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
+
+  // Applies updates as `one_by_one` does, those in [first, last); what it puts off is left to settle().
+  void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
+                  Pass& pass);
+  void apply_one(const Update& update, std::uint64_t number, Pass& pass);
+  void settle(Pass& pass);
+  // Those of a run at once, on so many threads (dynamic/run.cpp).
+  void run_at_once(std::span<const Update> run, std::size_t first, int threads, Pass& pass);
+  void write_run(std::span<const Update> run, int threads, Pass& pass);
+  void match_run(std::span<const Update> run, int threads, Pass& pass);
+  void match_task(const Update& update, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
+  std::vector<Place> places_of_run(std::size_t first, Found& found) const;
+  void gather(std::size_t first, int threads, Pass& pass);
+  void note_bulk();
   void find_needs();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
-  template <class Work>
-  void or_nothing(Work&& work);
+  void or_nothing(const std::function<void()>& work);
   struct Net {
     Edge edge;
     std::uint64_t before, after;  // copies
@@ -142,12 +170,21 @@ class Monitor {
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
   std::vector<std::uint32_t> free_lists_;
-  FlatMap<GateKey, std::uint32_t> gate_;
-  std::vector<std::vector<std::uint32_t>> gated_;
-  std::vector<Done> done_;
+  // The gate of a pair of labels, the second one with that of an edge: small ones in a table.
+  static constexpr std::uint32_t kDirect = 64, kUnknown = ~std::uint32_t{0};
+  FlatMap<GateKey, std::uint32_t> gates_;
+  std::vector<std::uint32_t> direct_gates_ = std::vector<std::uint32_t>(kDirect * kDirect, kUnknown);
+  std::vector<std::vector<std::uint32_t>> gated_;  // plans
   std::size_t classes_seen_ = 0;
+
+  std::vector<Done> done_;
+  std::uint64_t edges_before_ = 0;
+  Bulk bulk_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
-  std::vector<Task> tasks_;
+  // Of a run: the gate of each update, which thread matched it, and what threads found.
+  std::vector<std::uint32_t> run_gates_;
+  std::vector<std::uint16_t> takers_;
+  std::vector<Share> shares_;
 };
 
 }  // namespace motiflux::dynamic

@@ -16,6 +16,41 @@ constexpr std::uint32_t kLeastCapacity = 2;
 // Rows are filled with room for one neighbour more in so many: without, every first insertion moves its row.
 constexpr std::size_t kSlack = 16;
 
+void move_words(std::uint32_t* to, const std::uint32_t* from, std::size_t words) {
+  std::memmove(to, from, words * sizeof(std::uint32_t));
+}
+
+// Closes the gaps of neighbours that go.
+void take_out(std::uint32_t* column, std::size_t size, std::span<const Rows::Change> changes) {
+  std::size_t kept = 0, next = 0;  // of the column: written, and to be looked at
+  bool any = false;
+  for (const Rows::Change& one : changes) {
+    if (one.comes) continue;
+    if (any) move_words(column + kept, column + next, one.at - next);
+    kept = any ? kept + (one.at - next) : one.at;
+    next = one.at + 1;
+    any = true;
+  }
+  move_words(column + kept, column + next, size - next);
+}
+
+// Opens gaps for those that come, from the end on; `size` of the column and places are those without the
+// `goes` that went.
+template <class ValueOf>
+void put_in(std::uint32_t* column, std::size_t size, std::size_t comes, std::size_t goes,
+            std::span<const Rows::Change> changes, ValueOf&& value_of) {
+  for (auto one = changes.rbegin(); comes > 0; ++one) {
+    if (!one->comes) {
+      --goes;
+      continue;
+    }
+    const std::size_t at = one->at - goes;
+    move_words(column + at + comes, column + at, size - at);
+    column[at + --comes] = value_of(*one);
+    size = at;
+  }
+}
+
 // Sizes of blocks: powers of two and one and a half times as much.
 std::size_t size_class(std::size_t words) {
   const auto power = static_cast<std::size_t>(std::bit_width(words) - 1);
@@ -158,22 +193,69 @@ bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
     Class* classes = row.data + row.capacity;
     std::memmove(classes + at, classes + at + 1, moved);
     const bool more = (at > 0 && classes[at - 1] == of) || (at < row.size && classes[at] == of);
-    if (!more &&
-        std::none_of(classes, classes + row.size, [&](Class other) { return bit(other) == bit(of); }))
-      present_[vertex] &= ~bit(of);
+    if (!more) forget_absent(vertex, of);
   }
-  // A quarter full or less: half the block is given back, and the rest lasts for as many insertions again.
-  if (row.size <= row.capacity / 4 && row.capacity > 4 * kLeastCapacity)
-    resize(row, capacity_for(2 * std::max(row.size, kLeastCapacity)));
+  shrink(row);
   return true;
 }
 
+// Clears the bit of a class of which a neighbour went, if it was the last one with that bit.
+void Rows::forget_absent(Vertex vertex, Class of) {
+  if (of_class(vertex, of).size() > 0) return;
+  const Class* classes = this->classes(vertex);
+  if (std::none_of(classes, classes + rows_[vertex].size, [&](Class other) { return bit(other) == bit(of); }))
+    present_[vertex] &= ~bit(of);
+}
+
+// A quarter full or less: half the block is given back, and the rest lasts for as many insertions again.
+void Rows::shrink(Row& row) {
+  if (row.size > row.capacity / 4 || row.capacity <= 4 * kLeastCapacity) return;
+  try {
+    resize(row, capacity_for(2 * std::max(row.size, kLeastCapacity)));
+  } catch (const std::bad_alloc&) {
+    // The larger block serves as well.
+  }
+}
+
+void Rows::change(Vertex vertex, std::span<const Change> changes) {
+  Row& row = rows_[vertex];
+  std::size_t comes = 0;
+  for (const Change& one : changes) comes += one.comes;
+  const std::size_t goes = changes.size() - comes, size = row.size + comes - goes;
+  if (size > UINT32_MAX) throw std::bad_alloc();
+  if (size > row.capacity) resize(row, capacity_for(static_cast<std::uint32_t>(size)));
+  const auto rewrite = [&](std::uint32_t* column, auto&& value_of) {
+    if (goes > 0) take_out(column, row.size, changes);
+    if (comes > 0) put_in(column, row.size - goes, comes, goes, changes, value_of);
+  };
+  rewrite(row.data, [](const Change& one) { return one.neighbor; });
+  if (classed_) rewrite(row.data + row.capacity, [](const Change& one) { return one.of; });
+  row.size = static_cast<std::uint32_t>(size);
+  if (!classed_) {
+    if (goes > 0) shrink(row);
+    return;
+  }
+  for (const Change& one : changes)
+    if (one.comes) present_[vertex] |= bit(one.of);
+  const Change* before = nullptr;
+  for (const Change& one : changes) {
+    if (one.comes) continue;
+    if (before == nullptr || before->of != one.of) forget_absent(vertex, one.of);
+    before = &one;
+  }
+  if (goes > 0) shrink(row);
+}
+
 void Rows::resize(Row& row, std::uint32_t capacity) {
-  std::uint32_t* block = blocks_.take(words(capacity));
+  const auto locked = [&](auto&& work) {
+    const std::lock_guard lock(taking_);
+    return work();
+  };
+  std::uint32_t* block = locked([&] { return blocks_.take(words(capacity)); });
   if (row.data != nullptr) {
     std::copy(row.data, row.data + row.size, block);
     if (classed_) std::copy_n(row.data + row.capacity, row.size, block + capacity);
-    blocks_.give_back(row.data, words(row.capacity));
+    locked([&] { blocks_.give_back(row.data, words(row.capacity)); });
   }
   row.data = block;
   row.capacity = capacity;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,10 @@ class Rows {
   std::size_t place(Vertex vertex, Class of, Vertex neighbor) const {
     return place(rows_[vertex], of, neighbor);
   }
+  // The same where it is known not to lie before `from`.
+  std::size_t place(Vertex vertex, std::size_t from, Class of, Vertex neighbor) const {
+    return place(rows_[vertex], of, neighbor, from);
+  }
   bool is_at(Vertex vertex, std::size_t at, Class of, Vertex neighbor) const {
     return is_at(rows_[vertex], at, of, neighbor);
   }
@@ -54,6 +59,16 @@ class Rows {
   // False if the row did not have it.
   bool erase(Vertex vertex, Class of, Vertex neighbor);
   bool contains(Vertex vertex, Class of, Vertex neighbor) const;
+  // A neighbour that comes, which is not there, or goes, which is; and its place in the row as it is before.
+  struct Change {
+    Class of;
+    Vertex neighbor;
+    bool comes;
+    std::size_t at;
+  };
+  // Makes changes that ascend by class and neighbour, all or none. Threads may do so at once to rows of their
+  // own.
+  void change(Vertex vertex, std::span<const Change> changes);
 
   // Brings a row nearer that is to be changed soon: first where it lies, then what it holds.
   void prefetch(Vertex vertex) const { __builtin_prefetch(&rows_[vertex]); }
@@ -110,14 +125,15 @@ class Rows {
   static std::uint32_t capacity_for(std::uint32_t size);
   std::size_t words(std::uint32_t capacity) const { return std::size_t{capacity} * (classed_ ? 2 : 1); }
   // No branch depends on what the row holds.
-  std::size_t place(const Row& row, Class of, Vertex neighbor) const {
+  std::size_t place(const Row& row, Class of, Vertex neighbor, std::size_t from = 0) const {
     if (!classed_)
-      return static_cast<std::size_t>(sets::lower_bound({row.begin(), row.end()}, neighbor) - row.data);
+      return static_cast<std::size_t>(sets::lower_bound({row.begin() + from, row.end()}, neighbor) -
+                                      row.data);
     const Class* classes = row.data + row.capacity;
     const auto key = [](Class a, Vertex b) { return std::uint64_t{a} << 32 | b; };
     const std::uint64_t sought = key(of, neighbor);
-    std::size_t first = 0;
-    for (std::size_t left = row.size; left > 0;) {
+    std::size_t first = from;
+    for (std::size_t left = row.size - from; left > 0;) {
       const std::size_t half = (left + 1) / 2, middle = first + half - 1;
       const std::size_t below = key(classes[middle], row.data[middle]) < sought;
       first += half & (std::size_t{0} - below);
@@ -130,10 +146,13 @@ class Rows {
     return at < row.size && row.data[at] == neighbor && (!classed_ || row.data[row.capacity + at] == of);
   }
   void resize(Row& row, std::uint32_t capacity);
+  void shrink(Row& row);
+  void forget_absent(Vertex vertex, Class of);
   void become_classed();
 
   std::vector<Row> rows_;
   std::vector<std::uint64_t> present_;  // by vertex, once there are several classes
+  std::mutex taking_;                   // blocks
   Blocks blocks_;
   bool classed_ = false;
 };

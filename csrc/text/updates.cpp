@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "text/moment.hpp"
 #include "text/number.hpp"
 #include "text/utf8.hpp"
 
@@ -62,8 +63,10 @@ bool UpdateParser::fill(std::size_t most) {
 UpdateBatch UpdateParser::take() {
   for (std::size_t which = 0; which < settled_.size(); ++which)
     settled_[which] = options_.forms[which] != Form::kOpen;
+  taken_times_ = times_;
   taken_line_ = line_;
   taken_offset_ += static_cast<std::int64_t>(at_ - begin_);
+  if (options_.skips) batch_.raw = buffer_.substr(begin_, at_ - begin_);
   begin_ = at_;
   named_.clear();
   return std::exchange(batch_, {});
@@ -161,7 +164,8 @@ void UpdateParser::take_fields(std::string_view record) {
             labelled ? std::optional(parts[C::kLabel]) : std::nullopt,
             there(C::kTime) ? std::optional(parts[C::kTime]) : std::nullopt);
   for (std::size_t i = 0; i < names; ++i) {
-    if (!named_.insert(named[i]).second) continue;
+    // Where lines may still be left out, each says for itself what its ends have.
+    if (!options_.skips && !named_.insert(named[i]).second) continue;
     batch_.vertex.push_back(named[i].first);
     batch_.vertex_label.push_back(named[i].second);
     batch_.vertex_before.push_back(before);
@@ -202,14 +206,27 @@ void UpdateParser::take_vertex(std::string_view id, std::string_view label) {
 
 // The last thing of an update that can fail.
 void UpdateParser::push_time(std::string_view token) {
+  const std::string& what = options_.columns.name[UpdateColumns::kTime];
   std::int64_t whole;
-  if (canonical_integer(token, whole)) {
+  if (times_ != Times::kDates && canonical_integer(token, whole)) {
+    times_ = Times::kNumbers;
     if (batch_.fraction.empty()) return batch_.time.push_back(whole);
     return batch_.fraction.push_back(static_cast<double>(whole));
   }
+  if (times_ != Times::kNumbers) {
+    if (const auto moment = parse_moment(token)) {
+      times_ = Times::kDates;
+      return batch_.time.push_back(*moment);
+    }
+  }
+  if (times_ == Times::kDates)
+    fail(record_line_, what, token, "a date as others have, within 146 years of 1970");
   const auto fraction = parse_decimal(token);
-  if (!fraction || !std::isfinite(*fraction))
-    fail(record_line_, options_.columns.name[UpdateColumns::kTime], token, "a number");
+  if (!fraction || !std::isfinite(*fraction)) {
+    fail(record_line_, what, token,
+         times_ == Times::kNumbers ? "a number" : "a number, or a date such as 2026-11-21T16:00:00Z");
+  }
+  times_ = Times::kNumbers;
   for (const std::int64_t moment : batch_.time) batch_.fraction.push_back(static_cast<double>(moment));
   batch_.time.clear();
   batch_.fraction.push_back(*fraction);
@@ -241,6 +258,9 @@ std::int64_t UpdateParser::name(Which which, std::string_view token, const std::
 void UpdateParser::refuse(std::string_view record, const ParseError& error) {
   if (!options_.skips) {
     batch_.error = error;
+    // It is not taken: whoever goes on from here finds it again.
+    at_ -= record.size();
+    line_ = record_line_ - 1;
     return;
   }
   // A quote that should not be there made several lines one record: only the first is left out.
@@ -257,6 +277,7 @@ void UpdateParser::begin_again() {
   batch_ = {};
   for (Dictionary& names : names_) names = {};
   named_.clear();
+  times_ = taken_times_;
   at_ = begin_;
   line_ = taken_line_;
 }

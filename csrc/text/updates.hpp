@@ -44,6 +44,7 @@ struct UpdateBatch {
   std::vector<std::pair<std::int64_t, std::string>>
       skipped;  // lines and what is wrong with them, the first few
   std::int64_t skips = 0;
+  std::string raw;                  // the text of all this, where lines are left out
   std::optional<ParseError> error;  // what is wrong after these updates
 
   std::size_t size() const { return inserts.size(); }
@@ -78,6 +79,8 @@ class UpdateParser {
   // Of what take() gave: the strings behind codes; and whether codes are that.
   Strings take_names(std::size_t which) { return std::exchange(names_[which], {}).take(); }
   Form form(std::size_t which) const { return options_.forms[which]; }
+  // Whether times are nanoseconds of dates.
+  bool has_dates() const { return times_ == Times::kDates; }
 
   // How far what was taken goes.
   std::int64_t line() const { return taken_line_; }
@@ -85,6 +88,7 @@ class UpdateParser {
 
  private:
   enum Which : std::uint8_t { kIds, kEdgeLabels, kVertexLabels };
+  enum class Times : std::uint8_t { kOpen, kNumbers, kDates };
   struct Again {};  // the batch has to be read again: what was taken for integers are names
 
   bool next_record(std::string_view& record);
@@ -94,7 +98,6 @@ class UpdateParser {
   void take_edge(bool inserts, std::string_view source, std::string_view target,
                  std::optional<std::string_view> label, std::optional<std::string_view> time);
   void take_vertex(std::string_view id, std::string_view label);
-  std::string_view split(std::string_view record, std::array<std::string_view, UpdateColumns::kParts>& parts);
   void push_time(std::string_view token);
   std::int64_t value(Which which, std::string_view token, const std::string& what);
   std::int64_t name(Which which, std::string_view token, const std::string& what);
@@ -109,6 +112,7 @@ class UpdateParser {
   std::int64_t line_, taken_line_, taken_offset_;
   std::int64_t record_line_ = 0;   // the first line of the record at hand
   std::array<bool, 3> settled_{};  // the form is known, from who asks or from what was taken
+  Times times_ = Times::kOpen, taken_times_ = Times::kOpen;
   std::array<Dictionary, 3> names_;
   std::set<std::pair<std::int64_t, std::int64_t>>
       named_;  // of this batch: vertices of tables with their labels

@@ -284,7 +284,10 @@ class UpdateParser:
         list[tuple[int, str]],
         int,
         tuple[int, str] | None,
+        bytes,
     ]: ...
+    @property
+    def has_dates(self) -> bool: ...
     @property
     def filled(self) -> int: ...
     @property
@@ -446,6 +449,7 @@ class Monitor:
         batch: bool,
         threads: int,
         at_once: int,
+        put_off: bool,
         most: int,
         full: Callable[[list[Any]], None] | None,
         timeout: float | None,

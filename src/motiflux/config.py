@@ -154,6 +154,12 @@ _OPTIONS = (
         "Monitor: with several threads, match several updates at once: where each takes long enough, always, "
         "or never",
     ),
+    TuningOption(
+        "put_off",
+        ("on", "off"),
+        "on",
+        "Monitor: write updates that concern no pattern together, row by row, or each in its turn",
+    ),
 )
 
 TUNING: Mapping[str, TuningOption] = {option.name: option for option in _OPTIONS}

@@ -301,7 +301,7 @@ class TestInterrupts:
         self, accelerator: Accelerator, engine: DfsEngine, small: mf.Graph, gpu: Device
     ) -> None:
         assert count(engine, small, TRIANGLE) == (TRIANGLES, True)
-        start(accelerator, small, TRIANGLE).close()  # what it reads and the count did not stays there
+        start(accelerator, small, TRIANGLE).close()  # it reads other rows
         before, copies = settled(gpu), list(resident(small, gpu)._kept.values())
         line, interrupted = 0, True
         while interrupted:

@@ -44,6 +44,7 @@ PARTS = {
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
     "test_sharing_parts": SEARCH,
+    "test_updates": ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp"),
 }
 """What a check is linked with."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")

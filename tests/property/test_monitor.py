@@ -159,7 +159,8 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
         "duplicates": draw(st.sampled_from(("count", "count", "ignore"))),
         "window": draw(st.sampled_from((None, None, 1, 3, 8, 1.0, 3.0, 10.0))),
         "tuning": {
-            name: draw(st.sampled_from(("on", "off"))) for name in ("orbits", "tail", "reuse", "at_once")
+            name: draw(st.sampled_from(("on", "off")))
+            for name in ("orbits", "tail", "reuse", "at_once", "put_off")
         },
         "threads": draw(st.sampled_from((1, 3))),
     }

@@ -3,254 +3,177 @@
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from motiflux.cli import columns as col
 from motiflux.cli import options as opt
+from motiflux.cli import watch_options as wopt
+from motiflux.cli.checkpoints import NO_GRAPH, STDOUT, Earlier, Saver, Task, read_every
 from motiflux.cli.exits import ExitCode, Terminated, UsageError
 from motiflux.cli.output import print_json
 from motiflux.errors import ArgumentError
+from motiflux.io.atomic import check_place
 from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity, seconds_text
 
 if TYPE_CHECKING:
     import motiflux as mf
-    from motiflux.stream import Sink, Source
+    from motiflux.stream import Sink
     from motiflux.stream.run import Progress
 
 HELP = "Play STREAM, insertions and deletions of edges, on GRAPH, and report the matches that come and go."
 
-_NO_GRAPH = "none"
 _ENGINE = _DEVICE = "cpu"
 
 
-class Mode(StrEnum):
-    """What is matched at once."""
-
-    SEQUENCE = "sequence"
-    BATCH = "batch"
-
-
-class Duplicates(StrEnum):
-    """What inserting an edge that is there does."""
-
-    COUNT = "count"
-    IGNORE = "ignore"
-
-
-class TimeUnit(StrEnum):
-    """What the times of updates count."""
-
-    SECONDS = "s"
-    MILLISECONDS = "ms"
-    MICROSECONDS = "us"
-    NANOSECONDS = "ns"
-
-
-class Disorder(StrEnum):
-    """What an update does that is older than one before."""
-
-    ERROR = "error"
-    CLAMP = "clamp"
-    DROP = "drop"
-
-
-class OnError(StrEnum):
-    """What a malformed line does."""
-
-    STOP = "stop"
-    SKIP = "skip"
-
-
-GraphArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="GRAPH",
-        parser=opt.file_name,
-        help="The graph at the start, a file as for the other commands; none: no vertex yet.",
-    ),
-]
-StreamArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="STREAM",
-        help="Updates: .stream .csv .tsv (each also .gz or .zst), .parquet .arrow; - is standard input.",
-    ),
-]
-PatternOption = Annotated[
-    list[str],
-    typer.Option(
-        "--pattern",
-        metavar="PATTERN",
-        parser=opt.pattern_source,
-        help="What to watch: text such as '(a)-->(b)', or a file: .pattern .cypher .graph. Repeatable.",
-    ),
-]
-ModeOption = Annotated[Mode, typer.Option(help="Match every update on its own, or what each batch comes to.")]
-BatchOption = Annotated[
-    int | None,
-    typer.Option("--batch-size", min=1, help="Updates applied at once.", show_default="1024"),
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        parser=opt.file_name,
-        help="Write the matches to .csv .tsv (also .gz, .zst) .parquet or .arrow: sign, update, time, "
-        "pattern, v0 and so on. Without it they go to stdout, or with --json are only counted.",
-        show_default=False,
-    ),
-]
-FollowOption = Annotated[
-    bool, typer.Option("--follow", metavar=opt.FLAG, help="Wait at the end of STREAM for what is appended.")
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stream-format",
-        metavar="FORMAT",
-        help="stream, csv or tsv, where the name of STREAM does not say so.",
-        show_default=False,
-    ),
-]
-StreamColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--stream-column",
-        metavar="PART=COLUMN",
-        help="Which column of STREAM is its op, src, dst, label, time, src_label or dst_label. Repeatable.",
-        show_default=False,
-    ),
-]
-DuplicatesOption = Annotated[
-    Duplicates, typer.Option(help="Inserting an edge that is there adds a copy, or does nothing.")
-]
-StrictOption = Annotated[
-    bool,
-    typer.Option("--strict", metavar=opt.FLAG, help="Refuse insertions and deletions that change nothing."),
-]
-OnErrorOption = Annotated[
-    OnError, typer.Option("--on-error", help="What to do about malformed lines: skip counts them.")
-]
-WindowOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LENGTH",
-        help="How long inserted edges stay: a time such as 90s, 15min, 1h or 7d, or how many of them.",
-        show_default="until they are deleted",
-    ),
-]
-TimeUnitOption = Annotated[TimeUnit, typer.Option("--time-unit", help="The unit of times that are numbers.")]
-DisorderOption = Annotated[
-    Disorder | None,
-    typer.Option(
-        help="Updates older than one before: refuse them, give them its time, or leave them out.",
-        show_default="error where the window is a time",
-    ),
-]
-TimeoutOption = Annotated[
-    float | None, typer.Option(help="Stop after this many seconds.", show_default="none")
-]
-
-
 def run(
-    graph: GraphArgument,
-    stream: StreamArgument,
-    patterns: PatternOption,
-    mode: ModeOption = Mode.SEQUENCE,
-    batch_size: BatchOption = None,
-    output: OutputOption = None,
-    follow: FollowOption = False,
-    stream_format: FormatOption = None,
-    stream_columns: StreamColumnOption = None,
-    on_error: OnErrorOption = OnError.STOP,
-    duplicates: DuplicatesOption = Duplicates.COUNT,
-    strict: StrictOption = False,
-    window: WindowOption = None,
-    time_unit: TimeUnitOption = TimeUnit.SECONDS,
-    disorder: DisorderOption = None,
+    context: typer.Context,
+    graph: wopt.GraphArgument,
+    stream: wopt.StreamArgument,
+    patterns: wopt.PatternOption = None,
+    mode: wopt.ModeOption = wopt.Mode.SEQUENCE,
+    batch_size: wopt.BatchOption = None,
+    output: wopt.OutputOption = None,
+    follow: wopt.FollowOption = False,
+    stream_format: wopt.FormatOption = None,
+    stream_columns: wopt.StreamColumnOption = None,
+    on_error: wopt.OnErrorOption = wopt.OnError.STOP,
+    duplicates: wopt.DuplicatesOption = wopt.Duplicates.COUNT,
+    strict: wopt.StrictOption = False,
+    window: wopt.WindowOption = None,
+    time_unit: wopt.TimeUnitOption = wopt.TimeUnit.SECONDS,
+    disorder: wopt.DisorderOption = None,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
-    timeout: TimeoutOption = None,
+    limit: wopt.LimitOption = None,
+    timeout: wopt.TimeoutOption = None,
+    save: wopt.SaveOption = None,
+    save_every: wopt.SaveEveryOption = None,
+    resume: wopt.ResumeOption = None,
     threads: opt.ThreadsOption = None,
     settings: opt.TuningOption = None,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Play the stream to its end, and print what it came to."""
-    import motiflux as mf
+    from motiflux.stream.run import Run
 
-    tuning = opt.tuning_of(settings)
-    sink = _sink(output, as_json=as_json)
-    source = mf.open_source(
-        stream,
-        columns=_columns_of(stream_columns),
-        format=stream_format,
-        follow=follow,
-        on_error=on_error.value,
-    )
-    inputs = _read(graph, patterns, directed=directed, threads=threads, progress=progress)
-    with mf.Monitor(
-        inputs.graph,
-        inputs.patterns,
-        mode=mode.value,
-        matches=sink.wants_matches,
-        semantics=semantics.value,
-        symmetry=symmetry.value,
-        duplicates=duplicates.value,
-        strict=strict,
-        window=int(window) if window is not None and window.isdecimal() else window,
-        time_unit=time_unit.value,
-        disorder=None if disorder is None else disorder.value,
-        threads=threads,
-        tuning=tuning,
-    ) as monitor:
-        totals = _played(monitor, source, sink, batch_size, timeout, progress)
-    if as_json:
-        print_json(_fields(patterns, totals))
+    options: dict[str, Any] = {
+        "mode": mode.value,
+        "semantics": semantics.value,
+        "symmetry": symmetry.value,
+        "duplicates": duplicates.value,
+        "strict": strict,
+        "window": int(window) if window is not None and window.isdecimal() else window,
+        "time_unit": time_unit.value,
+        "disorder": None if disorder is None else disorder.value,
+        "tuning": opt.tuning_of(settings),
+        "threads": threads,
+    }
+    _check_together(limit, output, save, save_every, resume, as_json=as_json)
+    every = read_every(save_every or wopt.SAVE_EVERY)
+    columns = _columns_of(stream_columns)
+    task = Task(graph, stream, patterns or [], batch_size, output, stream_format, columns)
+    earlier = None
+    if resume is not None:
+        earlier = Earlier(resume, threads)
+        earlier.check({**_said(context), "graph": graph, "stream": stream, "columns": columns})
+        task = task.going_on(earlier)
+    elif not patterns:
+        raise UsageError("--pattern: expected what to watch, found none")
+    task.check_places(save, resume)
+    sink = _sink(task, earlier, as_json=as_json)
+    source = task.source(earlier, follow=follow, on_error=on_error.value)
+    if earlier is None:
+        monitor = _begun(task, sink, options, directed=directed, progress=progress)
     else:
-        _print(patterns, totals, symmetry, output)
+        monitor = earlier.monitor
+    with monitor, _shown(progress) as shown:
+        totals = Run(
+            monitor,
+            source,
+            batch_size=task.batch_size,
+            timeout=timeout,
+            progress=shown,
+            skips=on_error is wopt.OnError.SKIP,
+            limit=limit,
+            saver=None if save is None else Saver(monitor, save, every, sink, task.facts()),
+        ).into(sink)
+        what = monitor._options.symmetry.value.removesuffix("s")
+    if as_json:
+        print_json(_fields(task.patterns, totals))
+    else:
+        _print(task.patterns, totals, what, to_stdout=task.output is not None and str(task.output) != STDOUT)
     if isinstance(totals.stopped_by, Terminated):
         return ExitCode.TERMINATED
     return ExitCode.DONE if totals.complete else ExitCode.INCOMPLETE
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """A graph and patterns, read."""
+def _check_together(
+    limit: int | None,
+    output: Path | None,
+    save: Path | None,
+    save_every: str | None,
+    resume: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Refuse options that do not go together."""
+    if limit is not None and (save or resume):
+        raise UsageError("--limit: expected none beside --save and --resume: a limit ends within a batch")
+    if save_every is not None and save is None:
+        raise UsageError("--save-every: expected --save beside it, found none")
+    if as_json and output is not None and str(output) == STDOUT:
+        raise UsageError("-o -: expected a file beside --json, which has stdout for itself")
+    if save is not None:
+        check_place(save)
+    if save is not None and output is not None and output.suffix.lower() == ".parquet":
+        raise UsageError(
+            f"-o {output}: expected a file beside --save that rows can be appended to: .csv or .arrow"
+        )
 
-    graph: "mf.Graph"
-    patterns: list["mf.Pattern"]
+
+def _said(context: typer.Context) -> dict[str, Any]:
+    """Return the parameters that the command line gives."""
+    return {
+        name: value
+        for name, value in context.params.items()
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
 
 
-def _read(
-    graph: Path, patterns: list[str], *, directed: bool | None, threads: int | None, progress: bool | None
-) -> _Inputs:
+def _begun(
+    task: Task, sink: "Sink", options: dict[str, Any], *, directed: bool | None, progress: bool | None
+) -> "mf.Monitor":
     """Read the graph and the patterns; of no graph, only its direction is asked for."""
     import motiflux as mf
 
-    if str(graph) != _NO_GRAPH:
-        read = opt.read_several(graph, patterns, directed=directed, threads=threads, progress=progress)
-        return _Inputs(read.graph, read.patterns)
+    threads = options["threads"]
+    if str(task.graph) != NO_GRAPH:
+        read = opt.read_several(
+            task.graph, task.patterns, directed=directed, threads=threads, progress=progress
+        )
+        return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
     if col.said():
         raise UsageError(f"{', '.join(col.said())}: expected a graph that is a table, found none")
-    return _Inputs(mf.Graph.from_edges([], directed=bool(directed)), opt.read_patterns(patterns))
+    nothing = mf.Graph.from_edges([], directed=bool(directed))
+    return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
 
 
-def _sink(output: Path | None, *, as_json: bool) -> "Sink":
+def _sink(task: Task, earlier: Earlier | None, *, as_json: bool) -> "Sink":
     from motiflux.stream import FileSink, Nowhere, StandardOutput
 
-    if output is not None:
-        return FileSink(output)
-    return Nowhere() if as_json else StandardOutput()
+    if task.output is not None and str(task.output) != STDOUT:
+        return FileSink(task.output, kept=None if earlier is None else earlier.facts.get("kept"))
+    if as_json:
+        return Nowhere()
+    if earlier is not None and not earlier.monitor.lists_matches:
+        raise UsageError("--json: expected it, as the run that was saved only counted")
+    return StandardOutput()
 
 
 def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
@@ -261,18 +184,6 @@ def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
             raise ArgumentError("--stream-column", "PART=COLUMN, each part once", setting)
         columns[part] = col.column(name)
     return columns or None
-
-
-def _played(
-    monitor: "mf.Monitor",
-    source: "Source",
-    sink: "Sink",
-    batch_size: int | None,
-    timeout: float | None,
-    progress: bool | None,
-) -> "mf.Totals":
-    with _shown(progress) as shown:
-        return monitor.run(source, sink, batch_size=batch_size, timeout=timeout, progress=shown)
 
 
 @contextmanager
@@ -297,6 +208,7 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
         ],
         "updates": totals.updates,
         "noops": totals.noops,
+        "skipped": totals.skipped,
         "seconds": totals.seconds,
         "updates_per_second": totals.updates_per_second,
         "latency_us": {name: getattr(latency, name, None) for name in ("p50", "p90", "p99", "max")},
@@ -306,18 +218,18 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
     }
 
 
-def _print(patterns: list[str], totals: "mf.Totals", symmetry: Symmetry, output: Path | None) -> None:
+def _print(patterns: list[str], totals: "mf.Totals", what: str, *, to_stdout: bool) -> None:
     """Say what the run came to: on stderr where the matches are on stdout."""
     import sys
 
-    stream = sys.stdout if output else sys.stderr
-    what = symmetry.value.removesuffix("s")
+    stream = sys.stdout if to_stdout else sys.stderr
     for source, one in zip(patterns, totals.patterns, strict=True):
         text = f"{quantity(one.positive, what)} appeared, {one.negative:,} vanished"
         print(f"{' '.join(source.split())}: {text}" if len(patterns) > 1 else text, file=stream)
+    skipped = f", {quantity(totals.skipped, 'line')} left out" if totals.skipped else ""
     stopped = "" if totals.complete else _reason(totals)
     print(
-        f"{quantity(totals.updates, 'update')} ({totals.noops:,} without effect) in "
+        f"{quantity(totals.updates, 'update')} ({totals.noops:,} without effect{skipped}) in "
         f"{seconds_text(totals.seconds)}, {totals.updates_per_second:,.0f}/s{stopped}",
         file=stream,
     )

@@ -69,16 +69,27 @@ class Appending:
         What errors call the stream.
     separator
         What stands between fields.
+    with_header
+        Whether to write that line: it is there already where lines are appended to a file.
     """
 
-    def __init__(self, stream: ByteSink, matches: MatchTables, *, name: str, separator: str = ",") -> None:
+    def __init__(
+        self,
+        stream: ByteSink,
+        matches: MatchTables,
+        *,
+        name: str,
+        separator: str = ",",
+        with_header: bool = True,
+    ) -> None:
         self._stream = stream
         self._matches = matches
         self._formatter = TextTable(
             [field.strings for field in matches.fields], separator=separator, name=name
         )
         self._numbers_only = separator == "," and all(_is_int64(field) for field in matches.fields)
-        stream.write(header([field.name for field in matches.fields], separator, name))
+        if with_header:
+            stream.write(header([field.name for field in matches.fields], separator, name))
 
     def append(self) -> int:
         """Write what the table holds; return the number of rows."""

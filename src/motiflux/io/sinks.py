@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from motiflux.errors import OutputError
 from motiflux.io.atomic import AtomicFile
+from motiflux.io.growing_file import GrowingFile
 
 COMPRESSIONS = (".gz", ".zst")
 """Suffixes that may follow that of a text format."""
@@ -110,7 +111,7 @@ class CountingFile:
 
     closed = False
 
-    def __init__(self, file: AtomicFile) -> None:
+    def __init__(self, file: AtomicFile | GrowingFile) -> None:
         self._file = file
         self._place = 0
         self._abandoned = False

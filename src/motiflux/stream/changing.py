@@ -62,6 +62,23 @@ class Changing(Core):
     def _advance(self, moment: object) -> Delta:
         return self._change(lambda: self._leaving(moment), 0, 0, Terms())
 
+    def _refusal(self, updates: Updates) -> StreamError | None:
+        """Return why updates cannot be applied, None if they can; nothing is applied."""
+        return self._alone(lambda: self._tried(updates))
+
+    def _tried(self, updates: Updates) -> StreamError | None:
+        native = self._open()
+        native.begin()
+        marked = self._mark()
+        try:
+            self._prepared(updates)
+        except StreamError as error:
+            return error
+        finally:
+            native.take_back()
+            self._back_to(marked)
+        return None
+
     def _change(
         self,
         prepare: Callable[[], tuple[NativeUpdates, dict[str, Any]]],
@@ -123,6 +140,7 @@ class Changing(Core):
             self.mode == "batch",
             self._threads,
             _AT_ONCE[self._options.switches["at_once"]],
+            self._options.switches["put_off"] == "on",
             _MOST_WORDS,
             None if give is None else lambda rows: give(self._blocks(rows, applied), False),
             timeout,

@@ -108,7 +108,7 @@ class Core:
             latest = self._numbering.clock.latest
             inserts, sources, targets, labels, _, expired = self._native.advance(latest)
             if expired:
-                self._native.apply(inserts, sources, targets, labels, False, 1, 0, 1, None, None)
+                self._native.apply(inserts, sources, targets, labels, False, 1, 0, True, 1, None, None)
                 self._snapshot = None
 
     def __repr__(self) -> str:

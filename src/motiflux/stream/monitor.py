@@ -265,6 +265,7 @@ class Monitor(Changing, Kept):
         *,
         batch_size: int | None = None,
         on_error: str = "stop",
+        limit: int | None = None,
         timeout: float | None = None,
         progress: Progress = False,
     ) -> Iterator[Delta]: ...
@@ -276,6 +277,7 @@ class Monitor(Changing, Kept):
         *,
         batch_size: int | None = None,
         on_error: str = "stop",
+        limit: int | None = None,
         timeout: float | None = None,
         progress: Progress = False,
     ) -> Totals: ...
@@ -286,6 +288,7 @@ class Monitor(Changing, Kept):
         *,
         batch_size: int | None = None,
         on_error: str = "stop",
+        limit: int | None = None,
         timeout: float | None = None,
         progress: Progress = False,
     ) -> Iterator[Delta] | Totals:
@@ -305,7 +308,11 @@ class Monitor(Changing, Kept):
             Most updates that are applied at once; in batch mode, exactly so many make a batch. None: 1024,
             but what comes as `Updates` or a table is taken as it is given.
         on_error
-            What to do about malformed lines: ``"stop"``, or ``"skip"`` and count them.
+            What to do about lines that are malformed, or whose updates are refused (a vertex that changes its
+            label, say): ``"stop"``, or ``"skip"`` and count them.
+        limit
+            Matches, of all patterns and both signs, after which the run ends: later ones are not told. The
+            batch with the last one is applied whole.
         timeout
             Seconds after which the run ends. A batch that takes longer is not applied at all and is to be
             found in `unapplied`.
@@ -345,7 +352,15 @@ class Monitor(Changing, Kept):
         """
         self._open()
         feed = as_source(source, on_error=on_error)
-        run = Run(self, feed, batch_size=batch_size, timeout=timeout, progress=progress)
+        run = Run(
+            self,
+            feed,
+            batch_size=batch_size,
+            timeout=timeout,
+            progress=progress,
+            skips=on_error == "skip",
+            limit=limit,
+        )
         return run.deltas() if sink is None else run.into(as_sink(sink))
 
     def snapshot(self) -> Graph:

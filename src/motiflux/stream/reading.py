@@ -17,6 +17,8 @@ _CHUNK_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 16
 _PAUSE = 0.02
 """Seconds between two looks at a file that is followed."""
+_PIPE_PAUSE = 0.25
+"""Seconds after which a pipe says that nothing has come."""
 
 
 class Reader(Protocol):
@@ -28,6 +30,8 @@ class Reader(Protocol):
     """Whether what is there should not wait for more."""
     endless: bool
     """Whether a last line without its end may still get one."""
+    once: bool
+    """Whether it can be read once only."""
     size: int
     """Bytes that there are, where that is known; else 0."""
 
@@ -52,6 +56,7 @@ class FileReader:
         self.path = path
         self.name = str(path)
         self.live = self.endless = follow
+        self.once = False
         self.size = 0
         if not follow and not is_compressed(path):
             with suppress(OSError, ValueError):  # reading will say why
@@ -60,7 +65,7 @@ class FileReader:
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield what comes after `offset` bytes."""
         if is_compressed(self.path):
-            yield from _after(offset, read_chunks(self.path))
+            yield from after(offset, read_chunks(self.path))
             return
         with open_source(self.path) as file:
             done = offset
@@ -108,6 +113,7 @@ class PipeReader:
 
     live = True
     endless = False
+    once = True
     size = 0
 
     def __init__(self, stream: Any, name: str) -> None:
@@ -115,8 +121,8 @@ class PipeReader:
         self.name = name
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
-        """Yield what comes, as soon as it does; the first `offset` bytes are left out."""
-        yield from _after(offset, self._chunks(deadline))
+        """Yield what comes, as soon as it does, after the first `offset` bytes; ``b""`` while it does not."""
+        yield from after(offset, self._chunks(deadline))
 
     def _chunks(self, deadline: float | None) -> Iterator[bytes]:
         binary = getattr(self._stream, "buffer", self._stream)
@@ -124,7 +130,10 @@ class PipeReader:
             number = binary.fileno()
         except (OSError, AttributeError):
             number = None
-        while deadline is None or number is None or self._comes(number, deadline):
+        while deadline is None or number is None or time.perf_counter() < deadline:
+            if number is not None and not self._comes(number, deadline):
+                yield b""
+                continue
             try:
                 chunk = binary.read(_PIPE_BYTES) if number is None else os.read(number, _PIPE_BYTES)
             except OSError as error:
@@ -133,15 +142,15 @@ class PipeReader:
                 return
             yield chunk
 
-    def _comes(self, number: int, deadline: float) -> bool:
-        left = deadline - time.perf_counter()
-        return left > 0 and bool(select.select([number], [], [], left)[0])
+    def _comes(self, number: int, deadline: float | None) -> bool:
+        left = _PIPE_PAUSE if deadline is None else min(_PIPE_PAUSE, deadline - time.perf_counter())
+        return bool(select.select([number], [], [], max(0.0, left))[0])
 
 
-def _after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Leave out the first bytes."""
     for chunk in chunks:
         dropped = min(offset, len(chunk))
         offset -= dropped
-        if dropped < len(chunk):
+        if dropped < len(chunk) or not chunk:
             yield chunk[dropped:] if dropped else chunk

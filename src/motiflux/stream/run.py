@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from contextlib import contextmanager, suppress
+from typing import Protocol
 
 from motiflux.arguments import check_integer, check_seconds
-from motiflux.errors import ArgumentError, MotifluxWarning, StreamError
+from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.progress import Update, is_shown, meter
-from motiflux.pattern import Pattern
-from motiflux.stream.changing import Terms
-from motiflux.stream.delta import Delta, MatchRows
-from motiflux.stream.held import Held
-from motiflux.stream.sink import FoundMatches, Sink
-from motiflux.stream.source import Batch, Request, Source
+from motiflux.stream.changing import Changing, Terms
+from motiflux.stream.delivery import Delivery, Shield
+from motiflux.stream.delta import Delta
+from motiflux.stream.limit import first_matches
+from motiflux.stream.sink import Sink
+from motiflux.stream.skipping import without_refused
+from motiflux.stream.source import DEFAULT_SIZE, Batch, Request, Source
 from motiflux.stream.totals import Sums, Totals
+from motiflux.stream.updates import Updates
 from motiflux.units import quantity
-
-if TYPE_CHECKING:
-    from motiflux.stream.monitor import Monitor
 
 Progress = bool | Callable[[Totals], None]
 """What the `progress` argument of `Monitor.run` takes."""
 
 _SECONDS_BETWEEN_REPORTS = 0.2
+_SKIPS_TOLD = 5
+
+
+class Saver(Protocol):
+    """Keeps the monitor in a file, now and then and at the end."""
+
+    def after(self, updates: int) -> None:
+        """Save if it is time; so many updates were acknowledged."""
+
+    def idle(self) -> None:
+        """Save if it is time, while no update comes, and there is something to save."""
+
+    def end(self, *, failed: bool) -> None:
+        """Save: the sink is closed; after an error only what has come since."""
 
 
 class Run:
@@ -50,16 +57,25 @@ class Run:
         Seconds after which it ends.
     progress
         Whom to tell.
+    skips
+        Whether updates that the monitor refuses are left out.
+    limit
+        Matches after which it ends.
+    saver
+        Keeps the monitor in a file.
     """
 
     def __init__(
         self,
-        monitor: Monitor,
+        monitor: Changing,
         source: Source,
         *,
-        batch_size: int | None,
-        timeout: float | None,
-        progress: Progress,
+        batch_size: int | None = None,
+        timeout: float | None = None,
+        progress: Progress = False,
+        skips: bool = False,
+        limit: int | None = None,
+        saver: Saver | None = None,
     ) -> None:
         timeout = None if timeout is None else check_seconds("timeout", timeout)
         if not isinstance(progress, bool) and not callable(progress):
@@ -72,6 +88,10 @@ class Run:
         self._deadline = None if timeout is None else self._start + timeout
         self._shield = Shield()
         self._sums = Sums()
+        self._skips = skips
+        self._limit = None if limit is None else check_integer("limit", limit, 0)
+        self._is_cut = False
+        self._saver = saver
 
     def deltas(self) -> Iterator[Delta]:
         """Apply and yield, batch by batch."""
@@ -100,75 +120,134 @@ class Run:
         try:
             sink.open(self._monitor.patterns)
             try:
-                with self._shield, self._reporting() as report:
-                    for batch in self._batches():
-                        self._applied(batch, delivery)
-                        report(batch)
+                self._play(delivery)
             except KeyboardInterrupt as interrupt:
                 stop = interrupt
         except BaseException:
             sink.abandon()
+            if self._saver is not None:
+                with suppress(MotifluxError):  # what went wrong first is told
+                    self._saver.end(failed=True)
             raise
         sink.close()
+        if self._saver is not None:
+            self._saver.end(failed=False)
         self._warn()
-        return self._totals(complete=stop is None and not self._is_late(), stop=stop)
+        complete = self._is_enough() or (stop is None and not self._is_late())
+        return self._totals(complete=complete, stop=None if complete else stop)
+
+    def _play(self, delivery: Delivery | None) -> None:
+        with self._shield, self._reporting() as report:
+            for batch in self._batches():
+                delta = self._applied(batch, delivery)
+                report(batch)
+                if self._saver is not None and delta.complete:
+                    self._saver.after(len(batch.updates))
 
     def _batches(self) -> Iterator[Batch]:
         monitor = self._monitor
+        size = self._size
+        if self._skips and monitor.mode == "sequence":
+            size = size or DEFAULT_SIZE  # finding what is refused takes looking at the rest again
         request = Request(
-            self._size,
+            size,
             exact=monitor.mode == "batch",
             deadline=self._deadline,
+            idle=None if self._saver is None else self._saver.idle,
             **monitor.kinds(),
         )
-        if self._is_late():
+        if self._is_late() or self._is_enough():
             return
         for batch in self._source.batches(request):
             if not isinstance(batch, Batch):
                 raise ArgumentError("source", "one that gives `motiflux.stream.Batch`es", batch)
             # What was taken out of a queue or an iterator is not there any more: it is begun, late or not.
             yield batch
-            if self._is_late():
+            if self._is_late() or self._is_enough():
                 return
 
     def _is_late(self) -> bool:
-        return self._deadline is not None and time.perf_counter() >= self._deadline
+        return self._is_cut or (self._deadline is not None and time.perf_counter() >= self._deadline)
+
+    def _is_enough(self) -> bool:
+        return self._limit is not None and self._sums.matches >= self._limit
 
     def _applied(self, batch: Batch, delivery: Delivery | None) -> Delta:
+        self._monitor.unapplied = batch.updates
+        try:
+            try:
+                delta = self._apply_once(batch, delivery)
+            except StreamError:
+                if not self._skips:
+                    raise
+                batch = without_refused(batch, self._refusal)
+                delta = self._monitor._no_delta(0.0) if self._is_late() else self._apply_once(batch, delivery)
+        except StreamError as error:
+            raise batch.located(error) from error
+        if delta.complete:
+            self._tell_skipped(batch)
+        else:
+            self._is_cut = True
+        return delta
+
+    def _refusal(self, updates: Updates) -> StreamError | None:
+        if self._is_late():  # nothing will be applied, whatever is refused
+            return None
+        self._shield.up()
+        try:
+            return self._monitor._refusal(updates)
+        finally:
+            self._shield.down()
+
+    def _apply_once(self, batch: Batch, delivery: Delivery | None) -> Delta:
         if delivery is not None:
+            delivery.most = None if self._limit is None else self._limit - self._sums.matches
             delivery.begin(batch)
-        monitor = self._monitor
-        monitor.unapplied = batch.updates
         left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
         try:
             give = None if delivery is None else delivery.give
-            delta = monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
+            delta = self._monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
             if not delta.complete:
                 return delta
             there = time.perf_counter() if delivery is None else delivery.there
-            self._sums.add(batch, delta, there - batch.arrived)
-        except StreamError as error:
-            raise batch.located(error) from error
+            self._sums.add(batch, delta, there - batch.arrived, self._counts(delta, delivery))
         finally:
             if delivery is not None:
                 delivery.end()
             self._shield.down()
         return delta
 
+    def _counts(self, delta: Delta, delivery: Delivery | None) -> list[tuple[int, int]]:
+        """Return how many matches of each pattern appeared and vanished, up to the limit."""
+        counts = [(one.positive, one.negative) for one in delta]
+        most = None if self._limit is None else self._limit - self._sums.matches
+        if most is None or sum(map(sum, counts)) <= most:
+            return counts
+        if delivery is not None and delivery.given:
+            return [delivery.given_of(pattern) for pattern in delta.patterns]
+        return first_matches(delta, most)
+
     def _totals(self, *, complete: bool, stop: KeyboardInterrupt | None = None) -> Totals:
         seconds = time.perf_counter() - self._start
         return self._sums.totals(seconds, complete=complete, stopped_by=stop)
 
+    def _tell_skipped(self, batch: Batch) -> None:
+        """Tell the first few lines that are left out at once: a stream may have no end."""
+        for line, message in batch.skipped[: _SKIPS_TOLD - self._sums.skips_told]:
+            self._sums.skips_told += 1
+            text = batch.text_of(line)
+            told = f"{batch.origin}, {batch.unit} {line}: {message}; it was left out"
+            warnings.warn(told + (f": {text}" if text else ""), MotifluxWarning, stacklevel=5)
+
     def _warn(self) -> None:
         """Say what was left out."""
         sums = self._sums
-        if sums.first_skip is not None:
-            more = "" if sums.skipped == 1 else f", the first of {sums.skipped:,}"
-            warnings.warn(f"{sums.first_skip}; it was left out{more}", MotifluxWarning, stacklevel=3)
+        if sums.skipped > sums.skips_told:
+            warnings.warn(f"left out: {sums.skipped:,} in all", MotifluxWarning, stacklevel=3)
         if sums.late:
-            warnings.warn(
-                f"left out: {quantity(sums.late, 'update')} out of time order", MotifluxWarning, stacklevel=3
-            )
+            done = "left out" if self._monitor._options.disorder == "drop" else "given the time of one before"
+            late = f"{done}: {quantity(sums.late, 'update')} out of time order"
+            warnings.warn(late, MotifluxWarning, stacklevel=3)
         if sums.self_loops:
             warnings.warn(
                 f"left out: {quantity(sums.self_loops, 'self-loop')}", MotifluxWarning, stacklevel=3
@@ -209,108 +288,3 @@ def progress_note(totals: Totals) -> str:
     if totals.latency is not None:
         text += f", latency p50 {totals.latency.p50:,.0f} us, p99 {totals.latency.p99:,.0f} us"
     return text
-
-
-class Delivery:
-    """Hands the matches of a batch to a sink before the batch is final.
-
-    A sink sees matches of whole batches only: those of one that is still going on are held. Patterns have
-    numbers as in `Sums`: those watched at the start in their order, then those added.
-    """
-
-    def __init__(self, monitor: Monitor, sink: Sink, shield: Shield) -> None:
-        self._monitor = monitor
-        self._sink = sink
-        self._held = Held()
-        self._shield = shield
-        self._times: NDArray[Any] | None = None
-        self._first_update = 0
-        self._patterns: list[Pattern] = list(monitor.patterns)
-        self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
-        self.there = 0.0
-        """When the last batch's matches were there."""
-
-    def begin(self, batch: Batch) -> None:
-        """Take matches of this batch from now on."""
-        for pattern in self._monitor.patterns:
-            if pattern not in self._numbers:
-                self._numbers[pattern] = len(self._patterns)
-                self._patterns.append(pattern)
-        in_batches = self._monitor.mode == "batch"
-        self._times = batch.updates.times
-        if in_batches and self._times is not None:
-            self._times = self._times[-1:]
-        self._first_update = self._monitor.batches_applied if in_batches else self._monitor.updates_applied
-
-    def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
-        """Take blocks of matches by pattern; when they are the last, all go to the sink."""
-        for pattern, rows in blocks:
-            self._held.put(self._numbers[pattern], rows)
-        if not last:
-            return
-        self.there = time.perf_counter()
-        if self._sink.uninterrupted:
-            self._shield.up()
-        for number, rows in self._held.take():
-            self._sink.write(self._found(number, rows))
-        self._sink.flush()
-        # What the sink has, the graph keeps: Ctrl-C comes before both or after.
-        self._shield.up()
-
-    def end(self) -> None:
-        """Forget what was not delivered: the batch is applied, or taken back."""
-        self._held.drop()
-
-    def _found(self, number: int, rows: MatchRows) -> FoundMatches:
-        updates = rows.updates.astype(np.int64)
-        return FoundMatches(
-            self._patterns[number],
-            number,
-            np.where(rows.positive, 1, -1).astype(np.int8),
-            updates + self._first_update,
-            None if self._times is None else self._times[updates],
-            self._monitor.names(rows.vertices),
-        )
-
-
-class Shield:
-    """Lets SIGINT and SIGTERM wait while it is up, in the main thread.
-
-    It stands in for their handlers from `__enter__` to `__exit__`, so that `up` and `down` cost nothing.
-    """
-
-    def __init__(self) -> None:
-        self._is_up = False
-        self._came: list[tuple[int, FrameType | None]] = []
-        self._handlers: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for number in (signal.SIGINT, signal.SIGTERM):
-            handler = signal.getsignal(number)
-            if callable(handler):
-                self._handlers[number] = handler
-                signal.signal(number, self._note)
-
-    def __exit__(self, *args: object) -> None:
-        for number, handler in self._handlers.items():
-            if signal.getsignal(number) == self._note:
-                signal.signal(number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._is_up:
-            self._came.append((number, frame))
-        else:
-            self._handlers[number](number, frame)
-
-    def up(self) -> None:
-        """Let them wait from now on."""
-        self._is_up = True
-
-    def down(self) -> None:
-        """Handle what came."""
-        self._is_up = False
-        came, self._came = self._came, []
-        for number, frame in came[:1]:
-            self._handlers[number](number, frame)

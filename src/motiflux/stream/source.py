@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -14,7 +14,10 @@ from motiflux.errors import FormatError, StreamError
 from motiflux.stream.updates import Updates
 
 ON_ERROR = ("stop", "skip")
-"""What to do about a malformed line."""
+"""What to do about a line that is malformed or refused."""
+
+_SHOWN = 100
+"""Bytes of a line that messages show."""
 
 
 class Position(NamedTuple):
@@ -50,6 +53,8 @@ class Request:
         ``"i"`` for integers, ``"U"`` for strings, None where nothing is known yet: text could be either.
     deadline
         The moment (`time.perf_counter`) after which there is no use in waiting.
+    idle
+        Called now and then while nothing comes.
     """
 
     size: int | None
@@ -58,6 +63,7 @@ class Request:
     edge_labels: str | None = None
     vertex_labels: str | None = None
     deadline: float | None = None
+    idle: Callable[[], None] | None = None
 
     @property
     def rows(self) -> int:
@@ -90,7 +96,9 @@ class Batch:
     unit
         What these are: ``"line"`` or ``"row"``.
     skips, skipped
-        How many malformed lines were left out, and the first few with what was wrong.
+        How many lines were left out, and the first few with what was wrong.
+    raw, before
+        The text of the batch where lines are left out, and the lines before it.
     """
 
     updates: Updates
@@ -102,6 +110,18 @@ class Batch:
     unit: str = "line"
     skips: int = 0
     skipped: tuple[tuple[int, str], ...] = ()
+    raw: bytes = b""
+    before: int = 0
+
+    def text_of(self, line: int) -> str | None:
+        """Return a line as it was read, for messages; None where there is no text."""
+        texts = self.raw.split(b"\n")
+        at = line - self.before - 1
+        if not self.raw or not 0 <= at < len(texts):
+            return None
+        text = texts[at].rstrip(b"\r")
+        shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in text[:_SHOWN])
+        return f"'{shown}{'...' if len(text) > _SHOWN else ''}'"
 
     def located(self, error: StreamError) -> StreamError:
         """Return an error about one of the updates, or of the labels of vertices, as one about its line."""

@@ -116,7 +116,7 @@ class TableSource:
             kept = rows.where(is_good) if self._skips else rows.part(0, int(bad[0]))
         if kept.length or self._skips:
             yield Batch(
-                kept.updates(self._name),
+                kept.updates(self._name, each_names=self._skips),
                 self._name,
                 Position(int((rows if self._skips else kept).numbers[-1]) + 1),
                 time.perf_counter(),
@@ -174,8 +174,14 @@ class _Rows:
                     found[at] = f"op: found {values[at].item()!r}, expected '+' or '-'"
         return found
 
-    def updates(self, name: str) -> Updates:
-        """Return the rows as updates, of which nothing is missing."""
+    def updates(self, name: str, *, each_names: bool) -> Updates:
+        """Return the rows as updates, of which nothing is missing.
+
+        Parameters
+        ----------
+        each_names
+            Whether each row says what labels its ends have, although rows before did: those may be left out.
+        """
         inserts = np.ones(self.length, dtype=bool)
         if "op" in self.columns:
             inserts = np.array(_ops(self.columns["op"][0]), dtype=bool)
@@ -187,27 +193,28 @@ class _Rows:
                 values["dst"],
                 values.get("label"),
                 values.get("time"),
-                self._vertex_labels(),
+                self._vertex_labels(each=each_names),
             )
         except StreamError as error:
             raise StreamError(f"{name}: {error}") from None
 
-    def _vertex_labels(self) -> VertexLabels | None:
-        named: dict[tuple[VertexId, Label], int] = {}
+    def _vertex_labels(self, *, each: bool) -> VertexLabels | None:
+        named: dict[tuple[VertexId, Label, int], int] = {}
         for end, part in (("src", "src_label"), ("dst", "dst_label")):
             if part not in self.columns:
                 continue
             labels, missing = self.columns[part]
             there = np.arange(self.length) if missing is None else np.flatnonzero(~missing)
             pairs = zip(self.columns[end][0][there].tolist(), labels[there].tolist(), strict=True)
-            for row, pair in zip(there.tolist(), pairs, strict=True):
-                named[pair] = min(row, named.get(pair, row))
+            for row, (vertex, label) in zip(there.tolist(), pairs, strict=True):
+                key = (vertex, label, row if each else 0)
+                named[key] = min(row, named.get(key, row))
         if not named:
             return None
         in_order = sorted(named.items(), key=lambda item: item[1])
         return VertexLabels(
-            np.array([pair[0] for pair, _ in in_order]),
-            np.array([pair[1] for pair, _ in in_order]),
+            np.array([key[0] for key, _ in in_order]),
+            np.array([key[1] for key, _ in in_order]),
             np.array([row for _, row in in_order], dtype=np.int64),
         )
 

@@ -15,7 +15,7 @@ from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.strings import from_utf8
 from motiflux.io.delimited import SEPARATORS, column_names
 from motiflux.stream.columns import PARTS, Name, StreamColumns, in_order
-from motiflux.stream.reading import Reader
+from motiflux.stream.reading import Reader, after
 from motiflux.stream.source import BEGIN, Batch, Position, Request, malformed
 from motiflux.stream.updates import OPS, Updates, VertexLabels
 
@@ -91,6 +91,8 @@ class TextSource:
         for chunk in chunks:
             if chunk:
                 parser.feed(chunk)
+            elif request.idle is not None:
+                request.idle()
             while parser.fill(size):
                 yield from self._taken(parser)
             if self._reader.live and not request.exact and parser.filled:
@@ -119,7 +121,8 @@ class TextSource:
         rest: Iterator[bytes] = chain([head[begin:]], chunks)
         if self._start.offset > begin:
             line, begin = self._start
-            rest = self._reader.chunks(begin, request.deadline)
+            again = None if self._reader.once else self._reader.chunks(begin, request.deadline)
+            rest = after(begin, chain([head], chunks)) if again is None else again
         parser = _native.UpdateParser(
             layout,
             [chosen.get(part, -1) for part in PARTS],
@@ -176,20 +179,21 @@ class TextSource:
 
     def _taken(self, parser: _native.UpdateParser) -> Iterator[Batch]:
         """Yield what the parser has; then raise what stopped it."""
-        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error = (
+        before = parser.line
+        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, raw = (
             parser.take()
         )
         ids, edge_names, vertex_names = (None if one is None else from_utf8(*one) for one in names)
         named = label_lines = None
         if vertices is not None:
-            vertex, vertex_label, before, label_lines = vertices
-            named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), before)
+            vertex, vertex_label, places, label_lines = vertices
+            named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), places)
         updates = Updates(
             inserts.view(bool),
             _decoded(sources, ids),
             _decoded(targets, ids),
             None if labels is None else _decoded(labels, edge_names),
-            times,
+            times.view("datetime64[ns]") if times is not None and parser.has_dates else times,
             named,
         )
         position = Position(parser.line, parser.offset)
@@ -203,6 +207,8 @@ class TextSource:
                 label_lines,
                 skips=skips,
                 skipped=tuple(skipped),
+                raw=raw,
+                before=before,
             )
         if error is not None:
             raise malformed(self._reader.name, *error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -88,7 +88,7 @@ class Totals:
     noops, self_loops, late, expired
         As in `Delta`.
     skipped
-        Malformed lines that were left out.
+        Lines that were left out because they are malformed, or their updates were refused.
     batches
         How many there were.
     seconds
@@ -96,7 +96,7 @@ class Totals:
     latency
         Percentiles; None without updates.
     complete
-        Whether the source came to its end: False after a timeout or Ctrl-C.
+        Whether the source came to its end, or the limit was reached: False after a timeout or Ctrl-C.
     stopped_by
         The interrupt that ended it, if one did.
     """
@@ -137,7 +137,9 @@ class Sums:
         self.late = 0
         """Updates left out because they were out of time order."""
         self.skipped = 0
-        self.first_skip: str | None = None
+        self.skips_told = 0
+        self.matches = 0
+        """Of all patterns, those that vanished too."""
         self.batches = 0
 
     def watch(self, patterns: tuple[Pattern, ...]) -> None:
@@ -145,20 +147,18 @@ class Sums:
         for pattern in patterns:
             self._patterns.setdefault(pattern, (0, 0))
 
-    def add(self, batch: Batch, delta: Delta, seconds: float) -> None:
-        """Add a batch, its delta and the latency of its updates."""
-        for pattern, one in delta.patterns.items():
+    def add(self, batch: Batch, delta: Delta, seconds: float, counts: Sequence[tuple[int, int]]) -> None:
+        """Add a batch, its delta, the latency of its updates and its matches: by pattern, both signs."""
+        for pattern, (more, less) in zip(delta.patterns, counts, strict=True):
             positive, negative = self._patterns.get(pattern, (0, 0))
-            self._patterns[pattern] = (positive + one.positive, negative + one.negative)
+            self._patterns[pattern] = (positive + more, negative + less)
+            self.matches += more + less
         self._updates += delta.updates
         self._noops += delta.noops
         self.self_loops += delta.self_loops
         self.late += delta.late
         self._expired += delta.expired
         self.skipped += batch.skips
-        if batch.skipped and self.first_skip is None:
-            line, message = batch.skipped[0]
-            self.first_skip = f"{batch.origin}, {batch.unit} {line}: {message}"
         self.batches += 1
         if len(batch.updates):
             self.latencies.add(seconds, len(batch.updates))

@@ -153,8 +153,8 @@ class Clock:
         if count and self._disorder == "error":
             at = int(late.argmax())
             raise StreamError(
-                f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]))} or later, found "
-                f"{times[rows[at]]}; disorder='clamp' or 'drop' lets updates out of time order pass",
+                f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]), times)} or later, "
+                f"found {times[rows[at]]}; disorder='clamp' or 'drop' lets updates out of time order pass",
                 int(rows[at]),
             )
         self.latest = int(latest[-1])
@@ -180,7 +180,10 @@ class Clock:
             raise StreamError(f"time: {message}") from None
         return self.latest, late
 
-    def _text(self, moment: int) -> str:
+    def _text(self, moment: int, times: NDArray[Any]) -> str:
+        """Return a moment as those that were given are written."""
+        if times.dtype.kind == "M":
+            return str(np.datetime64(moment, "ns"))
         whole, part = divmod(moment, TIME_UNITS[self._unit])
         return f"{whole if part == 0 else moment / TIME_UNITS[self._unit]} {self._unit}"
 

@@ -1,0 +1,251 @@
+#include "dynamic/bulk.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "dynamic/matcher.hpp"
+#include "dynamic/sort_by.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+// Entries whose rows are fetched before their turn; and looks at whether to go on.
+constexpr std::size_t kAhead = 24;
+constexpr std::size_t kLook = 4096;
+
+// Fewer are sorted by comparing them.
+constexpr std::size_t kFew = 1024;
+
+// What has no room at its end keeps none: buffers are used again.
+template <class Item>
+void append(std::vector<Item>& to, const std::vector<Item>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+void Bulk::start(int parts) {
+  size_ = 0;
+  parts_.resize(static_cast<std::size_t>(parts));
+  for (Part& part : parts_) {
+    part.forward.clear();
+    part.gone.clear();
+    part.ends.clear();
+    part.back.resize(parts_.size());
+    part.gone_back.resize(parts_.size());
+    part.back_ends.resize(parts_.size());
+    for (Entries& back : part.back) back.clear();
+    for (Entries& back : part.gone_back) back.clear();
+    for (auto& ends : part.back_ends) ends.clear();
+    part.done.clear();
+    part.copies.clear();
+    part.noops = 0;
+    part.edges = 0;
+  }
+  effects_.clear();
+}
+
+void Bulk::add(Moment number, const Edge& edge, Class to, bool inserts, bool watched) {
+  if (inserts) {
+    const Class from = graph_.relations().class_of(edge.label, graph_.label(edge.source));
+    graph_.rows(Way::kOut).admit(std::max(to, from));
+    graph_.rows(Way::kIn).admit(std::max(to, from));
+  }
+  const std::uint32_t of = to | (inserts ? kComes : 0) | (watched ? kWatched : 0);
+  part_of(edge.source).forward.push_back({edge.source, edge.target, of, number});
+  if (watched && effects_.size() <= number) effects_.resize(number + std::size_t{1});
+  ++size_;
+}
+
+void Bulk::spend(std::size_t& looked, const GoOn& go_on) const {
+  if (++looked % kLook == 0 && !go_on()) throw Stopped();
+}
+
+// Sorts by row, class and neighbour.
+void Bulk::order(Entries& entries, Entries& scratch, bool by_neighbor) const {
+  if (entries.size() < kFew) {
+    const auto key = [](const Entry& one) { return std::tuple(one.row, one.of & kClass, one.neighbor); };
+    std::stable_sort(entries.begin(), entries.end(),
+                     [&](const Entry& a, const Entry& b) { return key(a) < key(b); });
+    return;
+  }
+  const std::uint32_t last = graph_.vertices() - 1;
+  const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
+  if (by_neighbor) sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
+  if (classes > 1) sort_by(entries, scratch, classes - 1, [](const Entry& one) { return one.of & kClass; });
+  sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
+}
+
+void Bulk::order(std::vector<End>& ends, std::vector<End>& scratch) const {
+  if (ends.size() < kFew) {
+    std::stable_sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
+      return std::tie(a.vertex, a.of, a.neighbor) < std::tie(b.vertex, b.of, b.neighbor);
+    });
+    return;
+  }
+  const std::uint32_t last = graph_.vertices() - 1;
+  const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
+  sort_by(ends, scratch, last, [](const End& one) { return one.neighbor; });
+  if (classes > 1) sort_by(ends, scratch, classes - 1, [](const End& one) { return one.of & ~End::kBack; });
+  if (graph_.directed()) sort_by(ends, scratch, 1, [](const End& one) { return one.of / End::kBack; });
+  sort_by(ends, scratch, last, [](const End& one) { return one.vertex; });
+}
+
+void Bulk::forward(int number, const GoOn& go_on) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  Rows& rows = graph_.rows(Way::kOut);
+  Entries& entries = part.forward;
+  order(entries, part.scratch, true);
+  const std::size_t size = entries.size();
+  part.done.reserve(part.done.size() + size);  // so that what is changed can be noted
+  std::size_t looked = 0;
+  const auto fetch = [&](std::size_t at) {
+    if (at + kAhead < size) rows.prefetch(entries[at + kAhead].row);
+    if (at + kAhead / 2 < size) rows.prefetch_row(entries[at + kAhead / 2].row);
+  };
+  for (std::size_t at = 0; at < size;) {
+    const Vertex row = entries[at].row;
+    part.changes.clear();
+    for (std::size_t place = 0; at < size && entries[at].row == row;) {
+      const Entry* first = &entries[at];
+      const Class of = first->of & kClass;
+      do {
+        spend(looked, go_on);
+        fetch(at++);
+      } while (at < size && entries[at].row == row && entries[at].neighbor == first->neighbor &&
+               (entries[at].of & kClass) == of);
+      place = rows.place(row, place, of, first->neighbor);
+      replay(part, first, entries.data() + at, place, rows.is_at(row, place, of, first->neighbor));
+    }
+    if (part.changes.empty()) continue;
+    rows.change(row, part.changes);
+    for (const Rows::Change& one : part.changes) {
+      const Label label = graph_.relations().classes()[one.of].edge;
+      part.done.push_back({one.comes ? Done::kInserted : Done::kErased, {row, one.neighbor, label}});
+      part.edges += one.comes ? 1 : -1;
+    }
+  }
+}
+
+// What the updates of one edge come to; `there`: before them, and where.
+void Bulk::replay(Part& part, const Entry* first, const Entry* last, std::size_t at, bool there) {
+  const Class to = first->of & kClass;
+  const bool watched = (first->of & kWatched) != 0;
+  const Edge edge{first->row, first->neighbor, graph_.relations().classes()[to].edge};
+  const std::uint64_t more_before = there ? graph_.more_copies(edge) : 0;
+  const auto from = [&] { return *graph_.relations().known_class(edge.label, graph_.label(edge.source)); };
+  const auto lived = [&](Moment since, Moment until) {
+    if (!watched) return;
+    const std::uint32_t way = graph_.directed() ? End::kBack : 0;
+    part.ends.push_back({edge.source, to, edge.target, since, until});
+    part.back_ends[owner(edge.target, parts())].push_back(
+        {edge.target, from() | way, edge.source, since, until});
+  };
+  std::uint64_t more = more_before;
+  bool now = there, changed = false;
+  Moment since = 0;
+  for (const Entry* one = first; one != last; ++one) {
+    const bool comes = (one->of & kComes) != 0;
+    if (comes && now) {
+      ++part.noops;
+      more += count_copies_;
+    } else if (!comes && more > 0) {
+      --more;
+    } else if (!comes && !now) {
+      ++part.noops;
+    } else {
+      if (comes)
+        since = one->number;
+      else
+        lived(since, one->number);
+      now = comes;
+      changed = true;
+      if (watched) effects_[one->number] = comes ? Effect::kAppear : Effect::kVanish;
+    }
+  }
+  if (more != more_before) part.copies.emplace_back(edge, more);
+  if (!changed) return;
+  if (now) lived(since, Lifetimes::kForever);
+  const auto turned = [&](bool comes) {
+    return Entry{edge.target, edge.source, from() | (comes ? kComes : 0), 0};
+  };
+  const std::size_t back = owner(edge.target, parts());
+  const bool stays = watched || now;  // in the graph until the run is over
+  if (stays != there) {
+    part.changes.push_back({to, edge.target, stays, at});
+    part.back[back].push_back(turned(stays));
+  }
+  if (stays && !now) {
+    part.gone.push_back({edge.source, edge.target, to, 0});
+    part.gone_back[back].push_back(turned(false));
+  }
+}
+
+void Bulk::write_rows(Part& part, Rows& rows, const Entries& entries, const GoOn* go_on) {
+  std::size_t looked = 0;
+  for (std::size_t at = 0; at < entries.size();) {
+    const Vertex row = entries[at].row;
+    part.changes.clear();
+    for (std::size_t place = 0; at < entries.size() && entries[at].row == row; ++at) {
+      if (go_on != nullptr) spend(looked, *go_on);
+      if (at + kAhead < entries.size()) rows.prefetch(entries[at + kAhead].row);
+      if (at + kAhead / 2 < entries.size()) rows.prefetch_row(entries[at + kAhead / 2].row);
+      const Class of = entries[at].of & kClass;
+      place = rows.place(row, place, of, entries[at].neighbor);
+      part.changes.push_back({of, entries[at].neighbor, (entries[at].of & kComes) != 0, place});
+    }
+    rows.change(row, part.changes);
+  }
+}
+
+void Bulk::backward(int number, const GoOn& go_on) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  const auto at = static_cast<std::size_t>(number);
+  Entries& entries = part.forward;
+  entries.clear();
+  const auto gather = [&](auto member, auto& into) {
+    for (const Part& other : parts_) append(into, (other.*member)[at]);
+  };
+  gather(&Part::back, entries);
+  order(entries, part.scratch, parts() > 1);
+  write_rows(part, graph_.rows(Way::kIn), entries, &go_on);
+  gather(&Part::back_ends, part.ends);
+  order(part.ends, part.end_scratch);
+}
+
+void Bulk::take_gone(int number) {
+  const auto at = static_cast<std::size_t>(number);
+  Part& part = parts_[at];
+  part.done.reserve(part.done.size() + part.gone.size());
+  write_rows(part, graph_.rows(Way::kOut), part.gone, nullptr);
+  for (const Entry& one : part.gone) {
+    const Label label = graph_.relations().classes()[one.of & kClass].edge;
+    part.done.push_back({Done::kErased, {one.row, one.neighbor, label}});
+  }
+  part.edges -= static_cast<std::int64_t>(part.gone.size());
+  Entries& entries = part.forward;
+  entries.clear();
+  for (const Part& other : parts_) append(entries, other.gone_back[at]);
+  order(entries, part.scratch, parts() > 1);
+  write_rows(part, graph_.rows(Way::kIn), entries, nullptr);
+}
+
+void Bulk::finish() {
+  for (Part& part : parts_) {
+    graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(part.edges));
+    part.edges = 0;
+    for (const auto& [edge, more] : part.copies) {
+      part.done.push_back({Done::kCopies, edge, graph_.more_copies(edge)});
+      graph_.set_more_copies(edge, more);
+    }
+    part.copies.clear();
+  }
+}
+
+std::uint64_t Bulk::noops() const {
+  std::uint64_t all = 0;
+  for (const Part& part : parts_) all += part.noops;
+  return all;
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,109 @@
+// Updates written row by row.
+//
+// The updates of a run are sorted by the row of their source, and each row is gone through once: what is
+// there is looked up in ascending order, all that comes and goes is moved at once. What the rows of targets
+// must learn follows from that, sorted again. Rows are dealt to parts, which threads work on at once:
+//
+//   add, one by one   ->  [forward of part 0] [forward of part 1] ...    changes of sources' rows
+//   forward(part)     ->  [back of part 0]    [back of part 1]    ...    changes of targets' rows, by part
+//   backward(part)
+//
+// An edge that plans may concern stays in the graph until the run is matched (dynamic/lifetimes.hpp), and
+// goes then: take_gone(part).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "dynamic/graph.hpp"
+#include "dynamic/lifetimes.hpp"
+
+namespace motiflux::dynamic {
+
+// A change of the graph, as it is to be taken back.
+struct Done {
+  enum Kind : std::uint8_t { kInserted, kErased, kCopies } kind;
+  Edge edge;
+  std::uint64_t more = 0;  // further copies before
+};
+
+// What an update does to the matches.
+enum class Effect : std::uint8_t { kNone, kAppear, kVanish };
+
+class Bulk {
+ public:
+  Bulk(Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
+
+  // Forgets all updates; the next ones are dealt to so many parts.
+  void start(int parts);
+  // The number of an update ascends; `watched`: plans may concern it.
+  void add(Moment number, const Edge& edge, bool inserts, bool watched) {
+    const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+    add(number, edge, to, inserts, watched);
+  }
+  void add(Moment number, const Edge& edge, Class to, bool inserts, bool watched);
+  std::size_t size() const { return size_; }
+  int parts() const { return static_cast<int>(parts_.size()); }
+
+  using GoOn = std::function<bool()>;
+  // For each part, then for each the next, then finish(). They throw Stopped if told to, every few thousand
+  // updates.
+  void forward(int part, const GoOn& go_on);
+  void backward(int part, const GoOn& go_on);
+  void finish();
+  void take_gone(int part);
+
+  // Of the updates that are watched, once forward() is through.
+  Effect effect(Moment number) const { return effects_[number]; }
+  std::uint64_t noops() const;
+  // When edges that are watched were there, by part, sorted: to be given to Lifetimes.
+  std::vector<End>& ends(int part) { return parts_[static_cast<std::size_t>(part)].ends; }
+  // Calls visit(done) for each change, those of an edge in the order in which they were made.
+  template <class Visit>
+  void for_each_done(Visit&& visit) const {
+    for (const Part& part : parts_)
+      for (const Done& done : part.done) visit(done);
+  }
+
+ private:
+  struct Entry {
+    Vertex row, neighbor;
+    std::uint32_t of;  // a class, and how it changes
+    Moment number;
+  };
+  // Written into the two upper bits of Entry::of.
+  static constexpr std::uint32_t kComes = std::uint32_t{1} << 31, kWatched = std::uint32_t{1} << 30;
+  static constexpr std::uint32_t kClass = kWatched - 1;
+
+  using Entries = std::vector<Entry>;
+  struct Part {
+    Entries forward, scratch;
+    std::vector<Entries> back, gone_back;  // by the part that their rows belong to
+    Entries gone;
+    std::vector<End> ends, end_scratch;
+    std::vector<std::vector<End>> back_ends;
+    std::vector<Rows::Change> changes;
+    std::vector<Moment> spans;
+    std::vector<Done> done;
+    std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all
+    std::uint64_t noops = 0;
+    std::int64_t edges = 0;
+  };
+
+  Part& part_of(Vertex row) { return parts_[owner(row, parts())]; }
+  void replay(Part& part, const Entry* first, const Entry* last, std::size_t at, bool there);
+  void spend(std::size_t& looked, const GoOn& go_on) const;
+  void write_rows(Part& part, Rows& rows, const Entries& entries, const GoOn* go_on);
+  void order(Entries& entries, Entries& scratch, bool by_neighbor) const;
+  void order(std::vector<End>& ends, std::vector<End>& scratch) const;
+
+  Graph& graph_;
+  bool count_copies_;
+  std::size_t size_ = 0;
+  std::vector<Part> parts_;
+  std::vector<Effect> effects_;
+};
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,276 @@
+// Sequences of updates, and those matched several at once: what Monitor does with threads.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "common/parallel.hpp"
+#include "dynamic/monitor.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+// Seconds that an update must take to be worth matching several at once, and how many are matched one by one
+// to find out.
+constexpr double kWorthThreads = 6e-7;
+constexpr std::size_t kTrial = 64;
+
+// A run of updates takes about so long, for each thread, and brings about so many words of rows; it is at
+// least, first and at most so many updates. One thread takes a few of them after the other.
+constexpr double kRunSeconds = 0.03;
+constexpr std::size_t kRunWords = std::size_t{1} << 22;
+constexpr std::size_t kLeastRun = 256, kFirstRun = 1024, kMostRun = std::size_t{1} << 15;
+constexpr std::size_t kTaken = 8;
+
+// Updates that are written, and words that are copied, by one thread as fast as by several.
+constexpr std::size_t kFewUpdates = 1024;
+constexpr std::size_t kFewWords = std::size_t{1} << 16;
+
+// How long the thread that looks after signals waits for others between two looks.
+constexpr std::chrono::milliseconds kLook{20};
+
+class ThreadWatch : public Watch {
+ public:
+  ThreadWatch(Watch* inner, std::atomic<bool>& stop) : inner_(inner), stop_(stop) {}
+  bool keep_going() override {
+    if (inner_ != nullptr && !inner_->keep_going()) stop_.store(true);
+    return !stop_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  Watch* inner_;
+  std::atomic<bool>& stop_;
+};
+
+// Calls body(index, watch) on so many threads. This one looks after signals, also while it waits for the
+// others.
+template <class Body>
+void with_others(int threads, Watch& watch, Body&& body) {
+  std::atomic<bool> stop{false};
+  std::mutex counting;
+  std::condition_variable left;
+  int others = 0;  // at work
+  const auto count = [&](int change) {
+    const std::lock_guard lock(counting);
+    others += change;
+    if (others == 0) left.notify_one();
+  };
+  const auto wait = [&] {
+    std::unique_lock lock(counting);
+    while (!left.wait_for(lock, kLook, [&] { return others == 0; })) {
+      lock.unlock();
+      if (!watch.keep_going()) throw Stopped();
+      lock.lock();
+    }
+  };
+  on_threads(threads, [&](int index) {
+    ThreadWatch guarded(index == 0 ? &watch : nullptr, stop);
+    if (index > 0) count(1);
+    try {
+      body(index, guarded);
+      if (index == 0) wait();
+    } catch (...) {
+      stop.store(true);
+      if (index > 0) count(-1);
+      throw;
+    }
+    if (index > 0) count(-1);
+  });
+}
+
+// Calls body(part, watch) for each part.
+template <class Body>
+void for_parts(int parts, int threads, Watch& watch, Body&& body) {
+  std::atomic<int> next{0};
+  with_others(threads, watch, [&](int, Watch& guarded) {
+    for (int part; (part = next.fetch_add(1)) < parts;) body(part, guarded);
+  });
+}
+
+}  // namespace
+
+void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
+                             Watch& watch, std::size_t most, const std::function<void()>& full) {
+  found.patterns.resize(listed_.size());
+  Pass pass{found, watch, {allowed_, watch}, most, full};
+  or_nothing([&] {
+    using Clock = std::chrono::steady_clock;
+    bulk_.start(1);
+    const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
+    bool together = !alone && switches.at_once == AtOnce::kOn;
+    std::size_t length = kFirstRun;
+    for (std::size_t first = 0, size; first < updates.size(); first += size) {
+      const Clock::time_point start = Clock::now();
+      size = std::min(together ? length : alone ? updates.size() : kTrial, updates.size() - first);
+      if (together)
+        run_at_once(updates.subspan(first, size), first, threads, pass);
+      else
+        one_by_one(updates, first, first + size, switches.put_off, pass);
+      if (alone) break;
+      const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+      const double each = taken / static_cast<double>(size);
+      if (together) length = next_length(size, each, pass);
+      // Of one thread, about: what is matched at once has to be worth what it takes to do so.
+      if (switches.at_once != AtOnce::kOn)
+        together = (together ? threads : 1) * each > kWorthThreads && updates.size() - first > 2 * kLeastRun;
+    }
+    settle(pass);
+  });
+  lifetimes_.clear();
+  shares_.clear();
+}
+
+// How many updates the next run takes, after one of `size` that took `each` seconds for each.
+std::size_t Monitor::next_length(std::size_t size, double each, const Pass& pass) const {
+  double length = kRunSeconds / each;
+  if (pass.run_words > 0)
+    length = std::min(length, static_cast<double>(std::min(kRunWords, pass.most)) *
+                                  static_cast<double>(size) / static_cast<double>(pass.run_words));
+  // No more than twice as many at a time: the next ones may take longer.
+  const auto most = static_cast<double>(std::min(kMostRun, 2 * size));
+  return static_cast<std::size_t>(
+      std::clamp(length, static_cast<double>(kLeastRun), std::max(most, 2.0 * kLeastRun)));
+}
+
+// Applies the updates of a run, which begins with number `first`, and matches each at its moment.
+void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int threads, Pass& pass) {
+  if (!pass.watch.keep_going()) throw Stopped();
+  if (bulk_.size() > 0) settle(pass);
+  write_run(run, threads, pass);
+  match_run(run, threads, pass);
+  gather(first, threads, pass);
+  for_parts(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
+            [&](int part, Watch&) { bulk_.take_gone(part); });
+  bulk_.finish();
+  note_bulk();
+}
+
+// Puts every edge into the graph that is there at any time of the run.
+void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
+  bulk_.start(threads);
+  run_gates_.clear();
+  for (std::size_t number = 0; number < run.size(); ++number) {
+    if (number + kTaken < run.size()) graph_.prefetch_labels(run[number + kTaken].edge);
+    const auto& [edge, inserts] = run[number];
+    const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+    const std::uint32_t gate = gate_of(edge, to);
+    run_gates_.push_back(gate);
+    bulk_.add(static_cast<Moment>(number), edge, to, inserts, watched(gate));
+  }
+  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  lifetimes_.start(threads);
+  const int writers = run.size() < kFewUpdates ? 1 : threads;
+  for_parts(threads, writers, pass.watch,
+            [&](int part, Watch& watch) { bulk_.forward(part, [&] { return watch.keep_going(); }); });
+  for_parts(threads, writers, pass.watch, [&](int part, Watch& watch) {
+    bulk_.backward(part, [&] { return watch.keep_going(); });
+    lifetimes_.fill(part, bulk_.ends(part));
+  });
+  bulk_.finish();
+  pass.found.noops += bulk_.noops();
+}
+
+// Matches all updates of the run on so many threads.
+void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
+  shares_.resize(static_cast<std::size_t>(threads));
+  takers_.assign((run.size() + kTaken - 1) / kTaken, 0);
+  std::atomic<std::size_t> next{0};
+  with_others(threads, pass.watch, [&](int index, Watch& watch) {
+    Matcher<AtMoment> matcher(allowed_, watch);
+    Share& share = shares_[static_cast<std::size_t>(index)];
+    share.matched.clear();
+    share.rows.resize(listed_.size());
+    for (Column<Vertex>& rows : share.rows) rows.clear();
+    for (std::size_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < takers_.size();) {
+      takers_[taken] = static_cast<std::uint16_t>(index);
+      const std::size_t last = std::min((taken + 1) * kTaken, run.size());
+      for (std::size_t number = taken * kTaken; number < last; ++number) {
+        graph_.prefetch(run[number].edge);
+        lifetimes_.prefetch(run[number].edge);
+      }
+      for (std::size_t number = taken * kTaken; number < last; ++number)
+        graph_.prefetch_rows(run[number].edge);
+      for (std::size_t number = taken * kTaken; number < last; ++number)
+        match_task(run[number], static_cast<Moment>(number), matcher, share);
+      if (!watch.keep_going()) throw Stopped();
+    }
+  });
+}
+
+void Monitor::match_task(const Update& update, Moment number, Matcher<AtMoment>& matcher,
+                         Share& share) const {
+  const std::uint32_t gate = run_gates_[number];
+  if (!watched(gate) || bulk_.effect(number) == Effect::kNone) return;
+  const AtMoment view{graph_, lifetimes_, number};
+  const Edge& edge = update.edge;
+  for (std::uint32_t at : gated_[gate]) {
+    const Plan& plan = plans_[at];
+    auto& rows = share.rows[plan.pattern];
+    const std::size_t first_word = rows.size();
+    Total matches = 0;
+    if (listed_[plan.pattern]) {
+      matcher.list(plan, view, edge, edge.source, edge.target, [&](std::span<const Vertex> row) {
+        rows.append(row);
+        ++matches;
+      });
+    } else {
+      matches = matcher.count(plan, view, edge, edge.source, edge.target);
+    }
+    if (matches > 0)
+      share.matched.push_back({number, plan.pattern, matches, first_word, rows.size() - first_word});
+  }
+}
+
+// Puts what threads found in the order of the updates, but for the rows; returns where these go.
+std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Found& found) const {
+  struct Size {
+    std::size_t words, rows;
+  };
+  std::vector<Size> sizes;
+  for (const Found::OfPattern& one : found.patterns) sizes.push_back({one.rows.size(), one.updates.size()});
+  std::vector<Place> places;
+  std::vector<std::size_t> next(shares_.size());
+  for (std::size_t taken = 0; taken < takers_.size(); ++taken) {
+    const Share& share = shares_[takers_[taken]];
+    std::size_t& at = next[takers_[taken]];
+    for (; at < share.matched.size() && share.matched[at].task / kTaken == taken; ++at) {
+      const Share::Matched& matched = share.matched[at];
+      found.patterns[matched.pattern].add(first + matched.task, bulk_.effect(matched.task) == Effect::kAppear,
+                                          matched.matches);
+      if (matched.words == 0) continue;
+      Size& size = sizes[matched.pattern];
+      places.push_back({&share, &matched, size.words, size.rows});
+      size.words += matched.words;
+      size.rows += static_cast<std::size_t>(matched.matches);
+    }
+  }
+  return places;
+}
+
+void Monitor::gather(std::size_t first, int threads, Pass& pass) {
+  const std::vector<Place> places = places_of_run(first, pass.found);
+  pass.run_words = 0;
+  for (const Place& place : places) {
+    Found::OfPattern& found = pass.found.patterns[place.matched->pattern];
+    found.rows.extend(place.matched->words);
+    found.updates.extend(static_cast<std::size_t>(place.matched->matches));
+    found.positives.extend(static_cast<std::size_t>(place.matched->matches));
+    pass.run_words += place.matched->words;
+  }
+  const Workers workers{pass.run_words < kFewWords ? 1 : threads, nullptr};
+  parallel_for(workers, places.size(), kTaken, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto& [share, matched, first_word, first_row] = places[at];
+      Found::OfPattern& found = pass.found.patterns[matched->pattern];
+      const auto rows = static_cast<std::size_t>(matched->matches);
+      std::copy_n(share->rows[matched->pattern].data() + matched->first_word, matched->words,
+                  found.rows.data() + first_word);
+      std::fill_n(found.updates.data() + first_row, rows, first + matched->task);
+      std::fill_n(found.positives.data() + first_row, rows, bulk_.effect(matched->task) == Effect::kAppear);
+    }
+  });
+  pass.count_words(pass.run_words);
+}
+
+}  // namespace motiflux::dynamic

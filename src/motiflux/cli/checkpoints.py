@@ -1,0 +1,281 @@
+"""``motiflux watch --save`` and ``--resume``: runs that go on where an earlier one was."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motiflux.cli import options as opt
+from motiflux.cli.exits import UsageError
+from motiflux.errors import ArgumentError
+from motiflux.stream.source import BEGIN, Position
+from motiflux.units import grouped
+
+if TYPE_CHECKING:
+    import motiflux as mf
+    from motiflux.stream import Sink, Source
+    from motiflux.stream.window import Span
+
+_VERSION = 1
+STDOUT = "-"
+"""The name that stands for standard output."""
+
+NO_GRAPH = "none"
+"""The name that stands for a graph without vertices."""
+
+_SAME_OPTIONS = ("mode", "semantics", "symmetry", "duplicates", "strict", "time_unit")
+_SAME_FACTS = ("batch_size", "stream_format", "columns")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a run plays, and where to."""
+
+    graph: Path
+    stream: str
+    patterns: list[str]
+    batch_size: int | None
+    output: Path | None
+    format: str | None
+    columns: dict[str, str | int] | None
+
+    def facts(self) -> dict[str, Any]:
+        """Return it for a checkpoint."""
+        return {
+            "graph": absolute(str(self.graph)),
+            "stream": absolute(self.stream),
+            "patterns": self.patterns,
+            "batch_size": self.batch_size,
+            "output": None if self.output is None else absolute(str(self.output)),
+            "stream_format": self.format,
+            "columns": self.columns,
+        }
+
+    def going_on(self, earlier: "Earlier") -> "Task":
+        """Return it with what an earlier run had, where nothing else is said."""
+        facts, said = earlier.facts, self.facts()
+        output = said["output"] or facts.get("output")
+        return Task(
+            self.graph,
+            self.stream,
+            self.patterns or facts.get("patterns") or [str(one) for one in earlier.monitor.patterns],
+            self.batch_size or facts.get("batch_size"),
+            None if output is None else Path(output),
+            self.format or facts.get("stream_format"),
+            self.columns or facts.get("columns"),
+        )
+
+    def check_places(self, *more: Path | None) -> None:
+        """Refuse to write the matches over what is read, or saved.
+
+        Raises
+        ------
+        UsageError
+            Names the file.
+        """
+        if self.output is None or str(self.output) == STDOUT:
+            return
+        others = [self.graph, Path(self.stream), *more]
+        if any(other is not None and _is_one_file(self.output, other) for other in others):
+            raise UsageError(f"-o {self.output}: expected another file than those that are read or saved")
+
+    def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":
+        """Open the stream."""
+        import warnings
+
+        import motiflux as mf
+
+        start = BEGIN if earlier is None else earlier.start
+        if self.stream == STDOUT and start.offset:
+            text = f"its first {grouped(start.offset)} bytes, which were read before, are left out"
+            warnings.warn(f"standard input: {text}", mf.MotifluxWarning, stacklevel=2)
+        return mf.open_source(
+            self.stream,
+            columns=self.columns,
+            format=self.format,
+            follow=follow,
+            on_error=on_error,
+            start=start,
+        )
+
+
+class Saver:
+    """Saves a monitor now and then, with all that a later run must know of this one.
+
+    Parameters
+    ----------
+    monitor, path
+        What is saved, and where.
+    every
+        The time, or the number of updates, after which it is.
+    sink
+        Whose output is recorded.
+    facts
+        What the command line said.
+    """
+
+    def __init__(
+        self, monitor: "mf.Monitor", path: Path, every: "Span", sink: "Sink", facts: Mapping[str, Any]
+    ) -> None:
+        self._monitor = monitor
+        self._path = path
+        self._every = every
+        self._sink = sink
+        self._facts = facts
+        self._updates = 0
+        self._since = time.monotonic_ns()
+        self._is_new = False
+
+    def after(self, updates: int) -> None:
+        """Save if it is time."""
+        self._updates += updates
+        self._is_new = True
+        self.idle()
+
+    def idle(self) -> None:
+        """Save if it is time, and something has come since."""
+        done = time.monotonic_ns() - self._since if self._every.timed else self._updates
+        if self._is_new and done >= self._every.length:
+            self._save()
+
+    def end(self, *, failed: bool) -> None:
+        """Save: the sink is closed; after an error only what has come since."""
+        if self._is_new or not failed:
+            self._save()
+
+    def _save(self) -> None:
+        from motiflux.stream import FileSink
+
+        kept = self._sink.mark() if isinstance(self._sink, FileSink) else None
+        reached = self._monitor.source_position
+        if isinstance(reached, dict):  # as it was saved before
+            reached = Position(reached["line"], reached["offset"])
+        line, offset = reached or BEGIN
+        facts = {"watch": _VERSION, **self._facts, "kept": kept, "line": line, "offset": offset}
+        self._monitor.save(self._path, position=facts)
+        self._updates, self._since, self._is_new = 0, time.monotonic_ns(), False
+
+
+def absolute(name: str) -> str:
+    """Return the name of a file as it is from everywhere; ``-`` and ``none`` are no files."""
+    return name if name in (STDOUT, NO_GRAPH) else str(Path(name).absolute())
+
+
+def read_every(text: str) -> "Span":
+    """Return how often to save: a number of updates, or a time.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither.
+    """
+    from motiflux.stream.window import parse_window
+
+    try:
+        return parse_window(text)
+    except ArgumentError:
+        raise ArgumentError(
+            "--save-every", "a number of updates, or a time such as 30s or 5min", text
+        ) from None
+
+
+class Earlier:
+    """The run that a checkpoint is of.
+
+    Parameters
+    ----------
+    path
+        The checkpoint.
+    threads
+        For the monitor.
+
+    Raises
+    ------
+    FormatError
+        It is none, or damaged.
+    UsageError
+        It says nothing of a position in a stream.
+    """
+
+    def __init__(self, path: Path, threads: int | None) -> None:
+        import motiflux as mf
+
+        self._path = path
+        self.monitor = mf.Monitor.load(path, threads=threads)
+        position = self.monitor.source_position
+        if isinstance(position, list) and len(position) == 2:
+            position = {"line": position[0], "offset": position[1]}
+        if position is None:
+            position = {"line": 0, "offset": 0}
+        if not isinstance(position, dict) or {"line", "offset"} - position.keys():
+            raise UsageError(f"--resume {path}: expected a position in a stream, found {position!r}")
+        if position.get("watch", _VERSION) != _VERSION:
+            raise UsageError(f"--resume {path}: found a checkpoint of another version of motiflux")
+        self.facts: dict[str, Any] = position
+
+    @property
+    def start(self) -> Position:
+        """Where the stream goes on."""
+        return Position(self.facts["line"], self.facts["offset"])
+
+    def check(self, said: Mapping[str, Any]) -> None:
+        """Refuse what the command line says otherwise.
+
+        Parameters
+        ----------
+        said
+            Parameters of the command that were given, by name.
+
+        Raises
+        ------
+        UsageError
+            Names the first.
+        """
+        options = self.monitor._options.arguments()
+        self._check_names(said)
+        for name in _SAME_OPTIONS:
+            if name in said and str(said[name]) != str(options[name]):
+                self._refuse(name, options[name], said[name])
+        for name in _SAME_FACTS:
+            if said.get(name) is not None and name in self.facts and said[name] != self.facts[name]:
+                self._refuse("stream_column" if name == "columns" else name, self.facts[name], said[name])
+        disorder = options["disorder"] or "error"
+        if "disorder" in said and said["disorder"] != disorder:
+            self._refuse("disorder", disorder, str(said["disorder"]))
+        self._check_parsed(said, options)
+
+    def _check_names(self, said: Mapping[str, Any]) -> None:
+        """Compare names of files; what was saved by a program says nothing of them."""
+        graph = self.facts.get("graph", NO_GRAPH)
+        if str(said["graph"]) != NO_GRAPH and absolute(str(said["graph"])) != graph:
+            self._refuse("GRAPH", graph, str(said["graph"]))
+        for name, what in (("stream", "STREAM"), ("output", "output")):
+            if name in said and name in self.facts and absolute(str(said[name])) != self.facts[name]:
+                self._refuse(what, self.facts[name], str(said[name]))
+
+    def _check_parsed(self, said: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        """Compare what can be written in several ways."""
+        from motiflux.config import resolve_tuning
+        from motiflux.stream.window import parse_window
+
+        if "window" in said:
+            window = None if options["window"] is None else parse_window(options["window"])
+            if parse_window(said["window"]) != window:
+                self._refuse("window", None if window is None else str(window), said["window"])
+        if "directed" in said and said["directed"] != self.monitor._base.directed:
+            self._refuse("directed", self.monitor._base.directed, said["directed"])
+        if "settings" in said and dict(resolve_tuning(opt.tuning_of(said["settings"]))) != options["tuning"]:
+            self._refuse("set", "the switches that were set before", said["settings"])
+        if "patterns" in said and tuple(opt.read_patterns(said["patterns"])) != self.monitor.patterns:
+            self._refuse("pattern", [str(one) for one in self.monitor.patterns], said["patterns"])
+
+    def _refuse(self, name: str, expected: object, found: object) -> None:
+        option = name if name.isupper() else "--" + name.replace("_", "-")
+        before = "none" if expected is None else str(expected)
+        raise UsageError(f"{option}: expected {before}, as {self._path} says, found {found}")
+
+
+def _is_one_file(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

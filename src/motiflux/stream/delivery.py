@@ -1,0 +1,145 @@
+"""Hands the matches of batches to a sink, and keeps signals off where they would part the two."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.pattern import Pattern
+from motiflux.stream.core import Core
+from motiflux.stream.delta import MatchRows
+from motiflux.stream.held import Held
+from motiflux.stream.sink import FoundMatches, Sink
+from motiflux.stream.source import Batch
+
+
+class Delivery:
+    """Hands the matches of a batch to a sink before the batch is final.
+
+    A sink sees matches of whole batches only: those of one that is still going on are held. Patterns have
+    numbers as in `Sums`: those watched at the start in their order, then those added.
+    """
+
+    def __init__(self, monitor: Core, sink: Sink, shield: Shield) -> None:
+        self._monitor = monitor
+        self._sink = sink
+        self.most: int | None = None
+        """Matches of the next batch that the sink gets at most; None: all."""
+        self.given: Counter[tuple[int, int]] = Counter()
+        """How many of the last batch it got, by number of the pattern and sign."""
+        self._held = Held()
+        self._shield = shield
+        self._times: NDArray[Any] | None = None
+        self._first_update = 0
+        self._patterns: list[Pattern] = list(monitor.patterns)
+        self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
+        self.there = 0.0
+        """When the last batch's matches were there."""
+
+    def begin(self, batch: Batch) -> None:
+        """Take matches of this batch from now on."""
+        self.given.clear()
+        for pattern in self._monitor.patterns:
+            if pattern not in self._numbers:
+                self._numbers[pattern] = len(self._patterns)
+                self._patterns.append(pattern)
+        in_batches = self._monitor.mode == "batch"
+        self._times = batch.updates.times
+        if in_batches and self._times is not None:
+            self._times = self._times[-1:]
+        self._first_update = self._monitor.batches_applied if in_batches else self._monitor.updates_applied
+
+    def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
+        """Take blocks of matches by pattern; when they are the last, all go to the sink."""
+        for pattern, rows in blocks:
+            self._held.put(self._numbers[pattern], rows)
+        if not last:
+            return
+        self.there = time.perf_counter()
+        if self._sink.uninterrupted:
+            self._shield.up()
+        for number, rows in self._held.take():
+            self._write(number, rows)
+        self._sink.flush()
+        # What the sink has, the graph keeps: Ctrl-C comes before both or after.
+        self._shield.up()
+
+    def _write(self, number: int, rows: MatchRows) -> None:
+        if self.most is not None and len(rows) > (left := self.most - self.given.total()):
+            if left <= 0:
+                return
+            rows = MatchRows(rows.vertices[:left], rows.updates[:left], rows.positive[:left])
+        self._sink.write(self._found(number, rows))
+        positive = int(np.count_nonzero(rows.positive))
+        self.given[number, 1] += positive
+        self.given[number, -1] += len(rows) - positive
+
+    def given_of(self, pattern: Pattern) -> tuple[int, int]:
+        """Return how many matches of a pattern it got of the last batch: appeared, vanished."""
+        number = self._numbers[pattern]
+        return self.given[number, 1], self.given[number, -1]
+
+    def end(self) -> None:
+        """Forget what was not delivered: the batch is applied, or taken back."""
+        self._held.drop()
+
+    def _found(self, number: int, rows: MatchRows) -> FoundMatches:
+        updates = rows.updates.astype(np.int64)
+        return FoundMatches(
+            self._patterns[number],
+            number,
+            np.where(rows.positive, 1, -1).astype(np.int8),
+            updates + self._first_update,
+            None if self._times is None else self._times[updates],
+            self._monitor.names(rows.vertices),
+        )
+
+
+class Shield:
+    """Lets SIGINT and SIGTERM wait while it is up, in the main thread.
+
+    It stands in for their handlers from `__enter__` to `__exit__`, so that `up` and `down` cost nothing.
+    """
+
+    def __init__(self) -> None:
+        self._is_up = False
+        self._came: list[tuple[int, FrameType | None]] = []
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, self._note)
+
+    def __exit__(self, *args: object) -> None:
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) == self._note:
+                signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._is_up:
+            self._came.append((number, frame))
+        else:
+            self._handlers[number](number, frame)
+
+    def up(self) -> None:
+        """Let them wait from now on."""
+        self._is_up = True
+
+    def down(self) -> None:
+        """Handle what came."""
+        self._is_up = False
+        came, self._came = self._came, []
+        for number, frame in came[:1]:
+            self._handlers[number](number, frame)

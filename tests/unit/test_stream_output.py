@@ -1,0 +1,435 @@
+"""What runs write while they go on, what they leave out, where they stop; dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.stream import FileSink, FoundMatches, Nowhere, Position, Sink
+from tests.fault.test_stream_faults import rows_of
+from tests.unit.cli_run import motiflux, motiflux_process, only_json
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+ROWS = [("+", 1, 2), ("+", 2, 3), ("+", 3, 1), ("-", 1, 2)]
+
+
+def watching(pattern: str = TRIANGLE, **options: Any) -> mf.Monitor:
+    graph = mf.Graph.from_edges([])
+    return mf.Monitor(graph, pattern, **{"symmetry": "subgraphs", "matches": True, **options})
+
+
+class TestWhileItGoesOn:
+    @pytest.mark.parametrize("name", ["o.csv", "o.tsv", "o.csv.gz", "o.csv.zst", "o.arrow"])
+    def test_rows_are_there_when_their_batch_is_done(self, tmp_path: Path, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        seen = []
+
+        def updates() -> Any:
+            for row in ROWS:
+                yield row
+                # The batch with this row is done when the next one is asked for.
+                seen.append(len(rows_of(tmp_path / name)) if (tmp_path / name).exists() else None)
+
+        with watching() as monitor:
+            monitor.run(updates(), tmp_path / name, batch_size=1)
+        assert [row[:2] for row in rows_of(tmp_path / name)] == [(1, 2), (-1, 3)]
+        assert seen[2:] == [1, 2]
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+
+    def test_parquet_has_another_name_until_its_end(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        seen = []
+
+        def updates() -> Any:
+            for row in ROWS:
+                yield row
+                seen.append([path.name for path in tmp_path.iterdir()])
+
+        with watching() as monitor:
+            monitor.run(updates(), tmp_path / "o.parquet", batch_size=1)
+        assert seen[-1] == ["o.parquet.partial"]
+        assert [path.name for path in tmp_path.iterdir()] == ["o.parquet"]
+        assert len(rows_of(tmp_path / "o.parquet")) == 2
+
+    def test_a_reader_of_the_file_sees_rows_of_a_followed_stream(self, tmp_path: Path) -> None:
+        stream, output = tmp_path / "a.stream", tmp_path / "o.csv"
+        stream.write_text("e 1 2\ne 2 3\n")
+        process = motiflux_process(
+            "watch",
+            "none",
+            stream,
+            "--follow",
+            "--pattern",
+            TRIANGLE,
+            "--symmetry",
+            "subgraphs",
+            "-o",
+            output,
+        )
+        try:
+            expected = "sign,update,time,pattern,v0,v1,v2\n"
+            for line, row in (("", ""), ("e 3 1\n", "1,2,,0,1,2,3\n"), ("-e 2 1\n", "-1,3,,0,1,2,3\n")):
+                with stream.open("a") as file:
+                    file.write(line)
+                expected += row
+                until = time.monotonic() + 30
+                while not output.exists() or output.read_text() != expected:
+                    assert time.monotonic() < until
+                    time.sleep(0.01)
+        finally:
+            process.kill()
+            process.communicate()
+        assert output.read_text() == expected
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.arrow"])
+    def test_a_run_goes_on_after_a_mark_and_cuts_what_follows(self, tmp_path: Path, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        path = tmp_path / name
+        with watching("(a)--(b)") as monitor:
+            sink = FileSink(path)
+            monitor.run(ROWS[:2], sink)
+            mark = sink.mark()
+            before = rows_of(path)
+            monitor.run([("+", 7, 8)], FileSink(path, kept=mark))
+            monitor.run([("+", 8, 9)], FileSink(path, kept=mark))
+        assert [row[4:] for row in rows_of(path)] == [row[4:] for row in before] + [(8, 9)]
+        with watching("(a)--(b)") as monitor:
+            monitor.run([], FileSink(path, kept=mark))
+        assert rows_of(path) == before
+
+    def test_another_file_is_not_gone_on_with(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        (tmp_path / "o.arrow").write_text("something else")
+        with (
+            watching() as monitor,
+            pytest.raises(mf.OutputError, match="expected an Arrow stream of matches"),
+        ):
+            monitor.run(ROWS, FileSink(tmp_path / "o.arrow", kept=3))
+        with watching() as monitor:
+            sink = FileSink(tmp_path / "p.arrow")
+            monitor.run(ROWS, sink)
+        with (
+            watching() as monitor,
+            pytest.raises(mf.OutputError, match="found 2 rows, expected at least the 5"),
+        ):
+            monitor.run(ROWS, FileSink(tmp_path / "p.arrow", kept=5))
+        with watching("(a)--(b)") as monitor, pytest.raises(mf.OutputError, match=r"found .*v2 \(int64\)"):
+            monitor.run(ROWS, FileSink(tmp_path / "p.arrow", kept=2))
+
+
+class TestTimes:
+    TEXTS = (
+        ("2026-11-21", "2026-11-21T00:00:00"),
+        ("2026-11-21T16:08", "2026-11-21T16:08:00"),
+        ("2026-11-21 16:08:14", "2026-11-21T16:08:14"),
+        ("2026-11-21T16:08:14.5Z", "2026-11-21T16:08:14.5"),
+        ("2026-11-21T16:08:14,000000001+02:00", "2026-11-21T14:08:14.000000001"),
+        ("2026-11-21T16:08:14-0530", "2026-11-21T21:38:14"),
+        ("2024-02-29T23:59:59+00", "2024-02-29T23:59:59"),
+        ("1969-12-31T23:59:59.75", "1969-12-31T23:59:59.75"),
+    )
+
+    @pytest.mark.parametrize(("text", "written"), TEXTS)
+    @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.arrow"])
+    def test_dates_are_read_and_written(self, tmp_path: Path, text: str, written: str, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        (tmp_path / "a.csv").write_text(f'src,dst,time\n1,2,"{text}"\n')
+        with watching("(a)--(b)") as monitor:
+            monitor.run(tmp_path / "a.csv", tmp_path / name)
+        if name == "o.csv":
+            assert (tmp_path / name).read_text().splitlines()[1].split(",")[2] == written
+            return
+        (row,) = rows_of(tmp_path / name)
+        assert np.datetime64(str(row[2]).replace(" ", "T")) == np.datetime64(written)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "2026-02-29", "2026-13-01", "2026-00-10", "2026-01-00", "26-01-01", "2026-1-1", "2026-01-01T",
+            "2026-01-01T24:00", "2026-01-01T10:60", "2026-01-01T10:00:60", "2026-01-01T10:00:00.",
+            "2026-01-01T10:00:00.1234567890", "2026-01-01T10:00+25", "2026-01-01T10:00+02:0", "2026-01-01Z",
+            "2026-01-01T10:00ZZ", "1700-01-01", "2200-01-01", "0000-01-01", "2026-01-01T1a:00",
+        ],
+    )  # fmt: skip
+    def test_what_is_no_date_is_refused(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "a.csv").write_text(f"src,dst,time\n1,2,{text}\n")
+        with (
+            watching() as monitor,
+            pytest.raises(mf.FormatError, match=r"line 2: column 'time': .*or a date"),
+        ):
+            monitor.run(tmp_path / "a.csv", Nowhere())
+
+    @given(st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)), st.integers(-1439, 1439))
+    def test_dates_mean_what_python_says(self, moment: dt.datetime, east: int) -> None:
+        from motiflux import _native
+
+        zoned = moment.replace(tzinfo=dt.timezone(dt.timedelta(minutes=east)))
+        layout = _native.Layout(",", quotes=True, comments=False, trims=False)
+        parser = _native.UpdateParser(
+            layout, [-1, 0, 1, -1, 2, -1, -1], [""] * 7, 3, "", False, 0, 0, [0, 0, 0]
+        )
+        parser.feed(f"1,2,{zoned.isoformat()}\n".encode())
+        parser.fill(1)
+        assert parser.has_dates
+        times = parser.take()[4]
+        assert times is not None
+        since = zoned - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        assert times.tolist() == [since // dt.timedelta(microseconds=1) * 1000]
+
+    def test_dates_and_numbers_do_not_mix(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text("src,dst,time\n1,2,2026-11-21\n1,3,17\n")
+        with watching() as monitor, pytest.raises(mf.FormatError, match=r"line 3: .*a date as others have"):
+            monitor.run(tmp_path / "a.csv", Nowhere())
+        (tmp_path / "a.csv").write_text("src,dst,time\n1,2,17\n1,3,2026-11-21\n")
+        with watching() as monitor, pytest.raises(mf.FormatError, match=r"line 3: .*expected a number"):
+            monitor.run(tmp_path / "a.csv", Nowhere())
+
+    def test_a_window_goes_by_dates(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text(
+            "src,dst,time\n1,2,2026-11-21T10:00\n2,3,2026-11-21T13:00+02:00\n3,1,2026-11-21T11:59:59.9\n"
+            "7,8,2026-11-21T12:00\n8,9,2026-11-21T11:00\n"
+        )
+        with (
+            watching(window="2h") as monitor,
+            pytest.raises(mf.StreamError, match=r"line 6: expected 2026-11-21T12:00:00.0+ or later, found"),
+        ):
+            monitor.run(tmp_path / "a.csv", tmp_path / "o.csv", batch_size=4)
+        lines = (tmp_path / "o.csv").read_text().splitlines()
+        assert [line.split(",")[:3] for line in lines[1:]] == [
+            ["1", "2", "2026-11-21T11:59:59.9"],
+            ["-1", "3", "2026-11-21T12:00:00"],
+        ]
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.arrow", "o.parquet"])
+    def test_fractions_may_come_after_integers(self, tmp_path: Path, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        lines = ["src,dst,time\n", "1,2,1\n", "2,3,2\n", "3,4,2.5\n", "4,5,3\n", "5,6,7.25\n"]
+        (tmp_path / "a.csv").write_text("".join(lines))
+        with watching("(a)--(b)") as monitor:
+            monitor.run(tmp_path / "a.csv", tmp_path / name, batch_size=1)
+        assert [row[2] for row in rows_of(tmp_path / name)] == [1, 2, 2.5, 3, 7.25]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", name]
+
+    @pytest.mark.parametrize("name", ["o.arrow", "o.parquet"])
+    def test_integers_that_fractions_would_blur_are_refused_beside_them(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        (tmp_path / "a.csv").write_text(f"src,dst,time\n1,2,{2**53 + 1}\n2,3,2.5\n")
+        with watching("(a)--(b)") as monitor, pytest.raises(mf.OutputError, match=r"at most 2\*\*53"):
+            monitor.run(tmp_path / "a.csv", tmp_path / name, batch_size=1)
+        if name == "o.arrow":
+            assert [row[2] for row in rows_of(tmp_path / name)] == [2**53 + 1]
+
+    def test_a_checkpoint_holds_after_the_column_of_times_changed(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        path = tmp_path / "o.arrow"
+        with watching("(a)--(b)") as monitor:
+            sink = FileSink(path)
+            monitor.run([{"src": 1, "dst": 2, "time": 1}], sink)
+            mark = sink.mark()
+            rest = [{"src": 1, "dst": 3, "time": 2}, {"src": 1, "dst": 4, "time": 2.5}]
+            monitor.run(rest, FileSink(path, kept=mark), batch_size=1)
+            monitor.run([{"src": 1, "dst": 5, "time": 3.5}], FileSink(path, kept=mark))
+        assert [row[2] for row in rows_of(path)] == [1, 3.5]
+
+
+class TestLeavingOut:
+    def run(
+        self, tmp_path: Path, text: str, suffix: str = "csv", **options: Any
+    ) -> tuple[mf.Totals, list[str]]:
+        (tmp_path / f"a.{suffix}").write_text(text)
+        with watching("(a)--(b)", **options) as monitor, pytest.warns(mf.MotifluxWarning) as told:
+            totals = monitor.run(tmp_path / f"a.{suffix}", Nowhere(), on_error="skip")
+        return totals, [str(one.message) for one in told]
+
+    def test_a_vertex_that_changes_its_label(self, tmp_path: Path) -> None:
+        totals, told = self.run(tmp_path, "v 1 5\nv 2 6\ne 1 2\nv 1 6\ne 2 3\n", "stream")
+        assert (totals.updates, totals.skipped, totals[0].positive) == (2, 1, 2)
+        assert len(told) == 1
+        assert "a.stream, line 4: vertex 1: expected the label it has, 5, found 6" in told[0]
+        assert told[0].endswith("it was left out: 'v 1 6'")
+
+    def test_a_label_that_only_a_refused_line_names_does_not_count(self, tmp_path: Path) -> None:
+        text = "src,dst,src_label,dst_label\n1,2,5,6\n3,2,7,9\n3,4,8,5\n3,5,7,5\n3,2,8,6\n"
+        totals, told = self.run(tmp_path, text)
+        # Line 3 is refused for vertex 2, so it does not say that vertex 3 has label 7.
+        assert [line.split(":")[0].rsplit(" ", 1)[1] for line in told] == ["3", "5"]
+        assert (totals.updates, totals.skipped) == (3, 2)
+
+    def test_updates_out_of_time_order_and_strict(self, tmp_path: Path) -> None:
+        text = "op,src,dst,time\n+,1,2,10\n+,2,3,5\n+,1,2,11\n-,7,8,12\n+,3,4,12\n+,4,5,1\n"
+        totals, told = self.run(tmp_path, text, window="1h", strict=True)
+        assert (totals.updates, totals.skipped) == (2, 4)
+        assert [line.split(",")[1].split(":")[0] for line in told] == [f" line {at}" for at in (3, 4, 5, 7)]
+        assert "expected 10 s or later, found 5" in told[0]
+
+    def test_vertices_without_a_label_among_names(self, tmp_path: Path) -> None:
+        totals, told = self.run(tmp_path, "v 1 red\nv 2 red\ne 1 2\ne 1 3\ne 2 1\n", "stream")
+        assert (totals.updates, totals.noops, totals.skipped) == (2, 1, 1)
+        assert "line 4: vertex 3, label: expected strings" in told[0]
+
+    def test_only_the_first_are_told_and_all_are_counted(self, tmp_path: Path) -> None:
+        text = "v 1 5\n" + "v 1 6\n" * 40 + "nonsense\ne 1 2\n"
+        totals, told = self.run(tmp_path, text, "stream")
+        assert (totals.skipped, totals.updates) == (41, 1)
+        assert told[-1] == "left out: 41 in all"
+        assert len(told) == 6
+
+    def test_rows_of_tables_are_left_out_too(self) -> None:
+        table = {
+            "src": np.array([1, 2, 3]), "dst": np.array([2, 3, 4]), "src_label": np.array([5, 6, 7]),
+            "dst_label": np.array([6, 8, 5]),
+        }  # fmt: skip
+        with (
+            watching("(a)--(b)") as monitor,
+            pytest.warns(mf.MotifluxWarning, match="row 3: vertex 3: expected the label it has, 8, found 7"),
+        ):
+            totals = monitor.run(table, Nowhere(), on_error="skip")
+        assert (totals.updates, totals.skipped) == (2, 1)
+
+    def test_the_command_line_counts_them(self, tmp_path: Path) -> None:
+        (tmp_path / "a.stream").write_text("v 1 5\ne 1 2\nv 1 6\ne 2 3\n? ?\n")
+        command = ["watch", "none", tmp_path / "a.stream", "--pattern", "(a)--(b)", "--json"]
+        result = motiflux(*command)
+        assert result.exit_code == 2
+        assert "line 3: vertex 1" in result.stderr
+        result = motiflux(*command, "--on-error", "skip")
+        found = only_json(result)
+        assert (found["updates"], found["skipped"]) == (2, 2)
+        assert "line 3: vertex 1: expected the label it has, 5" in result.stderr
+        assert "'? ?'" in result.stderr
+
+    @given(
+        lines=st.lists(
+            st.one_of(
+                st.tuples(st.just("v"), st.integers(0, 4), st.integers(0, 2)),
+                st.tuples(st.sampled_from(["e", "-e"]), st.integers(0, 4), st.integers(0, 4)),
+            ),
+            max_size=30,
+        ),
+        size=st.integers(1, 40),
+        strict=st.booleans(),
+        mode=st.sampled_from(["sequence", "batch"]),
+    )
+    def test_what_is_left_out_is_what_one_by_one_is_refused(
+        self, tmp_path_factory: pytest.TempPathFactory, lines: Any, size: int, strict: bool, mode: str
+    ) -> None:
+        path = tmp_path_factory.mktemp("skip") / "a.stream"
+        path.write_text("".join(f"{kind} {u} {v}\n" for kind, u, v in lines))
+        with watching("(a)--(b)", strict=strict) as monitor:
+            refused = 0
+            for kind, u, v in lines:
+                try:
+                    if kind == "v":
+                        monitor.apply(inserts=[], vertex_labels={u: v})
+                    else:
+                        monitor.apply([("+" if kind == "e" else "-", u, v)])
+                except mf.StreamError:
+                    refused += 1
+            expected = monitor.count("(a)--(b)")
+        with watching("(a)--(b)", strict=strict, mode=mode) as monitor, warnings.catch_warnings():
+            warnings.simplefilter("ignore", mf.MotifluxWarning)
+            totals = monitor.run(path, Nowhere(), batch_size=size, on_error="skip")
+            assert totals.skipped == refused
+            assert monitor.count("(a)--(b)") == expected
+
+
+class TestLimit:
+    STAR = "".join(f"e 0 {at}\n" for at in range(1, 30))
+
+    @pytest.mark.parametrize("limit", [0, 1, 5, 28, 29, 30])
+    def test_just_so_many_matches_are_told(self, tmp_path: Path, limit: int) -> None:
+        (tmp_path / "a.stream").write_text(self.STAR)
+        command = ["watch", "none", tmp_path / "a.stream", "--pattern", "(a)--(b)", "--symmetry", "subgraphs"]
+        result = motiflux(*command, "--limit", str(limit), "-o", tmp_path / "o.csv", "--batch-size", "7")
+        assert result.exit_code == 0
+        assert len((tmp_path / "o.csv").read_text().splitlines()) == 1 + min(limit, 29)
+        found = only_json(motiflux(*command, "--limit", str(limit), "--batch-size", "7", "--json"))
+        assert (found["patterns"][0]["positive"], found["complete"]) == (min(limit, 29), True)
+        assert found["updates"] == min(29, -(-limit // 7) * 7)
+
+    def test_both_signs_and_all_patterns_count(self) -> None:
+        rows = [*ROWS, ("+", 1, 2)]
+        for matches in (True, False):
+            with watching(matches=matches) as monitor:
+                monitor.add("(a)--(b)")
+                sink: Sink = Kept() if matches else Nowhere()
+                totals = monitor.run(rows, sink, limit=5, batch_size=1)
+                assert totals.complete
+                assert sum(one.positive + one.negative for one in totals.patterns) == 5
+                assert totals[0].positive == 1
+
+    @pytest.mark.parametrize("matches", [True, False])
+    def test_a_batch_that_is_one_change(self, matches: bool) -> None:
+        with watching("(a)--(b)", mode="batch", matches=matches) as monitor:
+            totals = monitor.run(ROWS, Kept() if matches else Nowhere(), limit=1)
+            assert (totals[0].positive, totals[0].negative, totals.complete) == (1, 0, True)
+            assert monitor.source_position == Position(4)
+
+    def test_a_followed_file_ends_with_the_limit(self, tmp_path: Path) -> None:
+        (tmp_path / "a.stream").write_text(self.STAR)
+        process = motiflux_process(
+            *("watch", "none", tmp_path / "a.stream", "--follow", "--pattern", "(a)--(b)", "--limit", "3")
+        )
+        out, _ = process.communicate(timeout=60)
+        assert (process.returncode, out.count("\n")) == (0, 4)
+
+    def test_a_limit_below_zero_is_refused(self) -> None:
+        with watching() as monitor, pytest.raises(mf.ArgumentError, match="limit"):
+            monitor.run(ROWS, Nowhere(), limit=-1)
+
+
+class Kept(Sink):
+    def __init__(self) -> None:
+        self.found: list[FoundMatches] = []
+
+    def write(self, found: FoundMatches) -> None:
+        self.found.append(found)
+
+
+def test_members_of_a_compressed_file_are_one_text(tmp_path: Path) -> None:
+    with watching("(a)--(b)") as monitor:
+        monitor.run(ROWS, tmp_path / "o.csv.gz", batch_size=1)
+    data = (tmp_path / "o.csv.gz").read_bytes()
+    assert data.count(b"\x1f\x8b\x08") >= 4
+    assert gzip.decompress(data).decode().splitlines()[0] == "sign,update,time,pattern,v0,v1"
+
+
+def test_ctrl_c_while_stdout_is_written_leaves_no_row_of_the_batch(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    from motiflux.stream import StandardOutput
+
+    def interrupted(sink: StandardOutput) -> None:
+        raise KeyboardInterrupt
+
+    with watching("(a)--(b)") as monitor:
+        with monkeypatch.context() as patch:
+            patch.setattr(StandardOutput, "flush", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                monitor.run(ROWS, "-")
+        sink = StandardOutput()
+        original = sink.flush
+        first = [True]
+
+        def once() -> None:
+            if first:
+                first.clear()
+                raise KeyboardInterrupt
+            original()
+
+        monkeypatch.setattr(sink, "flush", once)
+        totals = monitor.run(ROWS, sink)
+        assert (totals.updates, totals.complete) == (0, False)
+    assert b"1," not in capfdbinary.readouterr().out
