@@ -86,9 +86,10 @@ def test_labelled_and_listed_cliques_agree(device: str) -> None:
         assert len(rows) > 0
 
 
-def test_a_limit_ends_the_count(device: str) -> None:
-    graph = mf.Graph.from_edges(clique(40))
-    counted = mf.count(graph, pattern(5), symmetry="subgraphs", limit=1000, device=device)
+@pytest.mark.parametrize(("members", "size"), [(40, 5), (150, 4), (150, 6)])
+def test_a_limit_ends_the_count(device: str, members: int, size: int) -> None:
+    graph = mf.Graph.from_edges(clique(members))
+    counted = mf.count(graph, pattern(size), symmetry="subgraphs", limit=1000, device=device)
     assert (counted, counted.complete) == (1000, False)
 
 
@@ -101,7 +102,9 @@ def test_graphs_without_cliques_have_none(device: str) -> None:
 
 
 @pytest.mark.devices("emulated", "cuda", reason="the kernel is not the CPU's")
-def test_the_time_limit_of_a_long_count_is_kept(device: str) -> None:
+def test_the_time_limit_of_a_long_count_is_kept(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many thin slices: warps that have nothing to count in one are not told to stop with the others."""
+    monkeypatch.setattr(cliques, "_BLOCKS_AT_ONCE", 10_000)
     graph = mf.Graph.from_edges(clique(130))
     counted = mf.count(graph, pattern(12), symmetry="subgraphs", device=device, timeout=0.3)
     assert not counted.complete
