@@ -157,6 +157,15 @@ def test_a_callback_that_raises_stops_kernels(device: str) -> None:
     assert time.perf_counter() - begin < 60
 
 
+def test_explain_predicts_the_time_and_the_memory_of_tables(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(60))
+    told = mf.explain(graph, PATTERNS["house"], tuning=ON, device=device).report.predicted
+    assert told is not None
+    assert told.seconds is not None
+    assert told.memory.device is not None
+    assert told.memory.device >= 2 * 8 * 2 * graph.num_edges  # two numbers for each arc
+
+
 def test_orders_of_roots_are_given_up_when_memory_is_short(device: str) -> None:
     graph = mf.Graph.from_edges(clique(20))
     expected = factorial(20) // factorial(16)

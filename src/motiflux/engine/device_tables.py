@@ -370,6 +370,14 @@ def start_tables(
     return tables
 
 
+def table_bytes(graph: Graph, formula: Formula) -> int:
+    """Return about how many bytes of the device the tables of a formula take, with the rows they come from."""
+    arcs, vertices = graph.forward.num_arcs, graph.num_vertices
+    sizes = (vertices, arcs)
+    tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_passes(graph, formula).tables)
+    return tables + 8 * (arcs + vertices) + 8 * vertices
+
+
 def _known_passes(graph: Graph, formula: Formula) -> Passes:
     """Return the passes of a formula, which hold on to it: it is known by its identity."""
     return graph.memo.get(("passes", id(formula)), lambda: passes_of(formula))

@@ -15,7 +15,7 @@ from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outco
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.device_tables import start_tables
+from motiflux.engine.device_tables import start_tables, table_bytes
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.engine.ring_rows import RingRows
@@ -143,6 +143,7 @@ class DfsEngine:
         )
         count = expected_count(plan, request.limit)
         if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
+            memory = replace(memory, device=table_bytes(graph, formula))
             return Prediction(count, formula.seconds, request.threads, memory)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
 

@@ -25,6 +25,8 @@ class Speeds:
         Whatever is done once for a table.
     search
         Of a search, by what it takes one thread of the host.
+    margin
+        What share of a search's time a formula may be expected to take in order to be preferred.
     threads
         Whether all this is shared among the threads of the host.
     """
@@ -36,6 +38,7 @@ class Speeds:
     walk: float
     start: float
     search: float
+    margin: float
     threads: bool
 
     def of_search(self, seconds: float, threads: int) -> float:
@@ -55,6 +58,7 @@ HOST_SPEEDS = Speeds(
     walk=0.9e-9,
     start=0.0,
     search=1.0,
+    margin=1.0,
     threads=True,
 )
 """Of numpy and native code on one thread of an AMD EPYC."""
@@ -63,10 +67,11 @@ DEVICE_SPEEDS = Speeds(
     number=15e-12,
     wedge=25e-12,
     choice=5e-12,
-    triangle=15e-12,
+    triangle=25e-12,
     walk=10e-12,
     start=50e-6,
     search=0.02,
+    margin=0.5,
     threads=False,
 )
 """Of an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""
