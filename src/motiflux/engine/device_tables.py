@@ -371,7 +371,7 @@ def start_tables(
 
 
 def table_bytes(graph: Graph, formula: Formula) -> int:
-    """Return about how many bytes of the device the tables of a formula take, with the rows they come from."""
+    """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
     arcs, vertices = graph.forward.num_arcs, graph.num_vertices
     sizes = (vertices, arcs)
     tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_passes(graph, formula).tables)
