@@ -21,10 +21,9 @@ from motiflux.engine.deadline import OutOfTimeError, seconds_left
 from motiflux.engine.resident import DeviceRows
 from motiflux.engine.table_run import TableRun, TooWide
 from motiflux.errors import DeviceMemoryError
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph import Graph
 from motiflux.plan.local.formula import Finish, Formula, Searched, Step, Table, Triangles, Walks, Wedges
 from motiflux.plan.local.passes import Domain, Join, Passes, Product, passes_of
-from motiflux.plan.steps import adjacency_of
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
 _HALF = 1 << 16
@@ -46,7 +45,6 @@ class DeviceTables:
         self.run = self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
-        self._kinds = passes.formula.kinds
         self._passes = passes
         self._made: dict[Table, Buffer] = {}
         self._slots: list[tuple[int, int]] = []
@@ -197,7 +195,7 @@ class DeviceTables:
 
     def _wedge_rows(self, table: Wedges) -> tuple[DeviceRows, DeviceRows]:
         kind = table.kinds[0]
-        return self._rows(table, kind.first), self._run.rows_of(self._key(table, kind.second))
+        return self._rows(table, kind.first), self._rows(table, kind.second)
 
     def _histogram(
         self, kernel: Local, first: DeviceRows, second: DeviceRows, below: int, number: int, out: int
@@ -327,10 +325,7 @@ class DeviceTables:
         return packed
 
     def _rows(self, table: Table, ends: tuple[int, int]) -> DeviceRows:
-        return self._run.rows_of(self._key(table, ends))
-
-    def _key(self, table: Table, ends: tuple[int, int]) -> AdjacencyKey:
-        return adjacency_of(self._kinds.bound(table.pattern), *ends)
+        return self._run.rows_of(self._passes.key(table, ends))
 
 
 def start_tables(

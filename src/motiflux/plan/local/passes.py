@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -90,6 +90,15 @@ class Passes:
     formula: Formula
     tables: dict[Table, Join | None]
     scalars: Combination
+    _keys: dict[tuple[Table, int, int], AdjacencyKey] = field(default_factory=dict, init=False)
+
+    def key(self, table: Table, ends: tuple[int, int]) -> AdjacencyKey:
+        """Return the rows of an edge of a table's pattern, from the first end to the second."""
+        name = (table, *ends)
+        found = self._keys.get(name)
+        if found is None:
+            found = self._keys[name] = adjacency_of(self.formula.kinds.bound(table.pattern), *ends)
+        return found
 
 
 def passes_of(formula: Formula) -> Passes:
