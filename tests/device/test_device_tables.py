@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import dfs, table_run
+from motiflux.engine import device_roots, dfs, table_run
 from motiflux.engine.accelerator import open_accelerator
 from motiflux.engine.device_roots import resident_roots
 from motiflux.engine.table_run import Shape
@@ -61,6 +61,7 @@ def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
     name: str, shape: Shape, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_run, "shape_of", lambda *_: shape)
+    monkeypatch.setattr(device_roots, "_LEAST_PIECE", 8)
     graph = skewed(220, 900, seed=len(name))
     found = mf.count(graph, PATTERNS[name], tuning=ON, device=device)
     assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
@@ -71,6 +72,7 @@ def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_run, "shape_of", lambda *_: SHAPES[0])
+    monkeypatch.setattr(device_roots, "_LEAST_PIECE", 8)
     edges = [*clique(40), *((0, leaf) for leaf in range(40, 2500))]
     graph = mf.Graph.from_edges(edges)
     inside, tails = factorial(40) // factorial(36), 39 * 38 * 2460

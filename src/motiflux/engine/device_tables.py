@@ -140,13 +140,16 @@ class DeviceTables:
 
     def _triangles(self, table: Triangles) -> Buffer:
         rows = self._rows(table, (0, 1))
-        roots = self._run.order_of(rows, rows, below=True)
+        whole = self._run.order_of(rows, rows, below=True)
+        roots = whole.pieces
+        assert roots is not None
         words = -(-self._vertices // 32)
         shape = self._run.shape_of(rows, roots, 4 * words)
         out = self._run.table(rows.arcs)
         args = layout.TriangleArgs(Adjacency(*rows.addresses))
-        args.ranks = _address(roots.ranks)
+        args.ranks = _address(whole.ranks)
         args.vertices, args.near_words, args.hash_slots = self._vertices, shape.words, shape.slots
+        args.parts = _address(roots.parts)
         args.out = out.address
         kernel = self._run.kernel_of(Local.TRIANGLES)
         grid = self._run.root_grid(kernel, shape, roots)
