@@ -26,6 +26,8 @@ from motiflux.plan.local.formula import Finish, Formula, Searched, Step, Table, 
 from motiflux.plan.local.passes import Domain, Join, Passes, Product, passes_of
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
+_MOST_VERTICES = 1 << 31
+"""Kernels count with 32 bits where they count vertices."""
 _HALF = 1 << 16
 """Of so few middles, two counters share a word."""
 
@@ -56,12 +58,14 @@ class DeviceTables:
         Raises
         ------
         TooWide
-            The formula has more parts than a kernel takes.
+            The formula has more parts than a kernel takes, or the graph more vertices.
         DeviceMemoryError
             The tables do not fit.
         OutOfTimeError
             Time was up.
         """
+        if self._vertices > _MOST_VERTICES:
+            raise TooWide
         self._run.begin()
         self._enqueue()
         self._run.end()
