@@ -121,6 +121,26 @@ def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch
     assert len(asked) == 1
 
 
+def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def refuse(*args: Any) -> None:
+        asked.append(args)
+        raise OverflowError
+
+    def too_wide(*_: object) -> None:
+        raise table_run.TooWide
+
+    monkeypatch.setattr(dfs, "count_from_tables", refuse)
+    monkeypatch.setattr(table_run.TableRun, "numbers", too_wide)
+    graph = mf.Graph.from_edges(clique(15))
+    found = mf.count(graph, PATTERNS["house"], tuning=ON, device=device)
+    assert (found, found.complete) == (factorial(15) // factorial(10), True)
+    assert len(asked) == 1
+
+
 def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = mf.Graph.from_edges(clique(30))
     expected = factorial(30) // factorial(25)

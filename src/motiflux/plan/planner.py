@@ -253,7 +253,9 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
     search = expected_seconds(plan, threads, None)
     if switch == "off" or (switch == "auto" and (search is None or search < _WORTH_A_FORMULA)):
         return None
-    share = _SHARE_OF_SEARCH * search if switch == "auto" and search is not None else _LONGEST_LOOK
+    share = _LONGEST_LOOK
+    if switch == "auto" and search is not None:
+        share = max(_SHARE_OF_SEARCH * search, speeds.look)
     if options.deadline is not None:
         share = min(share, _SHARE_OF_TIMEOUT * (options.deadline - time.perf_counter()))
     seconds = min(share, _LONGEST_LOOK)

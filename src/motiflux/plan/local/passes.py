@@ -180,17 +180,15 @@ class _Passes:
     def _simple(self, walks: Walks) -> Product | None:
         """Return walks that go no further than to neighbours as a product that is summed over rows."""
         first, *others = walks.steps
-        if walks.finish is not Finish.SUM or first.below or first.ends is None:
+        if not walks.is_near or first.ends is None:
             return None
         weights = () if first.weights is None else (first.weights,)
         factors = _factors(weights, At.SELF)
         for step in others:
-            if step.move is Move.SCALE and step.weights is not None:
-                factors += _factors((step.weights,), At.TARGET)
-            elif step.move is Move.POWER:
+            if step.move is Move.POWER:
                 factors *= step.power
-            else:
-                return None
+            elif step.weights is not None:
+                factors += _factors((step.weights,), At.TARGET)
         return Product(self._arcs(walks.pattern, first.ends), factors)
 
     def _need(self, tables: Iterable[Table]) -> None:

@@ -22,9 +22,13 @@ class Speeds:
     walk
         An entry of a row that walks read.
     start
-        Whatever is done once for a table.
+        Whatever is done once for a table that is made by roots.
+    begin
+        Whatever is done once for one that others make up in a pass.
     search
         Of a search, by what it takes one thread of the host.
+    look
+        That a formula may be looked for in any case.
     margin
         What share of a search's time a formula may be expected to take in order to be preferred.
     threads
@@ -37,7 +41,9 @@ class Speeds:
     triangle: float
     walk: float
     start: float
+    begin: float
     search: float
+    look: float
     margin: float
     threads: bool
 
@@ -57,7 +63,9 @@ HOST_SPEEDS = Speeds(
     triangle=2.4e-9,
     walk=0.9e-9,
     start=0.0,
+    begin=0.0,
     search=1.0,
+    look=0.0,
     margin=1.0,
     threads=True,
 )
@@ -70,7 +78,9 @@ DEVICE_SPEEDS = Speeds(
     triangle=25e-12,
     walk=10e-12,
     start=50e-6,
+    begin=10e-6,
     search=0.02,
+    look=0.05,
     margin=0.5,
     threads=False,
 )
