@@ -17,7 +17,7 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.plan import make_plan
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
-MANY = 100
+MANY = 60
 PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
 SWITCHES = st.fixed_dictionaries(
     {
@@ -28,6 +28,7 @@ SWITCHES = st.fixed_dictionaries(
         "degrees": st.sampled_from(["on", "off"]),
         "reuse": st.sampled_from(["on", "on", "off"]),
         "lanes": st.sampled_from(["8", "16"]),
+        "remember": st.sampled_from(["on", "off"]),
         "specialize": st.just("off"),
     }
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from math import isqrt
 
 import numpy as np
@@ -12,7 +13,7 @@ from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
 from motiflux.engine.base import Request
 from motiflux.engine.device_space import slot_keys
-from motiflux.engine.prepare import USABLE, hands_over, lanes_of, lay_out, row_keys
+from motiflux.engine.prepare import USABLE, hands_over, kept_places, lanes_of, lay_out, row_keys
 from motiflux.engine.resident import RowsKey
 from motiflux.graph import Direction, Graph
 from motiflux.plan import Plan
@@ -41,11 +42,13 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     groups_of_block = THREADS // lanes_of(request, root_arcs, graph.num_vertices)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
     longest = {key: _longest(graph, key) for key in distinct}
-    lists = lay_out(plan, keys, longest, Goal.COUNT, device_tail(plan))
+    tail = device_tail(plan)
+    lists = lay_out(plan, keys, longest, Goal.COUNT, tail)
     groups = groups_of_block * max(1, blocks)
     wanted = 4 * lists.words * groups
     if hands_over(plan, request):
         wanted += layout.handover_bytes(layout.seats_for(groups))
+    wanted += ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
     room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
     return rows + min(wanted, max(0, int(USABLE * (room - rows))))
 

@@ -156,18 +156,24 @@ def _set_up(
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.packs = request.tuning["packing"] != "off"
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-    if draft.tail is not None and draft.tail.keeps and request.tuning["remember"] == "on":
-        _add_kept(search, argument, request.gpu_memory)
-    if hands_over(draft.plan, request):
+    if (places := kept_places(draft.tail, task.arcs, request)) > 0:
+        _add_kept(search, argument, places, request.gpu_memory)
+    if hands_over(draft.plan, request) and (draft.tail is None or draft.tail.start > 1):
         _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
 
 
-def _add_kept(search: DeviceSearch, argument: Any, budget: int | None) -> None:
-    """Make room for numbers of parts that come again, if there is memory for that."""
+def kept_places(tail: DeviceTail | None, arcs: int, request: Request) -> int:
+    """Return how many numbers of parts a count keeps at most, if there is memory for that."""
+    if tail is None or not tail.keeps or request.tuning["remember"] == "off":
+        return 0
+    most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * arcs))
+    return 1 << (most - 1).bit_length()
+
+
+def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | None) -> None:
+    """Make room for so many numbers, or as many as there is memory for."""
     entry = ctypes.sizeof(layout.KeptNumber)
-    most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * argument.task.arcs))
-    places = 1 << (most - 1).bit_length()
     while places >= _LEAST_KEPT:
         try:
             buffer = search.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
