@@ -45,8 +45,26 @@ def test_slices_and_long_rows_change_nothing(
     monkeypatch.setattr(cliques, "_LEAST_SLICE", least)
     monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", least / 1000)
     monkeypatch.setattr(cliques, "_SHORT_ROW", 20)
+    monkeypatch.setattr(cliques, "_LONG_ON_AVERAGE", 0)
     graph = mf.Graph.from_edges(random_edges(9, 70, 0.7))
     assert mf.count(graph, pattern(size), device=device) == mf.count(graph, pattern(size), device="cpu")
+
+
+@pytest.mark.parametrize("average", [0, 1 << 20], ids=["by vertices", "by arcs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_triangles_are_counted_either_way(
+    device: str, seed: int, average: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a hub, rows of all lengths, and long stretches of vertices without any greater neighbour."""
+    monkeypatch.setattr(cliques, "_LONG_ON_AVERAGE", average)
+    random = np.random.default_rng(seed)
+    pairs = np.minimum(random.integers(0, 300, (900, 2)), random.integers(0, 300, (900, 2)))
+    spokes = np.column_stack([np.zeros(150, int), np.arange(400, 550)])
+    graph = mf.Graph.from_edges(np.concatenate([pairs, spokes]), self_loops="drop", num_vertices=900)
+    expected = mf.count(graph, pattern(3), device="cpu")
+    assert mf.count(graph, pattern(3), device=device) == expected > 100
+    limited = mf.count(graph, pattern(3), device=device, limit=100)
+    assert (limited, limited.complete) == (100, False)
 
 
 @pytest.mark.parametrize("members", [31, 32, 33, 64, 65, 200])
@@ -68,9 +86,10 @@ def test_labelled_and_listed_cliques_agree(device: str) -> None:
         assert len(rows) > 0
 
 
-def test_a_limit_ends_the_count(device: str) -> None:
-    graph = mf.Graph.from_edges(clique(40))
-    counted = mf.count(graph, pattern(5), symmetry="subgraphs", limit=1000, device=device)
+@pytest.mark.parametrize(("members", "size"), [(40, 5), (150, 4), (150, 6)])
+def test_a_limit_ends_the_count(device: str, members: int, size: int) -> None:
+    graph = mf.Graph.from_edges(clique(members))
+    counted = mf.count(graph, pattern(size), symmetry="subgraphs", limit=1000, device=device)
     assert (counted, counted.complete) == (1000, False)
 
 
@@ -83,7 +102,9 @@ def test_graphs_without_cliques_have_none(device: str) -> None:
 
 
 @pytest.mark.devices("emulated", "cuda", reason="the kernel is not the CPU's")
-def test_the_time_limit_of_a_long_count_is_kept(device: str) -> None:
+def test_the_time_limit_of_a_long_count_is_kept(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many thin slices: warps that have nothing to count in one are not told to stop with the others."""
+    monkeypatch.setattr(cliques, "_BLOCKS_AT_ONCE", 10_000)
     graph = mf.Graph.from_edges(clique(130))
     counted = mf.count(graph, pattern(12), symmetry="subgraphs", device=device, timeout=0.3)
     assert not counted.complete

@@ -46,6 +46,7 @@ def on_cpu(graph: mf.Graph, pattern: mf.Pattern = FIVE_CLIQUE) -> int:
 
 
 def count(graph: mf.Graph, bench: Bench, pattern: mf.Pattern = FIVE_CLIQUE, **options: Any) -> int:
+    options = {"tuning": {"bitmaps": "off"}, **options}  # cliques in bits need no lists
     found = mf.count(graph, pattern, device=bench.name, **options)
     assert (found.engine, found.complete) == ("dfs", True)
     return int(found)
@@ -59,12 +60,12 @@ def refusal(
     return caught.value
 
 
-def enough(graph: mf.Graph, bench: Bench, pattern: mf.Pattern = FIVE_CLIQUE) -> int:
+def enough(graph: mf.Graph, bench: Bench, pattern: mf.Pattern = FIVE_CLIQUE, **options: Any) -> int:
     """Return a budget that serves: one that was raised by what each error said was missing."""
     budget = bench.held() + 100
     for _ in range(20):
         try:
-            count(graph, bench, pattern, gpu_memory=budget)
+            count(graph, bench, pattern, gpu_memory=budget, **options)
         except DeviceMemoryError as error:
             budget += max(1, error.needed - error.available)
         else:
@@ -117,6 +118,18 @@ class TestBudgets:
         error = refusal(graph, bench, gpu_memory=budget - 1)
         assert str(error).startswith(LISTS)
         assert error.needed - error.available == 1
+
+    @pytest.mark.parametrize("shared", [24 << 10, 700])
+    def test_cliques_in_bits_keep_to_a_budget_too(
+        self, bench: Bench, graph: mf.Graph, shared: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("motiflux.engine.cliques._SHARED_BYTES", shared)
+        budget = enough(graph, bench, tuning={})
+        held = bench.held(graph)
+        refusal(graph, bench, gpu_memory=budget - 1, tuning={})
+        assert bench.held(graph) == held
+        assert count(graph, bench, gpu_memory=budget, tuning={}) == on_cpu(graph)
+        assert bench.held(graph) == held
 
     @pytest.mark.parametrize("pattern", [EDGE, FIVE_CLIQUE], ids=["edge", "5-clique"])
     def test_a_refusal_at_any_allocation_leaves_nothing_on_the_device(

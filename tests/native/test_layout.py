@@ -59,6 +59,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
+    "motiflux::match::TriangleTask": layout.TriangleTask,
+    "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,

@@ -54,21 +54,38 @@ def all_sources() -> list[Source]:
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST, Goal.STORE)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     tables = [local_source(kernel, ENTRY) for kernel in Local]
-    others = [clique_source(), *tables, *ring_sources(), rmat_source(), number_source(), space_source()]
+    others = [
+        clique_source(),
+        triangle_source(),
+        *tables,
+        *ring_sources(),
+        rmat_source(),
+        number_source(),
+        space_source(),
+    ]
     return [*searches, *cliques, *diamonds, *others]
 
 
 def clique_source() -> Source:
     """Return the kernel that counts cliques of any size; its entry point is `ENTRY`."""
+    return _clique_source("cliques", "match/clique.cuh", "CliqueArgs", "count_cliques")
+
+
+def triangle_source() -> Source:
+    """Return the kernel that counts triangles where rows are short; its entry point is `ENTRY`."""
+    return _clique_source("triangles", "match/triangle.cuh", "TriangleArgs", "count_triangles")
+
+
+def _clique_source(name: str, header: str, arguments: str, body: str) -> Source:
     text = f"""\
-#include "motiflux/match/clique.cuh"
+#include "motiflux/{header}"
 
 extern "C" __global__ void __launch_bounds__({THREADS})
-{ENTRY}(const __grid_constant__ motiflux::match::CliqueArgs args) {{
-  motiflux::match::count_cliques(args);
+{ENTRY}(const __grid_constant__ motiflux::match::{arguments} args) {{
+  motiflux::match::{body}(args);
 }}
 """
-    return Source("cliques", text)
+    return Source(name, text)
 
 
 def ring_sources() -> list[Source]:

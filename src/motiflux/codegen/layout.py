@@ -261,6 +261,26 @@ class CliqueArgs(ctypes.Structure):
     _fields_ = [("task", CliqueTask)]
 
 
+class TriangleTask(ctypes.Structure):
+    """``match::TriangleTask``."""
+
+    _fields_ = [
+        ("rows", Adjacency),
+        ("arcs", _u64),
+        ("limit", _u64),
+        ("control", _u64),
+        ("vertices", _u32),
+        ("piece", _u32),
+        ("shared_bytes", _u32),
+    ]
+
+
+class TriangleArgs(ctypes.Structure):
+    """``match::TriangleArgs``."""
+
+    _fields_ = [("task", TriangleTask)]
+
+
 @lru_cache(maxsize=256)
 def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.

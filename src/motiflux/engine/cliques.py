@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import THREADS, clique_source
+from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
 from motiflux.device import Device
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
@@ -42,6 +42,10 @@ _LEAST_SLICE = 50_000.0
 _CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
 """What a block takes to look up 512 neighbours, and to count pairs in a word, about."""
 _MOST_SLICES = 64
+_LONG_ON_AVERAGE = 16
+"""Greater neighbours of a vertex, on average, from which triangles are counted by vertices, not by arcs."""
+_PIECE = (32, 256)
+"""Least and most arcs that a warp takes at a time."""
 _CHUNKS_PER_WARP = 4
 _CHUNK = (2, 16)
 """Least and most short rows that a warp takes at a time."""
@@ -176,6 +180,9 @@ def prepare_cliques(
         vertices = len(plan.shape.steps)
         rows = resident(graph, accelerator.device).rows(graph, RowsKey(key, above=True), means)
         search.read([rows])
+        if vertices == 3 and rows.arcs < _LONG_ON_AVERAGE * graph.num_vertices and rows.longest < 1 << 26:
+            _set_up_arcs(search, graph, rows, means, limit)
+            return search
         if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
             _set_up(search, graph, (key, vertices), rows, means, limit)
             return search
@@ -227,6 +234,23 @@ def _set_up(
             task.memory = buffer.address
     least, most = _CHUNK
     task.chunk = max(least, min(most, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
+    search.set_up(kernel, argument, grid, WARP)
+
+
+def _set_up_arcs(
+    search: DeviceSearch, graph: Graph, rows: DeviceRows, means: Means, limit: int | None
+) -> None:
+    """Have triangles be counted by arcs: nothing is built for rows that are short."""
+    device = search.accelerator.device
+    kernel = search.accelerator.kernel(triangle_source(), means.deadline)
+    argument = layout.TriangleArgs()
+    task = argument.task
+    task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
+    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    task.vertices = graph.num_vertices
+    grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), _WARPS)
+    least, most = _PIECE
+    task.piece = max(least, min(most, rows.arcs // (grid * _WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
     search.set_up(kernel, argument, grid, WARP)
 
 

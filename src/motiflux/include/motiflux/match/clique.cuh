@@ -24,12 +24,15 @@ class CliqueCount {
         count_unit(BlockTeam{}, task_.memory + blockIdx.x * task_.spill_bytes, task_.units[unit]);
     std::uint64_t unit = task_.spilled + blockIdx.x;  // the first without a counter: all start at once
     for (; unit < task_.blocks; unit = block_takes()) count_unit(BlockTeam{}, shared_, task_.units[unit]);
-    // The block has taken a unit that is for a warp: its first has it.
-    std::uint64_t end = warp_.in_block() == 0 && unit < task_.unit_count ? unit + 1 : unit;
-    unsigned char* mine = shared_ + warp_.in_block() * (task_.shared_bytes - kHeader);
-    do {
-      for (; unit < end && !told_; ++unit) count_unit(WarpTeam{}, mine, task_.units[unit]);
-    } while (warp_takes(unit, end));
+    // The block has taken a unit that is for a warp, which its first one has; unless none is left, or it was
+    // told to stop.
+    if (unit < task_.unit_count) {
+      std::uint64_t end = warp_.in_block() == 0 ? unit + 1 : unit;
+      unsigned char* mine = shared_ + warp_.in_block() * (task_.shared_bytes - kHeader);
+      do {
+        for (; unit < end && !told_; ++unit) count_unit(WarpTeam{}, mine, task_.units[unit]);
+      } while (warp_takes(unit, end));
+    }
     report();
   }
 
@@ -41,7 +44,8 @@ class CliqueCount {
     return *taken_ != 0;
   }
 
-  // The next unit behind the spilled ones.
+  // The next unit behind the spilled ones; none once the search is stopped. Warps must not go on then: units
+  // that are for blocks may be left, and have no room in a warp's part of the memory.
   MOTIFLUX_DEVICE std::uint64_t block_takes() {
     __syncthreads();
     if (threadIdx.x == 0) *taken_ = read_stop() ? task_.unit_count : take(1);

@@ -1,4 +1,4 @@
-// What a kernel that counts cliques is given.
+// What the kernels that count cliques are given.
 //
 //   units:  | vertices whose rows are too long for shared memory | long rows     | short rows    |
 //             a block each, in scratch memory, in turn             a block each    a warp each
@@ -37,6 +37,20 @@ struct CliqueTask {
 
 struct CliqueArgs {
   CliqueTask task;
+};
+
+struct TriangleTask {
+  view::Adjacency rows;  // of each vertex, its greater neighbours
+  std::uint64_t arcs;
+  std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
+  Control* control;     // `taken` counts arcs behind the first pieces
+  std::uint32_t vertices;
+  std::uint32_t piece;  // arcs that a warp takes at a time
+  std::uint32_t shared_bytes;
+};
+
+struct TriangleArgs {
+  TriangleTask task;
 };
 
 }  // namespace motiflux::match

@@ -22,6 +22,7 @@ inline constexpr std::int32_t kLook = 64;
 
 // What a goal does that has no interest in levels before the last.
 struct EveryLevel {
+  static constexpr bool kSharesLast = false;  // whether the last level's walk is worth handing over
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
     return true;
@@ -49,10 +50,10 @@ class Search {
   //   bool enter(search, level)           a level before the last has a new vertex: false for the next one
   //   bool skip_last(search)              all levels but the last are matched: true if that was all it takes
   //   bool take_last(search, candidates)  ... and so are the last's candidates: false to have them walked
-  //   bool take_strip(search)             the last level but one has candidates waiting: true if all are
-  //   taken bool walk_last(search)              takes the next of the last level's cursor; false to break off
+  //   bool take_strip(search)             the last level but one has candidates waiting: true if all are done
+  //   bool walk_last(search)              takes the next of the last level's cursor; false to break off
   //   bool stopped()                      whether to break off, once one of these has returned
-  //   void report(search)                brings what this group has found to the control
+  //   void report(search)                 brings what this group has found to the control
   // A plan of two levels walks its last level at once.
   template <class Goal>
   MOTIFLUX_DEVICE void run(Goal& goal) {
@@ -62,6 +63,7 @@ class Search {
         if (hands_over()) close(lanes_, task_.handover);
         return;
       }
+      goal.report(*this);
     } while (hands_over() && take_split());
   }
 
@@ -149,7 +151,9 @@ class Search {
   }
 
   MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
-    budget_ -= steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
+    const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
+    budget_ -= turns;
+    if (look_ > 0) look_ -= turns;
   }
 
   // Whether it is time to report and to look at the stop flag; counts anew if so.
@@ -210,7 +214,7 @@ class Search {
       goal.report(*this);
       if (stopped()) return false;
     }
-    if (--look_ <= 0) look();
+    if (--look_ <= 0) look<Goal>();
     if (place_.level == last_) {
       if (!goal.walk_last(*this)) return false;
       if (cursor_.next >= cursor_.end) leave();
@@ -299,21 +303,25 @@ class Search {
     return allowed.size() > 0 && goal.enter(*this, 0);
   }
 
+  // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
+  // takes as long as the work of a short piece.
   template <class Goal>
   MOTIFLUX_DEVICE bool take_piece(Goal& goal) {
-    if (place_.piece > 0) {
-      goal.report(*this);
-      finish(place_.piece);
-      place_.piece = 0;
-    }
-    if (stopped()) {
-      if (hands_over()) close(lanes_, task_.handover);
-      return false;
-    }
+    if (task_.limit != kNoLimit) goal.report(*this);
     std::uint64_t taken = 0;
-    if (lanes_.leads())
-      taken = device::device_wide(task_.control->taken)
-                  .fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+    if (lanes_.leads()) {
+      Control& control = *task_.control;
+      if (place_.piece > 0)
+        done_ =
+            place_.piece + device::device_wide(control.done).fetch_add(place_.piece, device::Order::kRelaxed);
+      const auto reason = device::device_wide(control.stop).load(device::Order::kRelaxed);
+      taken =
+          device::device_wide(control.taken).fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+      told_ = reason != static_cast<std::uint32_t>(Stop::kNone);
+      // A piece that was taken is worked on where the search will go on; elsewhere its result is not whole.
+      if (reason > static_cast<std::uint32_t>(Stop::kPause)) taken = kNoLimit;
+    }
+    place_.piece = 0;
     taken = lanes_.broadcast(taken);
     if (taken >= task_.arcs) return false;
     place_.arc_end = task_.arcs - taken;
@@ -323,33 +331,28 @@ class Search {
     return true;
   }
 
-  // Says that root arcs, or a split, are done; after the last of them, nobody need wait for work.
-  MOTIFLUX_DEVICE void finish(std::uint64_t arcs) {
-    std::uint64_t done = 0;
-    if (lanes_.leads())
-      done = arcs + device::device_wide(task_.control->done).fetch_add(arcs, device::Order::kRelaxed);
-    if (hands_over() && lanes_.broadcast(done) == task_.arcs) close(lanes_, task_.handover);
-  }
-
   MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
 
   // Looks whether another group waits. The answer is used at the next look: it takes long to come.
+  template <class Goal>
   MOTIFLUX_DEVICE void look() {
     look_ = kLook;
     if (!hands_over()) return;
     const bool waits = lanes_.broadcast(waits_) != 0;
     if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
-    if (waits && place_.level >= place_.floor) share();
+    if (waits && place_.level >= place_.floor) share<Goal>();
   }
 
   // Hands over half of the shallowest walk that is worth it.
+  template <class Goal>
   MOTIFLUX_DEVICE void share() {
     lanes_.sync();  // cursors that were put down are there
-    for (std::uint32_t level = place_.floor; level <= place_.level && level < last_; ++level) {
+    const std::uint32_t end = Goal::kSharesLast ? last_ + 1 : last_;
+    for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
       const bool walked = level == place_.level;
       Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, given{};
       // Just before the last level a candidate takes no longer than handing it over.
-      const std::uint32_t least = level + 1 == last_ ? 2 * Lanes::kLanes : 1;
+      const std::uint32_t least = level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
       if (!halve(kept, given, !walked, least)) continue;
       if (!hand_over(level, given)) return;
       if (walked)
@@ -385,14 +388,19 @@ class Search {
     return lanes_.broadcast(handed) != 0;
   }
 
-  // Waits for a split and goes to where it begins; false if there will be none.
+  // Waits for a split and goes to where it begins; false if there will be none. Whoever finished the last of
+  // all root arcs and splits comes here next, as does whoever was told to stop.
   MOTIFLUX_DEVICE bool take_split() {
     const Handover& handover = task_.handover;
+    const bool over = told_ || done_ == task_.arcs;
+    if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
+      close(lanes_, handover);
+      return false;
+    }
     std::uint64_t ticket = 0;
     std::uint32_t seat = kLeft;
-    if (lanes_.leads() &&
-        device::device_wide(task_.control->done).load(device::Order::kRelaxed) != task_.arcs)
-      seat = sit_down(handover, ticket);
+    const auto done = device::device_wide(task_.control->done);
+    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs) seat = sit_down(handover, ticket);
     seat = lanes_.broadcast(seat);
     if (seat == kLeft) return false;
     lanes_.sync();
@@ -452,8 +460,11 @@ class Search {
   std::uint32_t row_ = 0;
   std::int32_t budget_ = kBudget;
   std::int32_t look_ = kLook;
-  std::uint32_t waits_ = 0;   // the leader's: whether a group waited at the last look
-  Stop asked_ = Stop::kNone;  // what the stop flag said last
+  // The leader's:
+  std::uint32_t waits_ = 0;        // whether a group waited at the last look
+  std::uint64_t done_ = kNoLimit;  // root arcs done when it had finished its last
+  bool told_ = false;              // to stop
+  Stop asked_ = Stop::kNone;       // what the stop flag said last
 };
 
 }  // namespace motiflux::match

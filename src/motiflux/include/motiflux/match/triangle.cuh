@@ -1,0 +1,163 @@
+// Counting triangles where rows are short: a lane takes an arc, and the warp walks the shorter lists of its
+// 32 arcs as if they were one.
+//
+//   arc u -> v:   | u's greater neighbours | those behind v |     | v's greater neighbours |
+//                                            ^ one of both is walked, and looked up in the other ^
+//
+// Nothing is built first, so that a vertex with three neighbours takes no longer than it must.
+#pragma once
+
+#include "motiflux/device/total.hpp"
+#include "motiflux/lanes/group.hpp"
+#include "motiflux/match/clique_task.hpp"
+#include "motiflux/sets/span.hpp"
+
+namespace motiflux::match {
+
+class TriangleCount {
+ public:
+  MOTIFLUX_DEVICE explicit TriangleCount(const TriangleTask& task) : task_(task) {}
+
+  MOTIFLUX_DEVICE void run() {
+    std::uint64_t first =
+        std::uint64_t{warp_.in_grid()} * task_.piece;  // without a counter: all start at once
+    for (std::uint32_t pieces = 1; first < task_.arcs; ++pieces) {
+      const std::uint64_t end = first + task_.piece < task_.arcs ? first + task_.piece : task_.arcs;
+      count(first, end);
+      if (pieces % kPieces == 0) report();
+      first = next();
+    }
+    report();
+  }
+
+ private:
+  using Warp = lanes::Group<32>;
+
+  // Where the next piece begins; not before the end of all once the search is stopped.
+  MOTIFLUX_DEVICE std::uint64_t next() const {
+    std::uint64_t taken = 0;
+    if (warp_.leads()) {
+      const auto reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
+      const std::uint64_t first = std::uint64_t{gridDim.x} * (blockDim.x / 32) * task_.piece;
+      taken = first + device::device_wide(task_.control->taken)
+                          .fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+      if (reason != static_cast<std::uint32_t>(Stop::kNone)) taken = task_.arcs;
+    }
+    return warp_.broadcast(taken);
+  }
+
+  MOTIFLUX_DEVICE void count(std::uint64_t first, std::uint64_t end) {
+    std::uint32_t row = row_of(first);
+    for (std::uint64_t strip = first; strip < end; strip += 32) row = count_strip(row, strip, end);
+    if (warp_.leads()) done_ += end - first;
+  }
+
+  // `row` is not behind the first arc's row; returns the last arc's.
+  MOTIFLUX_DEVICE std::uint32_t count_strip(std::uint32_t row, std::uint64_t strip, std::uint64_t end) {
+    const std::uint64_t arc = strip + warp_.lane();
+    const bool active = arc < end;
+    std::uint32_t mine = row;
+    const std::uint64_t row_end = end_of_row(active ? arc : strip, mine);
+    const std::uint32_t* neighbors = task_.rows.neighbors;
+    sets::View walked{}, other{};
+    if (active) {
+      const std::uint32_t vertex = neighbors[arc];
+      walked = {neighbors + arc + 1, neighbors + row_end};
+      other = {task_.rows.begin(vertex), task_.rows.end(vertex)};
+      if (other.size() < walked.size()) {
+        const sets::View longer = walked;
+        walked = other;
+        other = longer;
+      }
+    }
+    count_pairs(walked, other);
+    const std::uint64_t last = end - strip < 32 ? end - strip - 1 : 31;
+    return warp_.broadcast(mine, static_cast<std::uint32_t>(last));
+  }
+
+  // Finds the row of each lane's arc, given one that is not behind any of them; returns where it ends.
+  MOTIFLUX_DEVICE std::uint64_t end_of_row(std::uint64_t arc, std::uint32_t& row) const {
+    std::uint64_t found = 0;
+    bool knows = false;
+    for (std::uint32_t first = row; warp_.ballot(!knows) != 0; first += 32) {
+      const std::uint64_t at = std::uint64_t{first} + 1 + warp_.lane();
+      const std::uint64_t ends = task_.rows.offsets[at < task_.vertices ? at : task_.vertices];
+      std::uint32_t behind = 0;  // lanes whose row ends at or before the arc
+      for (std::uint32_t step = 16; step > 0; step /= 2)
+        if (warp_.broadcast(ends, behind + step - 1) <= arc) behind += step;
+      const std::uint64_t end = warp_.broadcast(ends, behind);
+      if (!knows && end > arc) {
+        knows = true;
+        row = first + behind;
+        found = end;
+      }
+    }
+    return found;
+  }
+
+  MOTIFLUX_DEVICE void count_pairs(sets::View walked, sets::View other) {
+    const auto length = static_cast<std::uint32_t>(walked.size());
+    const std::uint32_t behind = warp_.sums_before(length) + length;
+    const std::uint32_t pairs = warp_.broadcast(behind, 31);
+    const std::uint64_t from_walked = static_cast<std::uint64_t>(walked.first - task_.rows.neighbors);
+    const std::uint64_t from_other = static_cast<std::uint64_t>(other.first - task_.rows.neighbors);
+    const auto other_length = static_cast<std::uint32_t>(other.size());
+    for (std::uint32_t strip = 0; strip < pairs; strip += 32) {
+      const std::uint32_t pair = strip + warp_.lane();
+      std::uint32_t owner = 0;
+      for (std::uint32_t step = 16; step > 0; step /= 2)
+        if (warp_.broadcast(behind, owner + step - 1) <= pair) owner += step;
+      const std::uint64_t place = warp_.broadcast(from_walked, owner) + pair;
+      const std::uint32_t before = warp_.broadcast(behind - length, owner);
+      const std::uint32_t* first = task_.rows.neighbors + warp_.broadcast(from_other, owner);
+      const std::uint32_t size = warp_.broadcast(other_length, owner);
+      if (pair >= pairs) continue;
+      found_ += sets::contains({first, first + size}, task_.rows.neighbors[place - before]);
+    }
+  }
+
+  // The last row that begins at or before an arc and is not empty.
+  MOTIFLUX_DEVICE std::uint32_t row_of(std::uint64_t arc) const {
+    std::uint32_t first = 0, beyond = task_.vertices;
+    while (beyond - first > 1) {
+      const std::uint32_t stride = (beyond - first + 32) / 33;
+      const std::uint64_t probe = std::uint64_t{first} + std::uint64_t{stride} * (warp_.lane() + 1);
+      const bool before = probe < beyond && task_.rows.offsets[probe] <= arc;
+      const std::uint32_t passed = count_bits(warp_.ballot(before));
+      const std::uint64_t end = std::uint64_t{first} + std::uint64_t{stride} * (passed + 1);
+      first += stride * passed;
+      if (end < beyond) beyond = static_cast<std::uint32_t>(end);
+    }
+    return first;
+  }
+
+  MOTIFLUX_DEVICE void report() {
+    const std::uint64_t found = warp_.sum(found_);
+    found_ = 0;
+    if (!warp_.leads()) return;
+    Control& control = *task_.control;
+    device::device_wide(control.done).fetch_add(done_, device::Order::kRelaxed);
+    done_ = 0;
+    if (found == 0) return;
+    device::add_128(control.found, found);
+    if (task_.limit == kNoLimit) return;
+    const bool beyond = device::device_wide(control.found[1]).load(device::Order::kRelaxed) > 0 ||
+                        device::device_wide(control.found[0]).load(device::Order::kRelaxed) > task_.limit;
+    if (beyond)
+      device::device_wide(control.stop)
+          .fetch_max(static_cast<std::uint32_t>(Stop::kLimit), device::Order::kRelaxed);
+  }
+
+  static constexpr std::uint32_t kPieces = 16;  // between reports
+
+  const TriangleTask& task_;
+  Warp warp_;
+  std::uint64_t found_ = 0;  // this lane's share
+  std::uint64_t done_ = 0;   // the leader's
+};
+
+MOTIFLUX_DEVICE void count_triangles(const TriangleArgs& args) {
+  TriangleCount(args.task).run();
+}
+
+}  // namespace motiflux::match
