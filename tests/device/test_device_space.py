@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.kernels import Goal
+from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.engine import device_space as space_module
 from motiflux.engine.accelerator import Accelerator, open_accelerator
 from motiflux.engine.base import make_request
@@ -144,6 +144,19 @@ class TestPlans:
         wildcard = mf.Pattern.parse("(a)--(b)--(c)--(a), (c)--(d)")
         unlabelled = plan_of(graph, wildcard, candidates="on")
         assert count(accelerator, graph, replace(unlabelled, classes=(0,) * 4)) == 9 * 8 * 7 * 6
+
+    def test_lanes_are_chosen_by_rows_of_candidates_not_of_all_vertices(
+        self, accelerator: Accelerator, device: str
+    ) -> None:
+        # Nine vertices joined to nine others, among 300 vertices of another label.
+        edges = [(u, v) for u in range(9) for v in range(9, 18)]
+        graph = mf.Graph.from_edges(edges, num_vertices=318, vertex_labels=[0] * 9 + [1] * 9 + [2] * 300)
+        request = make_request(semantics="isomorphism", symmetry="embeddings", tuning={"packing": "off"})
+        plan = plan_of(graph, mf.Pattern.parse("(a:0)--(b:1)--(c:0)"))
+        with prepare(accelerator, graph, plan, request, Goal.COUNT, None) as search:
+            (made,) = spaces(graph, accelerator.device)
+            assert {rows.starts for rows in made.slots.values()} == {9}
+            assert search._groups_of_block == THREADS // 16
 
     def test_a_set_that_becomes_empty_on_the_device_only_gives_zero(
         self, accelerator: Accelerator, device: str

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import dfs, table_run
+from motiflux.engine import device_roots, dfs, table_run
 from motiflux.engine.accelerator import open_accelerator
 from motiflux.engine.device_roots import resident_roots
 from motiflux.engine.table_run import Shape
@@ -61,6 +61,7 @@ def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
     name: str, shape: Shape, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_run, "shape_of", lambda *_: shape)
+    monkeypatch.setattr(device_roots, "_LEAST_PIECE", 8)
     graph = skewed(220, 900, seed=len(name))
     found = mf.count(graph, PATTERNS[name], tuning=ON, device=device)
     assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
@@ -71,6 +72,7 @@ def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_run, "shape_of", lambda *_: SHAPES[0])
+    monkeypatch.setattr(device_roots, "_LEAST_PIECE", 8)
     edges = [*clique(40), *((0, leaf) for leaf in range(40, 2500))]
     graph = mf.Graph.from_edges(edges)
     inside, tails = factorial(40) // factorial(36), 39 * 38 * 2460
@@ -119,6 +121,26 @@ def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch
     assert len(asked) == 1
 
 
+def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def refuse(*args: Any) -> None:
+        asked.append(args)
+        raise OverflowError
+
+    def too_wide(*_: object) -> None:
+        raise table_run.TooWide
+
+    monkeypatch.setattr(dfs, "count_from_tables", refuse)
+    monkeypatch.setattr(table_run.TableRun, "numbers", too_wide)
+    graph = mf.Graph.from_edges(clique(15))
+    found = mf.count(graph, PATTERNS["house"], tuning=ON, device=device)
+    assert (found, found.complete) == (factorial(15) // factorial(10), True)
+    assert len(asked) == 1
+
+
 def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = mf.Graph.from_edges(clique(30))
     expected = factorial(30) // factorial(25)
@@ -155,6 +177,15 @@ def test_a_callback_that_raises_stops_kernels(device: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         mf.count(graph, RING, tuning=ON, device=device, progress=stop)
     assert time.perf_counter() - begin < 60
+
+
+def test_explain_predicts_the_time_and_the_memory_of_tables(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(60))
+    told = mf.explain(graph, PATTERNS["house"], tuning=ON, device=device).report.predicted
+    assert told is not None
+    assert told.seconds is not None
+    assert told.memory.device is not None
+    assert told.memory.device >= 2 * 8 * 2 * graph.num_edges  # two numbers for each arc
 
 
 def test_orders_of_roots_are_given_up_when_memory_is_short(device: str) -> None:

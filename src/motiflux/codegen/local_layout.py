@@ -56,6 +56,7 @@ class TriangleArgs(ctypes.Structure):
         ("ranks", _u64),
         ("frame", Frame),
         ("roots", Roots),
+        ("parts", _u64),
         ("vertices", _u32),
         ("near_words", _u32),
         ("hash_slots", _u32),

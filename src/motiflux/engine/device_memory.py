@@ -39,7 +39,7 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
         rows += 4 * graph.num_vertices + 8 * (len(slots) * graph.num_vertices + 1)
     rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
     root_arcs = _arcs(graph, keys[1][0])
-    groups_of_block = THREADS // lanes_of(request, root_arcs, graph)
+    groups_of_block = THREADS // lanes_of(request, root_arcs, graph.num_vertices)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
     longest = {key: _longest(graph, key) for key in distinct}
     tail = device_tail(plan)

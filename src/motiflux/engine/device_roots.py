@@ -22,6 +22,8 @@ from motiflux.graph import Graph
 THREADS = 256
 """Threads of a block of the kernels that pass over tables."""
 _LONGEST_GRID = 1 << 16
+_PIECES, _LEAST_PIECE, _MOST_PARTS = 16, 1 << 14, 0xFFFF
+"""Pieces of a multiprocessor's share of the work; the least work of one; most pieces of one root."""
 
 
 @dataclass(eq=False)
@@ -38,6 +40,10 @@ class DeviceRoots:
         The work, on the host.
     share
         Of the first root in all of it.
+    parts
+        Of pieces of roots: which of how many each is, 16 bits for either.
+    pieces
+        The same roots, those of most work in several pieces; None unless ranks were asked for.
     """
 
     order: Buffer
@@ -45,7 +51,9 @@ class DeviceRoots:
     ranks: Buffer | None
     host_work: NDArray[np.uint32] = field(repr=False)
     share: float
-    origin: tuple[weakref.ref[DeviceRows], weakref.ref[DeviceRows]] = field(repr=False)
+    origin: _Origin = field(repr=False)
+    parts: Buffer | None = None
+    pieces: DeviceRoots | None = None
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
 
     @property
@@ -56,7 +64,8 @@ class DeviceRoots:
     @property
     def buffers(self) -> list[Buffer]:
         """Memory of the device."""
-        return [self.order, self.work, *([] if self.ranks is None else [self.ranks])]
+        own = [self.order, self.work, self.ranks, self.parts]
+        return [one for one in own if one is not None] + ([] if self.pieces is None else self.pieces.buffers)
 
     def heavier(self, work: int) -> int:
         """Return how many have more work than so much."""
@@ -113,19 +122,11 @@ def resident_roots(graph: Graph, device: Device) -> ResidentRoots:
 def _find(
     accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, means: Means
 ) -> DeviceRoots:
-    device, stream = accelerator.device, means.stream
-    what = "the order of the roots of tables"
-
-    def allocate(nbytes: int) -> Buffer:
-        seconds_left(means.deadline)
-        buffer = device.allocate(max(nbytes, 8), what, budget=means.budget)
-        stream.hold(buffer)
-        return buffer
-
+    stream = means.stream
     vertices = len(first.origin[0]) - 1
     kernel = accelerator.kernel(local_source(Local.ORDER, ENTRY), means.deadline)
-    work = allocate(4 * vertices)
-    ranks = allocate(4 * first.arcs) if below and first is second else None
+    work = _allocate(accelerator.device, 4 * vertices, means)
+    ranks = _allocate(accelerator.device, 4 * first.arcs, means) if below and first is second else None
     args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)
     args.work, args.ranks = work.address, 0 if ranks is None else ranks.address
     warps = THREADS // 32
@@ -134,14 +135,60 @@ def _find(
     if vertices:
         stream.download(work, found)
     stream.wait()
+    work.close()
     order = np.argsort(found, kind="stable")[::-1].astype(np.uint32)
     order = order[: int(np.count_nonzero(found))]
-    ordered = np.ascontiguousarray(found[order])
-    places = [allocate(ordered.nbytes) for _ in range(2)]
-    for place, array in zip(places, (order, ordered), strict=True):
+    origin = weakref.ref(first), weakref.ref(second)
+    roots = _ordered(accelerator.device, order, found[order], None, origin, means)
+    if ranks is not None:
+        roots.ranks = ranks
+        roots.pieces = _pieces(accelerator.device, order, found[order], origin, means)
+    return roots
+
+
+_Origin = tuple["weakref.ref[DeviceRows]", "weakref.ref[DeviceRows]"]
+
+
+def _pieces(
+    device: Device, order: NDArray[np.uint32], work: NDArray[np.uint32], origin: _Origin, means: Means
+) -> DeviceRoots:
+    """Return roots in pieces that no multiprocessor is busy with for long, those of most work first."""
+    total = float(work.sum(dtype=np.float64))
+    most = max(_LEAST_PIECE, total / (_PIECES * device.multiprocessors))
+    numbers = np.minimum(np.ceil(work / most), _MOST_PARTS).astype(np.uint32)
+    starts = np.cumsum(numbers, dtype=np.int64) - numbers
+    which = (np.arange(int(numbers.sum())) - np.repeat(starts, numbers)).astype(np.uint32)
+    parts = which << np.uint32(16) | np.repeat(numbers, numbers)
+    each = np.repeat(work // np.maximum(numbers, 1), numbers).astype(np.uint32)
+    by_work = np.argsort(each, kind="stable")[::-1]
+    return _ordered(device, np.repeat(order, numbers)[by_work], each[by_work], parts[by_work], origin, means)
+
+
+def _ordered(
+    device: Device,
+    order: NDArray[np.uint32],
+    work: NDArray[np.uint32],
+    parts: NDArray[np.uint32] | None,
+    origin: _Origin,
+    means: Means,
+) -> DeviceRoots:
+    buffers = []
+    for array in (order, work, parts):
+        if array is None:
+            continue
+        buffer = _allocate(device, array.nbytes, means)
         if array.nbytes:
-            stream.upload(place, np.ascontiguousarray(array))
-    stream.wait()
-    work.close()
-    share = float(ordered[0] / ordered.sum(dtype=np.float64)) if len(ordered) else 0.0
-    return DeviceRoots(places[0], places[1], ranks, ordered, share, (weakref.ref(first), weakref.ref(second)))
+            means.stream.upload(buffer, np.ascontiguousarray(array))
+        buffers.append(buffer)
+    means.stream.wait()
+    share = float(work[0] / work.sum(dtype=np.float64)) if len(work) else 0.0
+    return DeviceRoots(
+        buffers[0], buffers[1], None, work, share, origin, buffers[2] if len(buffers) > 2 else None
+    )
+
+
+def _allocate(device: Device, nbytes: int, means: Means) -> Buffer:
+    seconds_left(means.deadline)
+    buffer = device.allocate(max(nbytes, 8), "the order of the roots of tables", budget=means.budget)
+    means.stream.hold(buffer)
+    return buffer

@@ -50,6 +50,8 @@ class SlotRows(NamedTuple):
     addresses: tuple[int, int]
     arcs: int
     longest: int
+    starts: int
+    """Number of candidates that rows may belong to, of the query vertex that has the most."""
 
 
 @dataclass(eq=False)
@@ -215,7 +217,8 @@ class _Builder:
         for number, key in enumerate(self._wanted):
             place = offsets + 8 * number * self._graph.num_vertices
             arcs, longest = int(report.arcs[number]), int(report.longest[number])
-            made.slots[key] = SlotRows((place, neighbors), arcs, longest)
+            starts = max(made.sizes[vertex] for vertex in range(size) if key.start >> vertex & 1)
+            made.slots[key] = SlotRows((place, neighbors), arcs, longest, starts)
         return made
 
     def _entries(self) -> Mapping[str, Kernel]:

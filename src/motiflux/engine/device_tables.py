@@ -21,12 +21,13 @@ from motiflux.engine.deadline import OutOfTimeError, seconds_left
 from motiflux.engine.resident import DeviceRows
 from motiflux.engine.table_run import TableRun, TooWide
 from motiflux.errors import DeviceMemoryError
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph import Graph
 from motiflux.plan.local.formula import Finish, Formula, Searched, Step, Table, Triangles, Walks, Wedges
 from motiflux.plan.local.passes import Domain, Join, Passes, Product, passes_of
-from motiflux.plan.steps import adjacency_of
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
+_MOST_VERTICES = 1 << 31
+"""Kernels count with 32 bits where they count vertices."""
 _HALF = 1 << 16
 """Of so few middles, two counters share a word."""
 
@@ -46,7 +47,6 @@ class DeviceTables:
         self.run = self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
-        self._kinds = passes.formula.kinds
         self._passes = passes
         self._made: dict[Table, Buffer] = {}
         self._slots: list[tuple[int, int]] = []
@@ -58,12 +58,14 @@ class DeviceTables:
         Raises
         ------
         TooWide
-            The formula has more parts than a kernel takes.
+            The formula has more parts than a kernel takes, or the graph more vertices.
         DeviceMemoryError
             The tables do not fit.
         OutOfTimeError
             Time was up.
         """
+        if self._vertices > _MOST_VERTICES:
+            raise TooWide
         self._run.begin()
         self._enqueue()
         self._run.end()
@@ -142,13 +144,16 @@ class DeviceTables:
 
     def _triangles(self, table: Triangles) -> Buffer:
         rows = self._rows(table, (0, 1))
-        roots = self._run.order_of(rows, rows, below=True)
+        whole = self._run.order_of(rows, rows, below=True)
+        roots = whole.pieces
+        assert roots is not None
         words = -(-self._vertices // 32)
         shape = self._run.shape_of(rows, roots, 4 * words)
         out = self._run.table(rows.arcs)
         args = layout.TriangleArgs(Adjacency(*rows.addresses))
-        args.ranks = _address(roots.ranks)
+        args.ranks = _address(whole.ranks)
         args.vertices, args.near_words, args.hash_slots = self._vertices, shape.words, shape.slots
+        args.parts = _address(roots.parts)
         args.out = out.address
         kernel = self._run.kernel_of(Local.TRIANGLES)
         grid = self._run.root_grid(kernel, shape, roots)
@@ -197,7 +202,7 @@ class DeviceTables:
 
     def _wedge_rows(self, table: Wedges) -> tuple[DeviceRows, DeviceRows]:
         kind = table.kinds[0]
-        return self._rows(table, kind.first), self._run.rows_of(self._key(table, kind.second))
+        return self._rows(table, kind.first), self._rows(table, kind.second)
 
     def _histogram(
         self, kernel: Local, first: DeviceRows, second: DeviceRows, below: int, number: int, out: int
@@ -327,10 +332,7 @@ class DeviceTables:
         return packed
 
     def _rows(self, table: Table, ends: tuple[int, int]) -> DeviceRows:
-        return self._run.rows_of(self._key(table, ends))
-
-    def _key(self, table: Table, ends: tuple[int, int]) -> AdjacencyKey:
-        return adjacency_of(self._kinds.bound(table.pattern), *ends)
+        return self._run.rows_of(self._passes.key(table, ends))
 
 
 def start_tables(
@@ -368,6 +370,14 @@ def start_tables(
             traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
         raise
     return tables
+
+
+def table_bytes(graph: Graph, formula: Formula) -> int:
+    """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
+    arcs, vertices = graph.forward.num_arcs, graph.num_vertices
+    sizes = (vertices, arcs)
+    tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_passes(graph, formula).tables)
+    return tables + 8 * (arcs + vertices) + 8 * vertices
 
 
 def _known_passes(graph: Graph, formula: Formula) -> Passes:

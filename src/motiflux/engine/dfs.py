@@ -15,7 +15,7 @@ from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outco
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.device_tables import start_tables
+from motiflux.engine.device_tables import start_tables, table_bytes
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.engine.ring_rows import RingRows
@@ -89,11 +89,11 @@ class DfsEngine:
         started: float,
         deadline: float | None,
     ) -> Outcome | None:
-        """Return the count from tables, on the host where they pass 64 bits; None if they do not fit."""
+        """Return the count from tables, on the host where they pass 64 bits; None if that cannot be."""
         inner = replace(request, limit=None, progress=None)
 
         def search(table: Searched) -> int:
-            found = self.count(graph, replace(table.plan, formula=None), inner, started)
+            found = self.count(graph, table.plan, inner, started)
             if not found.complete:
                 raise OutOfTimeError
             return found.value
@@ -109,7 +109,10 @@ class DfsEngine:
         except DeviceMemoryError:
             return None
         except TooWide:
-            return count_from_tables(graph, plan, formula, request, started)
+            try:
+                return count_from_tables(graph, plan, formula, request, started)
+            except OverflowError:
+                return None  # weights of walks hold 64 bits there too
         return outcome_of_tables(total, plan, request)
 
     def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
@@ -143,6 +146,7 @@ class DfsEngine:
         )
         count = expected_count(plan, request.limit)
         if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
+            memory = replace(memory, device=table_bytes(graph, formula))
             return Prediction(count, formula.seconds, request.threads, memory)
         return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
 

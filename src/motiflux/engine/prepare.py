@@ -234,7 +234,7 @@ class _Draft:
         self.plan = plan
         self.tail = device_tail(plan) if goal in TAILS else None
         self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
-        self.lanes = lanes_of(request, root.arcs, graph, goal)
+        self.lanes = lanes_of(request, root.arcs, root.starts, goal)
         self.general = search_source(goal, self.lanes, description=_describe(plan))
         self.special = _special(plan, goal, self.lanes)
         longest = {key: rows.longest for key, rows in by_key.items()}
@@ -343,7 +343,7 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def lanes_of(request: Request, root_arcs: int, graph: Graph, goal: Goal = Goal.COUNT) -> int:
+def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal.COUNT) -> int:
     """Choose the lanes of a group.
 
     To count, as many as a warp has: the last two levels leave none idle, and groups that wait for work do not
@@ -354,7 +354,7 @@ def lanes_of(request: Request, root_arcs: int, graph: Graph, goal: Goal = Goal.C
         return int(asked)
     if goal is Goal.COUNT and request.tuning["packing"] != "off":
         return LANES[2]
-    average = root_arcs / max(1, graph.num_vertices)
+    average = root_arcs / max(1, root_rows)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
 
 

@@ -82,6 +82,11 @@ class DeviceRows:
         return self.offsets.address, self.neighbors.address
 
     @property
+    def starts(self) -> int:
+        """Number of rows."""
+        return len(self.origin[0]) - 1
+
+    @property
     def nbytes(self) -> int:
         """Bytes held on the device."""
         return self.offsets.nbytes + self.neighbors.nbytes
@@ -104,7 +109,7 @@ class Copies(Protocol):
 
 
 class WalkedRows(Protocol):
-    """Rows that a search walks: where offsets and neighbours begin, how many arcs, the longest row."""
+    """Rows that a search walks: where offsets and neighbours begin, how many there are of what."""
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -117,6 +122,10 @@ class WalkedRows(Protocol):
     @property
     def longest(self) -> int:
         """Length of the longest row."""
+
+    @property
+    def starts(self) -> int:
+        """Number of rows, those left out that are empty for sure."""
 
 
 @dataclass(eq=False)

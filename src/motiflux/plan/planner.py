@@ -249,10 +249,13 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
     if not options.counting or speeds is None or options.semantics is Semantics.INDUCED:
         return None
     switch = options.switches["tables"]
-    search = expected_seconds(plan, options.threads, None)
+    threads = speeds.shared(options.threads)
+    search = expected_seconds(plan, threads, None)
     if switch == "off" or (switch == "auto" and (search is None or search < _WORTH_A_FORMULA)):
         return None
-    share = _SHARE_OF_SEARCH * search if switch == "auto" and search is not None else _LONGEST_LOOK
+    share = _LONGEST_LOOK
+    if switch == "auto" and search is not None:
+        share = max(_SHARE_OF_SEARCH * search, speeds.look)
     if options.deadline is not None:
         share = min(share, _SHARE_OF_TIMEOUT * (options.deadline - time.perf_counter()))
     seconds = min(share, _LONGEST_LOOK)
@@ -265,9 +268,9 @@ def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -
         speeds=speeds,
         tails=options.tail,
     )
-    if search is not None:
-        search = speeds.of_search(search, options.threads)
-    if formula is None or switch == "on" or (search is not None and formula.seconds < search):
+    if formula is None or switch == "on":
+        return formula
+    if search is not None and formula.seconds < speeds.margin * speeds.of_search(search, threads):
         return formula
     return None
 

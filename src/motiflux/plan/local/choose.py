@@ -68,8 +68,8 @@ def cheapest_formula(
     family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
     prices = _Prices(graph, family, threads, speeds, tails=tails)
     costs = Costs(
-        vertices=graph.num_vertices * speeds.number + speeds.start,
-        arcs=graph.forward.num_arcs * speeds.number + speeds.start,
+        vertices=graph.num_vertices * speeds.number + speeds.begin,
+        arcs=graph.forward.num_arcs * speeds.number + speeds.begin,
         search=prices.search,
         triangles=prices.triangles(),
         wedges=prices.wedges,
@@ -165,6 +165,8 @@ class _Prices:
         """Return the seconds of walks: from some roots they are walked, without weights."""
         if self._graph.num_vertices == 0:
             return 0.0
+        if not self._speeds.threads and walks.is_near:
+            return self._speeds.begin + self._graph.forward.num_arcs * self._speeds.number
         roots, chances = self._roots()
         native = native_walk(self._graph, self._family.kinds, walks, self._threads)
         work = _native.walk_work(native, self._graph.num_vertices, roots, _MOST_WORK)

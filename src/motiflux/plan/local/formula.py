@@ -137,6 +137,13 @@ class Walks:
     ends: tuple[int, int] | None
     apart: bool
 
+    @property
+    def is_near(self) -> bool:
+        """Whether they go no further than to neighbours: a product that is summed over rows."""
+        first, *others = self.steps
+        simple = {Move.SCALE, Move.POWER}
+        return self.finish is Finish.SUM and not first.below and all(step.move in simple for step in others)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -90,6 +90,15 @@ class Passes:
     formula: Formula
     tables: dict[Table, Join | None]
     scalars: Combination
+    _keys: dict[tuple[Table, int, int], AdjacencyKey] = field(default_factory=dict, init=False)
+
+    def key(self, table: Table, ends: tuple[int, int]) -> AdjacencyKey:
+        """Return the rows of an edge of a table's pattern, from the first end to the second."""
+        name = (table, *ends)
+        found = self._keys.get(name)
+        if found is None:
+            found = self._keys[name] = adjacency_of(self.formula.kinds.bound(table.pattern), *ends)
+        return found
 
 
 def passes_of(formula: Formula) -> Passes:
@@ -171,17 +180,15 @@ class _Passes:
     def _simple(self, walks: Walks) -> Product | None:
         """Return walks that go no further than to neighbours as a product that is summed over rows."""
         first, *others = walks.steps
-        if walks.finish is not Finish.SUM or first.below or first.ends is None:
+        if not walks.is_near or first.ends is None:
             return None
         weights = () if first.weights is None else (first.weights,)
         factors = _factors(weights, At.SELF)
         for step in others:
-            if step.move is Move.SCALE and step.weights is not None:
-                factors += _factors((step.weights,), At.TARGET)
-            elif step.move is Move.POWER:
+            if step.move is Move.POWER:
                 factors *= step.power
-            else:
-                return None
+            elif step.weights is not None:
+                factors += _factors((step.weights,), At.TARGET)
         return Product(self._arcs(walks.pattern, first.ends), factors)
 
     def _need(self, tables: Iterable[Table]) -> None:

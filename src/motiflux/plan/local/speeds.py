@@ -22,9 +22,15 @@ class Speeds:
     walk
         An entry of a row that walks read.
     start
-        Whatever is done once for a table.
+        Whatever is done once for a table that is made by roots.
+    begin
+        Whatever is done once for one that others make up in a pass.
     search
         Of a search, by what it takes one thread of the host.
+    look
+        That a formula may be looked for in any case.
+    margin
+        What share of a search's time a formula may be expected to take in order to be preferred.
     threads
         Whether all this is shared among the threads of the host.
     """
@@ -35,7 +41,10 @@ class Speeds:
     triangle: float
     walk: float
     start: float
+    begin: float
     search: float
+    look: float
+    margin: float
     threads: bool
 
     def of_search(self, seconds: float, threads: int) -> float:
@@ -54,7 +63,10 @@ HOST_SPEEDS = Speeds(
     triangle=2.4e-9,
     walk=0.9e-9,
     start=0.0,
+    begin=0.0,
     search=1.0,
+    look=0.0,
+    margin=1.0,
     threads=True,
 )
 """Of numpy and native code on one thread of an AMD EPYC."""
@@ -63,10 +75,13 @@ DEVICE_SPEEDS = Speeds(
     number=15e-12,
     wedge=25e-12,
     choice=5e-12,
-    triangle=15e-12,
+    triangle=25e-12,
     walk=10e-12,
     start=50e-6,
+    begin=10e-6,
     search=0.02,
+    look=0.05,
+    margin=0.5,
     threads=False,
 )
 """Of an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""

@@ -37,7 +37,8 @@ class KindCounter {
         counters_(args.counters + std::uint64_t{blockIdx.x} * args.count * args.vertices) {}
 
   MOTIFLUX_DEVICE void run() {
-    for_each_heavy(args_.roots, args_.frame, scratch_, [&](std::uint32_t x, std::uint32_t) { take(x); });
+    for_each_heavy(args_.roots, args_.frame, scratch_,
+                   [&](std::uint32_t x, std::uint32_t, std::uint64_t) { take(x); });
     if (args_.total != nullptr) {
       const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
       if (threadIdx.x == 0) failed_ |= add_shared(args_.total, found);

@@ -53,7 +53,7 @@ MOTIFLUX_DEVICE void tell_done(const Frame& frame, std::uint64_t roots) {
   device::device_wide(frame.control->done).fetch_add(roots, device::Order::kRelaxed);
 }
 
-// Calls use(root, work) with all threads of the block for one heavy root after another.
+// Calls use(root, work, at) with all threads of the block for one heavy root after another, the at-th.
 template <class Use>
 MOTIFLUX_DEVICE void for_each_heavy(const Roots& roots, const Frame& frame, Scratch& scratch, Use&& use) {
   for (;;) {
@@ -67,7 +67,7 @@ MOTIFLUX_DEVICE void for_each_heavy(const Roots& roots, const Frame& frame, Scra
     __syncthreads();
     const std::uint64_t taken = scratch.taken;
     if (taken >= roots.heavy) return;
-    use(roots.order[taken], roots.work[taken]);
+    use(roots.order[taken], roots.work[taken], taken);
     if (threadIdx.x == 0) tell_done(frame, 1);
   }
 }

@@ -1,9 +1,10 @@
 // The triangles at each arc of symmetric rows: for each vertex u, the neighbours of its lesser neighbours v
 // that are its own.
 //
-// Rows of hubs are bits, in shared memory where they fit; those of light vertices a hash table, or looked up
-// in the row. The row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is
-// dealt with once and its two arcs written once, so nothing is added up between blocks.
+// The heaviest are shared by several blocks, each with every so many of the row's entries. Rows of hubs are
+// bits, in shared memory where they fit; those of light vertices a hash table, or looked up in the row. The
+// row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is dealt with once and
+// its two arcs written once, so nothing is added up between blocks.
 #pragma once
 
 #include "motiflux/local/hash.cuh"
@@ -18,6 +19,7 @@ struct TriangleArgs {
   const std::uint32_t* ranks;
   Frame frame;
   Roots roots;
+  const std::uint32_t* parts;  // of each heavy root: which part of how many it stands for, a half word each
   std::uint32_t vertices;
   std::uint32_t near_words;  // words of a block in shared memory, behind the scratch
   std::uint32_t hash_slots;  // of a warp in them
@@ -59,37 +61,46 @@ class Triangles {
   }
 
  private:
+  // Every so many of a row's entries, from one of them on.
+  struct Part {
+    std::uint64_t first;
+    std::uint64_t stride;
+  };
+
   MOTIFLUX_DEVICE void heavy(BitRow bits) {
     const Team team{lanes_.in_block(), blockDim.x / Lanes::kLanes};
-    for_each_heavy(args_.roots, args_.frame, scratch_, [&](std::uint32_t u, std::uint32_t) {
-      const std::uint32_t* const end = args_.rows.end(u);
-      for (const std::uint32_t* at = args_.rows.begin(u) + threadIdx.x; at < end; at += blockDim.x)
-        bits.insert(*at);
-      __syncthreads();
-      take(u, team, [&](std::uint32_t vertex) { return bits.contains(vertex); });
-      __syncthreads();
-      for (const std::uint32_t* at = args_.rows.begin(u) + threadIdx.x; at < end; at += blockDim.x)
-        bits.erase(*at);
-    });
+    for_each_heavy(
+        args_.roots, args_.frame, scratch_, [&](std::uint32_t u, std::uint32_t, std::uint64_t which) {
+          const Part part{args_.parts[which] >> 16, args_.parts[which] & 0xffffu};
+          const std::uint32_t* const end = args_.rows.end(u);
+          for (const std::uint32_t* at = args_.rows.begin(u) + threadIdx.x; at < end; at += blockDim.x)
+            bits.insert(*at);
+          __syncthreads();
+          take(u, part, team, [&](std::uint32_t vertex) { return bits.contains(vertex); });
+          __syncthreads();
+          for (const std::uint32_t* at = args_.rows.begin(u) + threadIdx.x; at < end; at += blockDim.x)
+            bits.erase(*at);
+        });
   }
 
   MOTIFLUX_DEVICE void take_light(std::uint32_t u, Hash& hash) {
     const sets::View row{args_.rows.begin(u), args_.rows.end(u)};
     if (2 * row.size() > args_.hash_slots)
-      return take(u, {0, 1}, [&](std::uint32_t vertex) { return sets::contains(row, vertex); });
+      return take(u, {0, 1}, {0, 1}, [&](std::uint32_t vertex) { return sets::contains(row, vertex); });
     hash.clear(lanes_, static_cast<std::uint32_t>(row.size()), args_.hash_slots);
     for (const std::uint32_t* at = row.first + lanes_.lane(); at < row.last; at += Lanes::kLanes)
       hash.place(*at);
     lanes_.sync();
-    take(u, {0, 1}, [&](std::uint32_t vertex) { return hash.has(vertex); });
+    take(u, {0, 1}, {0, 1}, [&](std::uint32_t vertex) { return hash.has(vertex); });
   }
 
-  // Counts, for each lesser neighbour v of u, the neighbours of v that are in u's row.
+  // Counts, for each lesser neighbour v of u in the part, the neighbours of v that are in u's row.
   template <class Has>
-  MOTIFLUX_DEVICE void take(std::uint32_t u, Team team, Has&& has) {
-    const std::uint64_t row = args_.rows.offsets[u];
+  MOTIFLUX_DEVICE void take(std::uint32_t u, Part part, Team team, Has&& has) {
+    const std::uint64_t row = args_.rows.offsets[u] + part.first;
+    const std::uint64_t entries = (args_.rows.degree(u) + part.stride - 1 - part.first) / part.stride;
     const auto look = [&](std::uint64_t at, std::uint64_t& begin, std::uint32_t& size) {
-      const std::uint32_t v = args_.rows.neighbors[row + at];
+      const std::uint32_t v = args_.rows.neighbors[row + at * part.stride];
       if (v >= u) return;
       begin = args_.rows.offsets[v];
       size = static_cast<std::uint32_t>(args_.rows.offsets[v + 1] - begin);
@@ -100,10 +111,11 @@ class Triangles {
                         [&](std::uint64_t, std::uint32_t vertex) { found += has(vertex); });
       found = lanes_.sum(found);
       if (!lanes_.leads()) return;
-      args_.out[row + at] = found;
-      args_.out[begin + args_.ranks[row + at]] = found;
+      const std::uint64_t arc = row + at * part.stride;
+      args_.out[arc] = found;
+      args_.out[begin + args_.ranks[arc]] = found;
     };
-    for_each_part(lanes_, team, args_.rows.degree(u), look, count);
+    for_each_part(lanes_, team, entries, look, count);
   }
 
   const TriangleArgs& args_;

@@ -63,7 +63,7 @@ class Walker {
 
   MOTIFLUX_DEVICE void run() {
     if (threadIdx.x < kMostRegisters) scratch_.counts[threadIdx.x] = 0;
-    for_each_heavy(args_.roots, args_.frame, scratch_, [&](std::uint32_t root, std::uint32_t) {
+    for_each_heavy(args_.roots, args_.frame, scratch_, [&](std::uint32_t root, std::uint32_t, std::uint64_t) {
       root_ = root;
       for (std::uint32_t at = 0; at < args_.count; ++at) {
         take(args_.steps[at]);

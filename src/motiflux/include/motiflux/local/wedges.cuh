@@ -76,7 +76,7 @@ class WedgeCounter {
     const Team block{lanes_.in_block(), blockDim.x / Lanes::kLanes};
     for (std::uint32_t at = threadIdx.x; at < args_.near_words; at += blockDim.x) near_[at] = 0;
     for_each_heavy(args_.roots, args_.frame, scratch_,
-                   [&](std::uint32_t x, std::uint32_t work) { take_heavy(x, work, block); });
+                   [&](std::uint32_t x, std::uint32_t work, std::uint64_t) { take_heavy(x, work, block); });
     std::uint32_t* const mine = near_ + std::uint64_t{2} * args_.hash_slots * block.warp;
     Hash hash{mine, mine + args_.hash_slots, 0};
     for_each_light(args_.roots, args_.frame, lanes_, [&](std::uint32_t x, std::uint32_t work) {

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "motiflux/device/total.hpp"
-#include "motiflux/match/number.hpp"
+#include "motiflux/match/number.cuh"
 #include "motiflux/match/search.hpp"
 #include "motiflux/match/tail_memo.hpp"
 #include "motiflux/match/tail_sets.hpp"

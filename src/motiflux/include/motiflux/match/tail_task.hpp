@@ -7,7 +7,7 @@
 
 namespace motiflux::match {
 
-// 128 bits (match/number.hpp).
+// 128 bits (match/number.cuh).
 struct Number {
   std::uint64_t low;
   std::uint64_t high;
