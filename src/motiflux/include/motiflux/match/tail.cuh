@@ -29,7 +29,6 @@ inline constexpr std::uint64_t kShortWalk = 24;
 template <class Plan, class Lanes, TailForm kForm>
 class TailCounting {
  public:
-  static constexpr bool kSharesLast = true;
   using Searching = Search<Plan, Lanes>;
 
   MOTIFLUX_DEVICE TailCounting(Searching& search, const TailArgs<Plan>& args)
