@@ -22,7 +22,7 @@ inline constexpr std::int32_t kLook = 64;
 
 // What a goal does that has no interest in levels before the last.
 struct EveryLevel {
-  static constexpr bool kSharesLast = false;  // whether the last level's walk is worth handing over
+  static constexpr bool kEnters = false;  // whether enter() does anything
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
     return true;
@@ -151,9 +151,7 @@ class Search {
   }
 
   MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
-    const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
-    budget_ -= turns;
-    if (look_ > 0) look_ -= turns;
+    budget_ -= steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
   }
 
   // Whether it is time to report and to look at the stop flag; counts anew if so.
@@ -214,7 +212,9 @@ class Search {
       goal.report(*this);
       if (stopped()) return false;
     }
-    if (--look_ <= 0) look<Goal>();
+    if (--look_ <= 0) look();
+    if constexpr (Goal::kEnters)
+      if (!entered_ && !enter_root(goal)) return !goal.stopped();
     if (place_.level == last_) {
       if (!goal.walk_last(*this)) return false;
       if (cursor_.next >= cursor_.end) leave();
@@ -240,6 +240,16 @@ class Search {
     descend(goal);
     if (follows && place_.level == place_.floor) go_on();
     return !goal.stopped();
+  }
+
+  // Tells the goal of a new root, one that came with a split too. False, and the walk is over, if nothing
+  // comes of it.
+  template <class Goal>
+  MOTIFLUX_DEVICE bool enter_root(Goal& goal) {
+    entered_ = true;
+    const bool entered = goal.enter(*this, 0);
+    if (!entered) place_.level = 0;
+    return entered;
   }
 
   MOTIFLUX_DEVICE void assign(std::uint32_t level, std::uint32_t vertex) {
@@ -282,16 +292,14 @@ class Search {
       const std::uint32_t root = row_;
       place_.arc = end;
       if (place_.arc < place_.arc_end) next_row();
-      if (begin < end && open_root(goal, root, begin, end)) {
+      if (begin < end && open_root(root, begin, end)) {
         place_.level = place_.floor = 1;
         return true;
       }
-      if (goal.stopped()) return false;
     }
   }
 
-  template <class Goal>
-  MOTIFLUX_DEVICE bool open_root(Goal& goal, std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
+  MOTIFLUX_DEVICE bool open_root(std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
     const bool accepted = plan_.at(0, [&](const auto& step) { return accepts(step, root); });
     if (!accepted) return false;
     assign(0, root);
@@ -300,7 +308,8 @@ class Search {
       return rules::clip(slice, bounds(step.shape().after, step.shape().before));
     });
     cursor_ = {allowed.first, 0, static_cast<std::uint32_t>(allowed.size()), 0};
-    return allowed.size() > 0 && goal.enter(*this, 0);
+    entered_ = false;
+    return allowed.size() > 0;
   }
 
   // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
@@ -334,25 +343,22 @@ class Search {
   MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
 
   // Looks whether another group waits. The answer is used at the next look: it takes long to come.
-  template <class Goal>
   MOTIFLUX_DEVICE void look() {
     look_ = kLook;
     if (!hands_over()) return;
     const bool waits = lanes_.broadcast(waits_) != 0;
     if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
-    if (waits && place_.level >= place_.floor) share<Goal>();
+    if (waits && place_.level >= place_.floor) share();
   }
 
   // Hands over half of the shallowest walk that is worth it.
-  template <class Goal>
   MOTIFLUX_DEVICE void share() {
     lanes_.sync();  // cursors that were put down are there
-    const std::uint32_t end = Goal::kSharesLast ? last_ + 1 : last_;
-    for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
+    for (std::uint32_t level = place_.floor; level <= place_.level && level < last_; ++level) {
       const bool walked = level == place_.level;
       Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, given{};
       // Just before the last level a candidate takes no longer than handing it over.
-      const std::uint32_t least = level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
+      const std::uint32_t least = level + 1 == last_ ? 2 * Lanes::kLanes : 1;
       if (!halve(kept, given, !walked, least)) continue;
       if (!hand_over(level, given)) return;
       if (walked)
@@ -413,6 +419,7 @@ class Search {
     lanes_.sync();
     if (lanes_.leads()) stand_up(handover, ticket);
     place_ = {0, 0, 1, 1, 0, level};
+    entered_ = false;
     return true;
   }
 
@@ -458,6 +465,7 @@ class Search {
   Place place_{};
   Cursor cursor_{};
   std::uint32_t row_ = 0;
+  bool entered_ = true;  // whether the goal knows of level 0's vertex
   std::int32_t budget_ = kBudget;
   std::int32_t look_ = kLook;
   // The leader's:

@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kShortWalk = 24;
 template <class Plan, class Lanes, TailForm kForm>
 class TailCounting {
  public:
-  static constexpr bool kSharesLast = true;
+  static constexpr bool kEnters = true;
   using Searching = Search<Plan, Lanes>;
 
   MOTIFLUX_DEVICE TailCounting(Searching& search, const TailArgs<Plan>& args)
@@ -43,8 +43,18 @@ class TailCounting {
 
   // A level before the last one enumerated has a new vertex. False if nothing comes of it.
   MOTIFLUX_DEVICE bool enter(Searching&, std::uint32_t level) {
-    if (level == 0) root_ = search_.vertex(0);
-    return (level == 0 || knows_root()) && weigh(level);
+    if constexpr (kForm == TailForm::kNested) {
+      known_ = level < known_ ? level : known_;
+      return true;
+    }
+    if ((tail_.early & bits_below(level + 1)) == 0) return true;
+    Number weight = weight_before(level);
+    multiply_together(level, weight);
+    if (weight.is_zero()) return false;
+    lanes().sync();  // weights_ was read
+    if (lanes().leads()) weights_[level] = weight;
+    lanes().sync();
+    return true;
   }
 
   MOTIFLUX_DEVICE bool skip_last(Searching&) { return false; }
@@ -55,11 +65,8 @@ class TailCounting {
 
   MOTIFLUX_DEVICE bool walk_last(Searching& search) {
     Cursor& walk = search.cursor();
-    std::uint32_t end = walk.end - walk.next > Lanes::kLanes ? walk.next + Lanes::kLanes : walk.end;
-    if (last() == 1 && !knows_root())
-      end = walk.end;
-    else
-      take({walk.base, walk.next, end, 0});
+    const std::uint32_t end = walk.end - walk.next > Lanes::kLanes ? walk.next + Lanes::kLanes : walk.end;
+    take({walk.base, walk.next, end, 0});
     walk.next = end;
     return !stopped_;
   }
@@ -92,30 +99,6 @@ class TailCounting {
   MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
   MOTIFLUX_DEVICE const view::TailLevel& at(std::uint32_t level) const { return tail_.levels[level]; }
   MOTIFLUX_DEVICE std::uint32_t last() const { return tail_.start - 1; }
-
-  // A search may begin in the middle, where another group left off: its root is new then.
-  MOTIFLUX_DEVICE bool knows_root() {
-    const std::uint32_t root = search_.vertex(0);
-    if (root == root_) return true;
-    root_ = root;
-    return weigh(0);
-  }
-
-  // Finds the weight of a level, or notes that it has to be found.
-  MOTIFLUX_DEVICE bool weigh(std::uint32_t level) {
-    if constexpr (kForm == TailForm::kNested) {
-      known_ = level < known_ ? level : known_;
-      return true;
-    }
-    if ((tail_.early & bits_below(level + 1)) == 0) return true;
-    Number weight = weight_before(level);
-    multiply_together(level, weight);
-    if (weight.is_zero()) return false;
-    lanes().sync();  // weights_ was read
-    if (lanes().leads()) weights_[level] = weight;
-    lanes().sync();
-    return true;
-  }
 
   // The product of all that belongs to the levels before.
   MOTIFLUX_DEVICE Number weight_before(std::uint32_t level) const {
@@ -420,8 +403,7 @@ class TailCounting {
   TailFrame* frames_;
   std::uint64_t* sizes_;
   std::uint32_t* key_;
-  Number found_{0, 0};  // this lane's share
-  std::uint32_t root_ = ~std::uint32_t{0};
+  Number found_{0, 0};       // this lane's share
   std::uint32_t known_ = 0;  // kNested: levels before it have their weights
   bool beyond_ = false;
   bool stopped_ = false;
