@@ -11,6 +11,8 @@ from motiflux.engine import stored_rows
 from motiflux.errors import ArgumentError, DeviceError
 from tests.backend.cases import TRIANGLE, clique, cycle, path
 
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no memory of its own to store rows in")
+
 PATTERNS = {
     "edge": mf.Pattern.from_edges([(0, 1)]),
     "triangle": TRIANGLE,

@@ -21,8 +21,10 @@ from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflu
 
 SIZE = 8
 TRIANGLES = 8 * 7 * 6
-GENERAL = ["search-count-any-16", "search-store-any-16"]
+GENERAL = ["search-count-any-32", "search-store-any-16"]
 """The units that count and list by any plan."""
+BY_LEVELS = {"bitmaps": "off"}
+"""Cliques have a kernel of their own otherwise."""
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def not_warned_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def count_and_list(graph: mf.Graph, bench: Bench) -> None:
-    assert mf.count(graph, TRIANGLE, device=bench.name) == TRIANGLES
+    assert mf.count(graph, TRIANGLE, device=bench.name, tuning=BY_LEVELS) == TRIANGLES
     assert len(mf.match(graph, TRIANGLE, device=bench.name).to_numpy()) == TRIANGLES
 
 
@@ -128,7 +130,7 @@ class TestRefusedKernels:
         bench = connect(cache=tmp_path)
         bench.toolchain.refuses = lambda source: True
         with pytest.raises(CompileError) as caught:
-            call(graph, TRIANGLE, device=bench.name)
+            call(graph, TRIANGLE, device=bench.name, tuning=BY_LEVELS)
         error = caught.value
         assert error.name in GENERAL
         assert error.log == LOG
@@ -151,10 +153,10 @@ class TestRefusedKernels:
         bench = connect(cache=tmp_path / "cache")
         bench.toolchain.refuses = lambda source: True
         graph, triangle = inputs(tmp_path)
-        result = motiflux("count", graph, triangle, "--device", bench.name)
+        result = motiflux("count", graph, triangle, "--device", bench.name, "--set", "bitmaps=off")
         assert (result.exit_code, result.stdout) == (4, "")
         assert len(result.stderr.splitlines()) == 1
-        assert result.stderr.startswith("internal error: CompileError: kernel search-count-any-16 does not ")
+        assert result.stderr.startswith("internal error: CompileError: kernel search-count-any-32 does not ")
         (source,) = (tmp_path / "cache" / "failed").iterdir()
         assert str(source) in result.stderr
         assert "the last complaint" in result.stderr
@@ -163,8 +165,8 @@ class TestRefusedKernels:
 
     def test_a_special_kernel_that_was_asked_for_is_an_error(self, bench: Bench, graph: mf.Graph) -> None:
         bench.toolchain.refuses = is_special
-        with pytest.raises(CompileError, match="search-count-3v-16") as caught:
-            mf.count(graph, TRIANGLE, device=bench.name, tuning={"specialize": "on"})
+        with pytest.raises(CompileError, match="search-count-3v-32") as caught:
+            mf.count(graph, TRIANGLE, device=bench.name, tuning={"specialize": "on", **BY_LEVELS})
         assert caught.value.log == LOG
         count_and_list(graph, bench)
 
@@ -176,16 +178,16 @@ class TestRefusedKernels:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for _ in range(10_000):
-                assert mf.count(graph, TRIANGLE, device=bench.name) == TRIANGLES
+                assert mf.count(graph, TRIANGLE, device=bench.name, tuning=BY_LEVELS) == TRIANGLES
                 if caught:
                     break
             for _ in range(5):
-                assert mf.count(graph, TRIANGLE, device=bench.name) == TRIANGLES
+                assert mf.count(graph, TRIANGLE, device=bench.name, tuning=BY_LEVELS) == TRIANGLES
         assert [warning.category for warning in caught] == [MotifluxWarning]
         message = str(caught[0].message)
-        assert message.startswith("a plan runs without its own kernel: kernel search-count-3v-16 does not ")
+        assert message.startswith("a plan runs without its own kernel: kernel search-count-3v-32 does not ")
         assert LOG in message
-        assert bench.toolchain.asked == ["search-count-any-16", "search-count-3v-16"]
+        assert bench.toolchain.asked == ["search-count-any-32", "search-count-3v-32"]
 
 
 def is_special(source: Source) -> bool:
