@@ -71,6 +71,28 @@ def test_the_limit_knows_patterns_by_number() -> None:
     assert totals.complete
 
 
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("limit", [1, 4, 7, 20, 1000])
+def test_a_limit_keeps_the_earliest_of_all_patterns(size: int, limit: int) -> None:
+    rows = [("+", at, at + 1) for at in range(8)] + [("-", at, at + 1) for at in range(0, 8, 3)]
+    patterns = ["(a)--(b)--(c)", "(a)--(b)", "(a)--(b)--(c)--(d)"]
+
+    def played(limit: int | None, sink: Any) -> Any:
+        with mf.Monitor(mf.Graph.from_edges([]), patterns, matches=True, window=6) as monitor:
+            return monitor.run(rows, sink, batch_size=size, limit=limit)
+
+    def numbered(found: list[FoundMatches]) -> list[tuple[int, int]]:
+        return sorted((update, one.number) for one in found for update in one.updates.tolist())
+
+    whole: list[FoundMatches] = []
+    told: list[FoundMatches] = []
+    played(None, whole.append)
+    totals = [played(limit, sink) for sink in (told.append, Nowhere())]
+    assert numbered(told) == numbered(whole)[:limit]
+    by_pattern = [[(one.positive, one.negative) for one in each.patterns] for each in totals]
+    assert by_pattern[0] == by_pattern[1]
+
+
 class Ticking:
     """Ends a run when it is told that nothing comes after the updates."""
 

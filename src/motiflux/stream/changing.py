@@ -90,6 +90,7 @@ class Changing(Core):
         start = time.perf_counter()
         call = Call()
         marked = None
+        heard: KeyboardInterrupt | None = None
         try:
             self._begin_call(call)
             native = self._open()
@@ -116,11 +117,17 @@ class Changing(Core):
             self._call = None
             return delta
         except BaseException as error:
-            if marked is not None:
-                native.take_back()
-                self._back_to(marked)
+            while marked is not None:
+                try:
+                    native.take_back()
+                    self._back_to(marked)
+                    marked = None
+                except KeyboardInterrupt as interrupt:  # from the beginning: nothing stays half done
+                    heard = interrupt
             if self._call is call:
                 self._call = None
+            if heard is not None:
+                raise heard from error
             if isinstance(error, _TimeIsUp):
                 return self._no_delta(time.perf_counter() - start)
             if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):

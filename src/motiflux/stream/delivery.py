@@ -35,6 +35,9 @@ class Delivery:
         self.given: Counter[tuple[int, int]] = Counter()
         """How many of the last batch it got, by number of the pattern and sign."""
         self._held = Held()
+        # With a limit: updates and numbers of matches by block, and how many each pattern may still give.
+        self._tallies: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
+        self._left: Counter[int] = Counter()
         self._shield = shield
         self._times: NDArray[Any] | None = None
         self._first_update = 0
@@ -46,6 +49,7 @@ class Delivery:
     def begin(self, batch: Batch) -> None:
         """Take matches of this batch from now on."""
         self.given.clear()
+        self._tallies.clear()
         for pattern in self._monitor.patterns:
             if pattern not in self._numbers:
                 self._numbers[pattern] = len(self._patterns)
@@ -59,9 +63,14 @@ class Delivery:
     def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
         """Take blocks of matches by pattern; when they are the last, all go to the sink."""
         for pattern, rows in blocks:
-            self._held.put(self._numbers[pattern], rows)
+            number = self._numbers[pattern]
+            self._held.put(number, rows)
+            if self.most is not None:
+                self._tallies.append((number, *np.unique(rows.updates, return_counts=True)))
         if not last:
             return
+        if self.most is not None:
+            self._left = self._first(self.most)
         self.there = time.perf_counter()
         if self._sink.uninterrupted:
             self._shield.up()
@@ -72,14 +81,30 @@ class Delivery:
         self._shield.up()
 
     def _write(self, number: int, rows: MatchRows) -> None:
-        if self.most is not None and len(rows) > (left := self.most - self.given.total()):
-            if left <= 0:
+        if self.most is not None:
+            left = self._left[number]
+            self._left[number] -= min(left, len(rows))
+            if left == 0:
                 return
             rows = MatchRows(rows.vertices[:left], rows.updates[:left], rows.positive[:left])
         self._sink.write(self._found(number, rows))
         positive = int(np.count_nonzero(rows.positive))
         self.given[number, 1] += positive
         self.given[number, -1] += len(rows) - positive
+
+    def _first(self, most: int) -> Counter[int]:
+        """Return how many of the first matches are those of each pattern: earlier updates come first."""
+        chosen: Counter[int] = Counter()
+        if not self._tallies:
+            return chosen
+        numbers = np.concatenate([np.full(len(updates), number) for number, updates, _ in self._tallies])
+        updates = np.concatenate([updates for _, updates, _ in self._tallies])
+        matches = np.concatenate([matches for *_, matches in self._tallies])
+        order = np.lexsort((numbers, updates))
+        before = np.cumsum(matches[order]) - matches[order]
+        for number, taken in zip(numbers[order], np.clip(most - before, 0, matches[order]), strict=True):
+            chosen[int(number)] += int(taken)
+        return chosen
 
     def given_of(self, pattern: Pattern) -> tuple[int, int]:
         """Return how many matches of a pattern it got of the last batch: appeared, vanished."""

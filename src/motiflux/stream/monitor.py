@@ -69,7 +69,8 @@ class Monitor(Changing, Kept):
     edge_times
         The attribute of the graph's edges with their times: those that have one are in the window from the
         start, as if they had been inserted in the order of their times. What such insertions would have made
-        leave is not there. All others stay until they are deleted.
+        leave is not there. All others stay until they are deleted. With ``duplicates="ignore"`` an edge has
+        the time of the copy that the graph lists first, if that has one.
     threads
         Threads that match the updates of one call in sequence mode; default: as many as this process may run
         on.

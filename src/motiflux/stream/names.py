@@ -43,8 +43,9 @@ class GrowingLabels:
         """Return the code of a label, which is added if it is new."""
         known = self._codes.get(label)
         if known is None:
-            known = self._codes[label] = len(self.values)
-            self.values.append(label)
+            known = len(self.values)
+            self.values.append(label)  # first: `keep` goes by these, wherever Ctrl-C is heard
+            self._codes[label] = known
         return known
 
     @property
@@ -94,7 +95,7 @@ class GrowingLabels:
     def keep(self, count: int) -> None:
         """Forget the labels that came after the first `count`."""
         for label in self.values[count:]:
-            del self._codes[label]
+            self._codes.pop(label, None)
             if isinstance(label, int) and 0 <= label < _DIRECT:
                 self._table[label] = _UNKNOWN
         del self.values[count:]
@@ -102,6 +103,9 @@ class GrowingLabels:
 
 class GrowingIds:
     """External ids of vertices numbered in the order in which they came.
+
+    Ctrl-C may be heard between any two steps: `keep` undoes half an addition too, and an id is in the dict or
+    the table or both at any time, but never in neither.
 
     Parameters
     ----------
@@ -130,12 +134,13 @@ class GrowingIds:
             return
         least, most = int(ids.min()), int(ids.max())
         if least < 0 or most >= max(_SPARSEST * self._size, _FEWEST):
-            self._table = None
             self._late = {name: number for number, name in enumerate(ids.tolist())}
+            self._table = None
             return
+        table: NDArray[Any] = np.full(most + 1, _UNKNOWN, dtype=np.int32 if self._size < 2**31 else np.int64)
+        table[ids] = np.arange(self._size)
+        self._table = table
         self._late = {}
-        self._table = np.full(most + 1, _UNKNOWN, dtype=np.int32 if self._size < 2**31 else np.int64)
-        self._table[ids] = np.arange(self._size)
 
     def find(self, ids: NDArray[Any]) -> NDArray[np.int64]:
         """Return the vertices of ids [k], -1 for those not known."""
@@ -166,17 +171,20 @@ class GrowingIds:
             grown[: self._size] = self._ids[: self._size]
             self._ids = grown
         self._ids[self._size : self._size + len(ids)] = ids
-        for number, name in enumerate(ids.tolist(), self._size):
+        first = self._size
+        self._size += len(ids)  # before they are found: `keep` looks no further
+        for number, name in enumerate(ids.tolist(), first):
             self._late[name] = number
-        self._size += len(ids)
         if self._table is not None and len(self._late) > max(_FEWEST, self._size // 2):
             self._make_table()
 
     def keep(self, count: int) -> None:
         """Forget the ids that came after the first `count`."""
-        for name in self._ids[count : self._size].tolist():
-            if self._late.pop(name, None) is None and self._table is not None:
-                self._table[name] = _UNKNOWN
+        gone = self._ids[count : self._size]
+        for name in gone.tolist():
+            self._late.pop(name, None)
+        if self._table is not None:
+            self._table[gone[(gone >= 0) & (gone < len(self._table))]] = _UNKNOWN
         self._size = count
 
     def names(self, vertices: VertexArray | NDArray[np.int64]) -> NDArray[Any]:

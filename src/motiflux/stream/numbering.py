@@ -104,9 +104,8 @@ class Numbering:
 
     def back_to(self, mark: Mark) -> None:
         """Forget what came since."""
-        if len(self.ids) > mark.vertices:
-            self.ids.keep(mark.vertices)
-            self.codes.keep(mark.vertices)
+        self.ids.keep(mark.vertices)
+        self.codes.keep(mark.vertices)
         self.vertex_labels.keep(mark.vertex_labels)
         self.edge_labels.keep(mark.edge_labels)
         self.clock.latest = mark.latest

@@ -1,0 +1,101 @@
+"""Ctrl-C anywhere in a call: all of it is taken back, whatever it had begun to number."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+import motiflux.stream
+from motiflux.stream import VertexLabels, names
+from tests.unit.test_monitor import state
+
+STREAM = Path(motiflux.stream.__file__).parent
+
+
+def stopped_at(point: int, work: Callable[[], Any]) -> bool:
+    """Hear Ctrl-C at that point of those that `work` goes through in motiflux.stream; False if it has fewer.
+
+    Points are lines; where calls are taken back only calls, as nothing is heard between other steps there.
+    """
+    passed = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal passed
+        path = Path(frame.f_code.co_filename)
+        if path.parent != STREAM:
+            return None
+        if event == ("call" if path.name == "changing.py" else "line"):
+            passed += 1
+            if passed == point:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    except mf.StreamError:
+        pass
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def updates_of(rows: list[tuple[str, Any, Any, Any, Any]], labels: dict[Any, Any]) -> mf.Updates:
+    ops, sources, targets, of_edges, times = zip(*rows, strict=True)
+    return mf.Updates(
+        np.array([op == "+" for op in ops]),
+        np.array(sources),
+        np.array(targets),
+        np.array(of_edges),
+        np.array(times),
+        VertexLabels.of(labels),
+    )
+
+
+# Vertices, labels of both and times that are new; those of another call that come after it are others.
+CALL = [("+", 0, 9, 3, 1), ("+", 7, 8, 4, 6), ("-", 0, 1, 0, 6), ("+", 1, 8, 0, 12), ("+", 5, 1, 0, 12)]
+LABELS = {8: 5, 7: 1, 9: 6}
+AFTER = [("+", 6, 0, 0, 12), ("+", 9, 6, 5, 12), ("+", 8, 6, 3, 13), ("+", 7, 1, 3, 13), ("+", 8, 1, 0, 14)]
+LABELS_AFTER = {6: 6, 9: 5, 8: 1}
+PATTERNS = ("(a)--(b)--(c)", "(a:5)-[:3|4]-(b:6)", "(a:1)--(b)", "(a)-[:5]-(b)")
+
+
+@pytest.mark.parametrize("few", [1, 1 << 16], ids=["table made anew", "table kept"])
+@pytest.mark.parametrize("refused", [False, True], ids=["applied", "refused"])
+def test_a_call_that_is_stopped_anywhere_is_taken_back(
+    few: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names, "_FEWEST", few)
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], vertex_labels=[1, 1, 2], edge_labels=[0, 2])
+    call = updates_of([*CALL, ("-", 2, 5, 2, 13)] if refused else CALL, LABELS)
+    after = updates_of(AFTER, LABELS_AFTER)
+
+    def monitor() -> mf.Monitor:
+        return mf.Monitor(graph, PATTERNS, window="10s", matches=True, threads=1, strict=refused)
+
+    def goes_on(watching: mf.Monitor) -> Any:
+        deltas = watching.apply(after)
+        return state(watching), [(one.positive, one.appeared().tolist()) for one in deltas]
+
+    fresh = monitor()
+    before, wanted = state(fresh), goes_on(fresh)
+    point = 1
+    while True:
+        watching = monitor()
+        if not stopped_at(point, partial(watching.apply, call)):
+            break
+        assert state(watching) == before
+        assert goes_on(watching) == wanted
+        point += 1
+    assert point > 100
