@@ -21,7 +21,7 @@ HAND_OUT_SECONDS = 0.05
 """Rows that were found are handed out after this time, whether they fill a batch or not."""
 
 
-class DeviceRows(ABC):
+class FoundRows(ABC):
     """Blocks of rows in internal ids. The kernel runs only while there is room for its rows."""
 
     complete = False

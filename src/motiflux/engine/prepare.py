@@ -187,7 +187,10 @@ def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | No
 
 
 def hands_over(plan: Plan, request: Request) -> bool:
-    """Return whether groups that have no work left get some of others'."""
+    """Return whether groups that have no work left get some of others'.
+
+    Not where the last levels are a tail: the two together were never measured on a GPU.
+    """
     return request.tuning["stealing"] != "off" and len(plan.shape.steps) > 2 and plan.tail is None
 
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from motiflux.codegen import layout
-from motiflux.engine.device_rows import HAND_OUT_SECONDS, DeviceRows
+from motiflux.engine.device_rows import HAND_OUT_SECONDS, FoundRows
 from motiflux.engine.ring import MappedRing
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
@@ -20,7 +20,7 @@ _FIRST_ROOM = 1 << 16
 """Rows that a batch has room for at first; it grows as rows come."""
 
 
-class RingRows(DeviceRows):
+class RingRows(FoundRows):
     """Rows from the ring that the groups of a running kernel fill."""
 
     def _connect(self) -> None:

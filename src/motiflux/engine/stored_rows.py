@@ -17,7 +17,7 @@ from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
 from motiflux.codegen.layout import ROWS_PER_PACKET
 from motiflux.device import Buffer
 from motiflux.device.arrays import DeviceArray
-from motiflux.engine.device_rows import HAND_OUT_SECONDS, DeviceRows
+from motiflux.engine.device_rows import HAND_OUT_SECONDS, FoundRows
 from motiflux.errors import DeviceMemoryError
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
@@ -28,7 +28,7 @@ _SPIN_SECONDS = 200e-6
 _LONGEST_SLEEP = 1e-3
 
 
-class StoredRows(DeviceRows):
+class StoredRows(FoundRows):
     """Rows from memory of the device that its kernel fills again and again."""
 
     def _connect(self) -> None:

@@ -9,6 +9,7 @@
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
 #include "motiflux/match/handover.hpp"
+#include "motiflux/match/limit.hpp"
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/match/task.hpp"
 
@@ -162,13 +163,7 @@ class Search {
   }
 
   // Stops all groups once more is known than the limit asks for. Of the leading lane only.
-  MOTIFLUX_DEVICE void look_at_limit() const {
-    if (task_.limit == kNoLimit) return;
-    const bool beyond =
-        device::device_wide(task_.control->found[1]).load(device::Order::kRelaxed) > 0 ||
-        device::device_wide(task_.control->found[0]).load(device::Order::kRelaxed) > task_.limit;
-    if (beyond) stop(Stop::kLimit);
-  }
+  MOTIFLUX_DEVICE void look_at_limit() const { match::look_at_limit(*task_.control, task_.limit); }
 
   // Asks all groups to stop.
   MOTIFLUX_DEVICE void stop(Stop reason) const {

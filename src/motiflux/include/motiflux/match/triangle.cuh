@@ -10,6 +10,7 @@
 #include "motiflux/device/total.hpp"
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/clique_task.hpp"
+#include "motiflux/match/limit.hpp"
 #include "motiflux/sets/span.hpp"
 
 namespace motiflux::match {
@@ -140,12 +141,7 @@ class TriangleCount {
     done_ = 0;
     if (found == 0) return;
     device::add_128(control.found, found);
-    if (task_.limit == kNoLimit) return;
-    const bool beyond = device::device_wide(control.found[1]).load(device::Order::kRelaxed) > 0 ||
-                        device::device_wide(control.found[0]).load(device::Order::kRelaxed) > task_.limit;
-    if (beyond)
-      device::device_wide(control.stop)
-          .fetch_max(static_cast<std::uint32_t>(Stop::kLimit), device::Order::kRelaxed);
+    look_at_limit(control, task_.limit);
   }
 
   static constexpr std::uint32_t kPieces = 16;  // between reports
