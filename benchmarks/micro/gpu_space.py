@@ -58,7 +58,7 @@ def run(graph: mf.Graph, pattern: mf.Pattern, engine: DfsEngine, request: Reques
         started = time.perf_counter()
         deadline = None if request.timeout is None else started + request.timeout
         search.launch()
-        complete = engine._watch(search, plan, request, started, deadline)
+        complete = engine._watch(search, plan.multiplier, request, started, deadline)
         found = search.found() * plan.multiplier
         seconds = search.kernel_seconds()
         wall = time.perf_counter() - began
