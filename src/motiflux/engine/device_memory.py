@@ -46,7 +46,7 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     lists = lay_out(plan, keys, longest, Goal.COUNT, tail)
     groups = groups_of_block * max(1, blocks)
     wanted = 4 * lists.words * groups
-    if hands_over(plan, request):
+    if hands_over(plan, tail, request):
         wanted += layout.handover_bytes(layout.seats_for(groups))
     wanted += ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
     room = device.free_memory() if request.gpu_memory is None else request.gpu_memory

@@ -158,7 +158,7 @@ def _set_up(
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     if (places := kept_places(draft.tail, task.arcs, request)) > 0:
         _add_kept(search, argument, places, request.gpu_memory)
-    if hands_over(draft.plan, request) and (draft.tail is None or draft.tail.start > 1):
+    if hands_over(draft.plan, draft.tail, request):
         _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
 
@@ -186,12 +186,13 @@ def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | No
         return
 
 
-def hands_over(plan: Plan, request: Request) -> bool:
+def hands_over(plan: Plan, tail: DeviceTail | None, request: Request) -> bool:
     """Return whether groups that have no work left get some of others'.
 
-    Not where the last levels are a tail: the two together were never measured on a GPU.
+    There is none to get where each root is all there is: of two levels, or before a tail from level 1 on.
     """
-    return request.tuning["stealing"] != "off" and len(plan.shape.steps) > 2 and plan.tail is None
+    walks = len(plan.shape.steps) > 2 if tail is None else tail.start > 1
+    return walks and request.tuning["stealing"] != "off"
 
 
 def _add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:

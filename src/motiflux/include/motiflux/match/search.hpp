@@ -24,6 +24,7 @@ inline constexpr std::int32_t kLook = 64;
 // What a goal does that has no interest in levels before the last.
 struct EveryLevel {
   static constexpr bool kEnters = false;  // whether enter() does anything
+  static constexpr bool kSharesLast = false;  // whether the last level's walk is worth handing over
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
     return true;
@@ -152,7 +153,9 @@ class Search {
   }
 
   MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
-    budget_ -= steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
+    const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
+    budget_ -= turns;
+    if (look_ > 0) look_ -= turns;
   }
 
   // Whether it is time to report and to look at the stop flag; counts anew if so.
@@ -207,9 +210,10 @@ class Search {
       goal.report(*this);
       if (stopped()) return false;
     }
-    if (--look_ <= 0) look();
+    if (--look_ <= 0) look<Goal>();
     if constexpr (Goal::kEnters)
       if (!entered_ && !enter_root(goal)) return !goal.stopped();
+    if (--look_ <= 0) look<Goal>();
     if (place_.level == last_) {
       if (!goal.walk_last(*this)) return false;
       if (cursor_.next >= cursor_.end) leave();
@@ -338,22 +342,25 @@ class Search {
   MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
 
   // Looks whether another group waits. The answer is used at the next look: it takes long to come.
+  template <class Goal>
   MOTIFLUX_DEVICE void look() {
     look_ = kLook;
     if (!hands_over()) return;
     const bool waits = lanes_.broadcast(waits_) != 0;
     if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
-    if (waits && place_.level >= place_.floor) share();
+    if (waits && place_.level >= place_.floor) share<Goal>();
   }
 
   // Hands over half of the shallowest walk that is worth it.
+  template <class Goal>
   MOTIFLUX_DEVICE void share() {
     lanes_.sync();  // cursors that were put down are there
-    for (std::uint32_t level = place_.floor; level <= place_.level && level < last_; ++level) {
+    const std::uint32_t end = Goal::kSharesLast ? last_ + 1 : last_;
+    for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
       const bool walked = level == place_.level;
       Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, given{};
       // Just before the last level a candidate takes no longer than handing it over.
-      const std::uint32_t least = level + 1 == last_ ? 2 * Lanes::kLanes : 1;
+      const std::uint32_t least = level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
       if (!halve(kept, given, !walked, least)) continue;
       if (!hand_over(level, given)) return;
       if (walked)

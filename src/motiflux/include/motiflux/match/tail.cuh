@@ -30,6 +30,7 @@ template <class Plan, class Lanes, TailForm kForm>
 class TailCounting {
  public:
   static constexpr bool kEnters = true;
+  static constexpr bool kSharesLast = true;
   using Searching = Search<Plan, Lanes>;
 
   MOTIFLUX_DEVICE TailCounting(Searching& search, const TailArgs<Plan>& args)
