@@ -350,13 +350,13 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
 def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal.COUNT) -> int:
     """Choose the lanes of a group.
 
-    To count, as many as a warp has: the last two levels leave none idle, and groups that wait for work do not
-    share a warp with others. Where lists are walked, 16 were the fastest, but for very short rows.
+    To count, as many as a warp has: the last two levels, or the tail, leave none idle, and groups that wait for
+    work do not share a warp with others. Where lists are walked, 16 were the fastest, but for very short rows.
     """
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal is Goal.COUNT and request.tuning["packing"] != "off":
+    if goal in (Goal.TAIL, Goal.PARTS) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
         return LANES[2]
     average = root_arcs / max(1, root_rows)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
