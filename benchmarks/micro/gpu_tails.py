@@ -49,7 +49,8 @@ def kernel_times(
         with prepare(engine._accelerator, graph, plan, request, Goal.COUNT, None) as search:
             search.timed = True
             search.launch()
-            if not engine._watch(search, plan.multiplier, request, time.perf_counter(), time.perf_counter() + timeout):
+            started = time.perf_counter()
+            if not engine._watch(search, plan.multiplier, request, started, started + timeout):
                 return None, 1000 * timeout
             found = search.found() * plan.multiplier
             times.append(1000 * search.kernel_seconds())

@@ -350,8 +350,9 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
 def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal.COUNT) -> int:
     """Choose the lanes of a group.
 
-    To count, as many as a warp has: the last two levels, or the tail, leave none idle, and groups that wait for
-    work do not share a warp with others. Where lists are walked, 16 were the fastest, but for very short rows.
+    To count, as many as a warp has: the last two levels, or the tail, leave none idle, and groups that wait
+    for work do not share a warp with others. Where lists are walked, 16 were the fastest, but for very short
+    rows.
     """
     asked = request.tuning["lanes"]
     if asked != "auto":
