@@ -23,7 +23,7 @@ inline constexpr std::int32_t kLook = 64;
 
 // What a goal does that has no interest in levels before the last.
 struct EveryLevel {
-  static constexpr bool kEnters = false;  // whether enter() does anything
+  static constexpr bool kEnters = false;      // whether enter() does anything
   static constexpr bool kSharesLast = false;  // whether the last level's walk is worth handing over
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
