@@ -18,6 +18,7 @@ import motiflux as mf
 from motiflux.engine import table_run
 from motiflux.engine.base import make_request
 from motiflux.engine.device_tables import start_tables
+from motiflux.engine.device_times import taking_times
 from motiflux.engine.dfs import DfsEngine
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.planning import plan_for
@@ -69,7 +70,8 @@ def evaluate(engine: DfsEngine, graph: mf.Graph, plan: Any, request: Any, search
             searched[table] = engine.count(graph, table.plan, request, time.perf_counter()).value
         return searched[table]
 
-    tables = start_tables(engine._accelerator, graph, plan.formula, request, None, search, timed=True)
+    with taking_times():
+        tables = start_tables(engine._accelerator, graph, plan.formula, request, None, search)
     with tables.run:
         while not tables.run.done():
             time.sleep(0)

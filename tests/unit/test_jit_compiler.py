@@ -97,6 +97,17 @@ def test_submitted_units_are_compiled_off_the_calling_thread_one_by_one(include:
     assert threading.get_ident() not in toolchain.threads
 
 
+def test_the_end_of_all_that_is_compiled_can_be_awaited(include: tuple[Path, ...]) -> None:
+    toolchain = Gate()
+    compiler = Compiler(toolchain, KernelCache(None), include)
+    assert compiler.settle(0)
+    futures = [compiler.submit(Source(f"unit-{number}", str(number))) for number in range(3)]
+    assert not compiler.settle(0.01)
+    toolchain.opened.set()
+    assert compiler.settle()
+    assert all(future.done() for future in futures)
+
+
 def test_the_same_unit_submitted_twice_is_compiled_once(include: tuple[Path, ...]) -> None:
     toolchain = Gate()
     compiler = Compiler(toolchain, KernelCache(None), include)

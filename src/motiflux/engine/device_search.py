@@ -17,6 +17,7 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, HostBuffer, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.device_times import times_taken
 from motiflux.engine.resident import Copies
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, InternalError
@@ -35,6 +36,8 @@ class DeviceSearch:
     """
 
     _session: Session | None = None
+    part = "searches"
+    """What its time is added to (`motiflux.engine.device_times`)."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
@@ -43,7 +46,8 @@ class DeviceSearch:
         self._memory: list[Buffer | HostBuffer] = []
         self._cleared: list[tuple[Buffer, int]] = []
         self._stopping = False
-        self.timed = False
+        self._times = times_taken()
+        self.timed = self._times is not None
         self._session = accelerator.session()
 
     @property
@@ -146,6 +150,11 @@ class DeviceSearch:
     def kernel_seconds(self) -> float:
         """Return the time of the last launch by the device's own clock, if `timed` was set."""
         return self._on().kernel_seconds()
+
+    def tell_time(self) -> None:
+        """Add the time of the launch that ended to what whoever measures has so far."""
+        if self._times is not None:
+            self._times.add(self.part, self.kernel_seconds())
 
     def pause(self) -> None:
         """Ask the groups of a listing kernel to save themselves; they go on with the next launch."""

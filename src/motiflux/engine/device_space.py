@@ -21,6 +21,7 @@ from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.space import SPACE_THREADS, TILE, WARP, SpaceKernel, space_source
 from motiflux.device import Buffer, Kernel
 from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.device_times import times_taken
 from motiflux.engine.resident import Copies, DeviceRows, Means, Resident, RowsKey, resident
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import AdjacencyKey, Direction, Graph
@@ -204,6 +205,8 @@ class _Builder:
         filled = stream.mark()
         stream.wait()  # searches on other streams may read it from now on
         milliseconds = placed.milliseconds_since(began) + filled.milliseconds_since(again)
+        if (times := times_taken()) is not None:
+            times.add("spaces", milliseconds / 1000)
         return self._made(name, report, (serves, offsets, neighbors), milliseconds / 1000)
 
     def _made(

@@ -18,6 +18,7 @@ from motiflux.device import Buffer
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import OutOfTimeError, seconds_left
+from motiflux.engine.device_times import on_host
 from motiflux.engine.resident import DeviceRows
 from motiflux.engine.table_run import TableRun, TooWide
 from motiflux.errors import DeviceMemoryError
@@ -135,9 +136,11 @@ class DeviceTables:
 
     def _search_arcs(self, table: Searched) -> Buffer:
         """Have the host search from each arc, and copy what it finds."""
-        search = native.prepare(self._graph, table.plan, intersect="auto", threads=self._run.means.threads)
-        left = seconds_left(self._run.means.deadline)
-        counts = native.count_arcs(search, threads=self._run.means.threads, timeout=left)
+        with on_host():
+            threads = self._run.means.threads
+            search = native.prepare(self._graph, table.plan, intersect="auto", threads=threads)
+            left = seconds_left(self._run.means.deadline)
+            counts = native.count_arcs(search, threads=threads, timeout=left)
         if counts is None:
             raise OutOfTimeError
         return self._run.filled(counts)
@@ -342,8 +345,6 @@ def start_tables(
     request: Request,
     deadline: float | None,
     search: Callable[[Searched], int],
-    *,
-    timed: bool = False,
 ) -> DeviceTables:
     """Return the evaluation of a formula, which runs; raises what `DeviceTables.start` does.
 
@@ -351,8 +352,6 @@ def start_tables(
     ----------
     search
         Returns how many embeddings a search finds: done first, one after another.
-    timed
-        Whether the kernels' time is taken.
     """
     seconds_left(deadline)
     passes = _known_passes(graph, formula)
@@ -360,7 +359,6 @@ def start_tables(
         times * search(scalar) for scalar, times in passes.scalars.items() if isinstance(scalar, Searched)
     )
     run = TableRun(accelerator, graph, request, deadline)
-    run.timed = timed
     try:
         tables = DeviceTables(run, graph, passes, searched)
         tables.start()

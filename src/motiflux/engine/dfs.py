@@ -16,6 +16,7 @@ from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_tables import start_tables, table_bytes
+from motiflux.engine.device_times import on_host
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.engine.ring_rows import RingRows
@@ -110,14 +111,16 @@ class DfsEngine:
             return None
         except TooWide:
             try:
-                return count_from_tables(graph, plan, formula, request, started)
+                with on_host():
+                    return count_from_tables(graph, plan, formula, request, started)
             except OverflowError:
                 return None  # weights of walks hold 64 bits there too
         return outcome_of_tables(total, plan, request)
 
     def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Count numbers that the device has no room for: beyond 128 bits, or of very many sets."""
-        return CpuEngine().count(graph, plan, request, started)
+        with on_host():
+            return CpuEngine().count(graph, plan, request, started)
 
     def count_together(
         self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
@@ -169,9 +172,11 @@ class DfsEngine:
         next_look = started + _LOOK_SECONDS
         for now in _moments():
             if search.done():
+                search.tell_time()
                 return True
             if deadline is not None and now >= deadline:
                 search.stop_and_wait()
+                search.tell_time()
                 return False
             if now >= next_look and request.progress is not None:
                 next_look = now + _LOOK_SECONDS

@@ -225,6 +225,12 @@ class Resident:
         self._kept[name] = found
         return found
 
+    def forget(self, kind: type[Any]) -> None:
+        """Give up what is of one kind, but for what a search reads: the next search makes it anew."""
+        for name, found in list(self._kept.items()):
+            if isinstance(found, kind) and not found.users:
+                self._kept.pop(name, None)
+
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return their bytes.
 

@@ -99,6 +99,8 @@ class TableRun(DeviceSearch):
     Close it, or use it as a context.
     """
 
+    part = "tables"
+
     def __init__(
         self, accelerator: Accelerator, graph: Graph, request: Request, deadline: float | None
     ) -> None:

@@ -144,6 +144,20 @@ class Compiler:
             wait([future], min(_POLL_SECONDS, left))
         return future.result()
 
+    def settle(self, timeout: float | None = None) -> bool:
+        """Wait until all that was submitted is compiled, or refused; return False if it takes longer.
+
+        An interrupt gets through at once.
+        """
+        with self._lock:
+            pending = [job.future for job in self._jobs.values()]
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not all(future.done() for future in pending):
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            wait(pending, _POLL_SECONDS)
+        return True
+
     def known(self, source: Source) -> bool:
         """Return whether `source` needs no compiling, in this process or by what is on disk.
 

@@ -1,0 +1,81 @@
+"""Seconds that counts take by the clock of a device, for whoever measures them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass
+class DeviceTimes:
+    """Seconds of what was done while it was taken (`taking_times`).
+
+    Parameters
+    ----------
+    spaces
+        Kernels that made candidate spaces; nothing where those were there.
+    tables
+        Kernels of tables of local counts.
+    searches
+        Kernels that searched.
+    host
+        What the host counted in their place, by the wall clock.
+    """
+
+    spaces: float = 0.0
+    tables: float = 0.0
+    searches: float = 0.0
+    host: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All of them: none runs beside another."""
+        return self.spaces + self.tables + self.searches + self.host
+
+    def add(self, part: str, seconds: float) -> None:
+        """Add to one of the parts, by its name."""
+        setattr(self, part, getattr(self, part) + seconds)
+
+
+_taken: ContextVar[DeviceTimes | None] = ContextVar("taken", default=None)
+
+
+def times_taken() -> DeviceTimes | None:
+    """Return what this thread's calls are to add to; None where nobody measures."""
+    return _taken.get()
+
+
+@contextlib.contextmanager
+def taking_times() -> Iterator[DeviceTimes]:
+    """Have counts that this thread asks for meanwhile add up what they take.
+
+    Listing adds nothing, nor does copying the graph to the device.
+
+    Examples
+    --------
+    >>> with taking_times() as times:
+    ...     pass  # mf.count(graph, pattern, device="cuda")
+    >>> times.total
+    0.0
+    """
+    times = DeviceTimes()
+    before = _taken.set(times)
+    try:
+        yield times
+    finally:
+        _taken.reset(before)
+
+
+@contextlib.contextmanager
+def on_host() -> Iterator[None]:
+    """Take the time of what the host counts in place of a device."""
+    times = _taken.get()
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        if times is not None:
+            times.add("host", time.perf_counter() - start)
