@@ -55,19 +55,22 @@ def contents(stream: Stream, buffer: Buffer, count: int) -> list[int]:
 
 
 def settled(gpu: Device) -> int:
-    """Return what is held, once nothing that others let go is on its way back.
-
-    Copies of graphs that other tests keep are given up first: they would make room where none is to be.
-    """
+    """Return what is held, once nothing that others let go is on its way back."""
     gc.collect()
-    with pytest.raises(DeviceMemoryError):
-        gpu.allocate(8, "a test", budget=0)
     used = gpu.used_memory()
     time.sleep(0.01)
     while (now := gpu.used_memory()) != used:
         used = now
         time.sleep(0.01)
     return used
+
+
+def emptied(gpu: Device) -> int:
+    """Return what is held once copies of graphs are given up: what other tests keep would make room."""
+    gc.collect()
+    with pytest.raises(DeviceMemoryError):
+        gpu.allocate(8, "a test", budget=0)
+    return settled(gpu)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -190,7 +193,7 @@ class TestMemory:
         wait_until(lambda: gpu.used_memory() == before)
 
     def test_a_budget_that_is_passed_leaves_the_device_usable(self, gpu: Device, stream: Stream) -> None:
-        used = settled(gpu)
+        used = emptied(gpu)
         held = gpu.allocate(600, "a test")
         with pytest.raises(DeviceMemoryError, match="a table") as refused:
             gpu.allocate(500, "a table", budget=used + 1000)
@@ -202,7 +205,7 @@ class TestMemory:
         assert contents(stream, buffer, 63) == [0] * 63
 
     def test_more_than_the_device_has_leaves_it_usable(self, gpu: Device, stream: Stream) -> None:
-        used, free = settled(gpu), gpu.free_memory()
+        used, free = emptied(gpu), gpu.free_memory()
         with pytest.raises(DeviceMemoryError, match="a huge table") as refused:
             gpu.allocate(4 * free + (1 << 40), "a huge table")
         assert refused.value.available <= 2 * free
@@ -210,7 +213,7 @@ class TestMemory:
         assert contents(stream, filled(gpu, stream, np.arange(9, dtype=np.uint64)), 9) == list(range(9))
 
     def test_reclaimers_give_back_before_memory_is_refused(self, gpu: Device) -> None:
-        used = settled(gpu)
+        used = emptied(gpu)
         cached = [gpu.allocate(800, "an upload")]
 
         def reclaim(missing: int) -> int:

@@ -19,6 +19,8 @@ from tests.fault.benches import Bench
 SIZE = 60
 ALL_PATHS = math.perm(SIZE, PATH.num_vertices)
 TRIANGLES = math.perm(SIZE, 3)
+EVERY = {"tail": "off", "parts": "off"}
+"""Has embeddings counted one after the other: as products they are counted at once."""
 
 
 @pytest.fixture
@@ -61,9 +63,8 @@ class Once:
 
 
 def test_a_timeout_stops_a_count_with_a_lower_bound(bench: Bench, dense: mf.Graph) -> None:
-    every = {"tail": "off", "parts": "off"}  # one after the other
     found = given_time(
-        lambda timeout: mf.count(dense, PATH, device=bench.name, timeout=timeout, tuning=every), bool
+        lambda timeout: mf.count(dense, PATH, device=bench.name, timeout=timeout, tuning=EVERY), bool
     )
     assert not found.complete
     assert 0 < found < ALL_PATHS
@@ -85,12 +86,12 @@ def test_a_timeout_stops_a_listing_with_some_of_the_rows(bench: Bench, dense: mf
 def test_ctrl_c_stops_a_count_wherever_it_is(bench: Bench, dense: mf.Graph) -> None:
     press = Once(threading.Thread(target=ctrl_c).start)
     with pytest.raises(KeyboardInterrupt):
-        mf.count(dense, PATH, device=bench.name, progress=press)
+        mf.count(dense, PATH, device=bench.name, progress=press, tuning=EVERY)
 
 
 def test_ctrl_c_in_a_callback_stops_a_count(bench: Bench, dense: mf.Graph) -> None:
     with pytest.raises(KeyboardInterrupt):
-        mf.count(dense, PATH, device=bench.name, progress=Once(ctrl_c))
+        mf.count(dense, PATH, device=bench.name, progress=Once(ctrl_c), tuning=EVERY)
 
 
 def test_ctrl_c_stops_a_listing(bench: Bench, dense: mf.Graph) -> None:
@@ -117,7 +118,7 @@ def test_ctrl_c_again_while_the_kernel_is_stopped_waits_for_the_kernel(
 
     monkeypatch.setattr(Session, "stop", impatient)
     with pytest.raises(KeyboardInterrupt):
-        mf.count(dense, PATH, device=bench.name, progress=Once(ctrl_c))
+        mf.count(dense, PATH, device=bench.name, progress=Once(ctrl_c), tuning=EVERY)
     assert len(pressed) == times
     assert pressed[0].done()
 
