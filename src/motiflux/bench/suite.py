@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 from motiflux.bench.machine import commit, cpu_model, slug, versions
@@ -203,17 +204,31 @@ def load_suite(name: str, suites: Path) -> Suite:
     if not path.is_file():
         known = sorted(file.stem for file in suites.glob("*.py") if not file.stem.startswith("_"))
         raise ArgumentError("SUITE", f"one of {', '.join(known) or 'none'} in {suites}", name)
-    spec = importlib.util.spec_from_file_location(f"motiflux_suite_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up by name
-    spec.loader.exec_module(module)
-    build = getattr(module, "build", None)
+    build = getattr(_run_file(path, f"motiflux_suite_{name}"), "build", None)
     if build is None:
         raise ArgumentError("SUITE", "a file with build(shared) -> Suite", str(path))
     suite: Suite = build(shared_folder(suites))
     return suite
+
+
+def load_part(path: Path) -> ModuleType:
+    """Return a file that suites share as a module: run once, so that its classes are the same for all."""
+    name = f"motiflux_part_{slug(str(path.resolve()))}"
+    return sys.modules.get(name) or _run_file(path, name)
+
+
+def _run_file(path: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up by name
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult], None]) -> Report:

@@ -66,6 +66,11 @@ class Memo:
         self._kept.pop(key, None)
         self._pools.pop(key, None)
 
+    def forget_queries(self) -> None:
+        """Forget what is known of queries: all but things of the graph."""
+        self._results.clear()
+        self._pools.clear()
+
     def clear(self) -> None:
         """Forget everything."""
         self._results.clear()
