@@ -16,7 +16,7 @@ common = load_part(Path(__file__).resolve().parent / "common.py")
 MOST_SECONDS = 4.0
 CPU_TIMES, CPU_LEAST = 3.0, 0.5
 """The CPU engine has so many times what the GPU took, and so many seconds at least: it has lost by then."""
-RUNS, ENOUGH = 9, 0.2
+RUNS, ENOUGH = 7, 0.1
 DEVICES = ("cuda", "cpu", "auto")
 
 
