@@ -49,10 +49,18 @@ def threads_of_this_process(expected: int | None = None) -> int:
     return number
 
 
+COMPILE_SECONDS = 3.0
+"""About what a kernel takes to compile."""
+
+
 def given_time(search: Callable[[float], Found], gets_somewhere: Callable[[Found], bool]) -> Found:
-    """Return what an endless search finds in a moment, a longer one where the machine was held up in it."""
-    for timeout in (0.2, 2.0, 20.0):
+    """Return what an endless search finds in a moment, a longer one where the machine was held up in it.
+
+    In between, kernels that are not compiled yet have time to be.
+    """
+    for timeout in (0.2, 0.2, 0.5, 2.0):
         found = search(timeout)
         if gets_somewhere(found):
-            break
-    return found
+            return found
+        time.sleep(COMPILE_SECONDS)
+    return search(20.0)
