@@ -12,6 +12,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Case, Settings, load_part
+from motiflux.engine.device_times import DeviceTimes
 
 SUITES = Path(__file__).resolve().parents[2] / "benchmarks/suite"
 SUITE = load_part(SUITES / "gpu.py")
@@ -170,6 +171,15 @@ def test_auto_is_held_to_shares_of_long_calls_and_to_what_short_ones_lose() -> N
 def test_counts_that_disagree_are_counted() -> None:
     found = bars(result("a", [1.0]), result("b", [1.0], disagrees=True))
     assert found["counts that disagree"].value == 1
+
+
+def test_an_engine_is_named_with_what_it_counted_by() -> None:
+    assert (
+        COUNTS.engine_of([DeviceTimes(spaces=1, searches=2), DeviceTimes(searches=2)])
+        == "dfs (space, search)"
+    )
+    assert COUNTS.engine_of([DeviceTimes(tables=1, host=1)]) == "dfs (tables, the host)"
+    assert COUNTS.engine_of([DeviceTimes()]) == "dfs"
 
 
 def test_repeating_ends_with_the_time_or_with_a_call_that_was_cut() -> None:

@@ -116,8 +116,10 @@ def counted(
 
 
 def engine_of(times: Sequence[DeviceTimes]) -> str:
-    """Name the engine, and what of it the host did."""
-    return f"{common.ENGINE}, host" if any(one.host for one in times) else common.ENGINE
+    """Name the engine, and what it counted by: ``dfs (space, search)``."""
+    named = {"space": "spaces", "tables": "tables", "search": "searches", "the host": "host"}
+    used = [name for name, part in named.items() if any(getattr(one, part) for one in times)]
+    return f"{common.ENGINE} ({', '.join(used)})" if used else common.ENGINE
 
 
 def best_peers(path: Path) -> dict[tuple[str, str], BaselineTime]:
