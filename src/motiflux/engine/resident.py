@@ -225,6 +225,11 @@ class Resident:
         self._kept[name] = found
         return found
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether any rows of the graph are there."""
+        return any(isinstance(one, DeviceRows) for one in list(self._kept.values()))
+
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return their bytes.
 
@@ -280,3 +285,8 @@ def _above(rows: Adjacency) -> Adjacency:
 def resident(graph: Graph, device: Device) -> Resident:
     """Return what of `graph` is on `device`."""
     return graph.memo.keep(("resident", id(device)), lambda: Resident(device))
+
+
+def is_resident(graph: Graph, device: Device) -> bool:
+    """Return whether rows of `graph` are on `device`."""
+    return resident(graph, device).holds_rows
