@@ -269,4 +269,4 @@ def _work(plan: Plan, request: Request, *, listing: bool = False) -> HostWork | 
 
 
 def _refused(error: Exception) -> str:
-    return f"the GPU cannot do it: {error}"
+    return f"the GPU cannot do it: {str(error).partition(chr(10))[0]}"

@@ -11,7 +11,7 @@ from motiflux.plan import Plan
 from motiflux.plan.local.formula import Formula
 from motiflux.plan.predict import START_SECONDS, expected_count, expected_seconds
 
-_HOST_ROW_SECONDS = 6e-9
+_FOUND_ROW, _GIVEN_ROW = 2e-9, 5e-9
 _ROW_VERTICES = 4
 _BRIEF_SECONDS = 200e-6
 _SEARCH_THREAD, _SEARCH_SHARE = 0.12e-3, 0.65
@@ -38,13 +38,13 @@ class HostWork:
 
     def shared(self, threads: int) -> float:
         """Return the seconds of so many threads, which take time to start, and to agree."""
-        seconds = self.seconds + self.rows * _HOST_ROW_SECONDS
+        seconds = self.seconds + self.rows * _FOUND_ROW
         if threads > 1 and seconds > _BRIEF_SECONDS:
             if self.kind == "tables":
                 seconds = threads * _TABLE_THREAD + seconds / threads**_TABLE_POWER
             else:
                 seconds = threads * _SEARCH_THREAD + seconds / max(1.0, _SEARCH_SHARE * threads)
-        return START_SECONDS + seconds
+        return START_SECONDS + seconds + self.rows * _GIVEN_ROW  # ids are put in by the calling thread
 
 
 def host_work(
@@ -106,7 +106,7 @@ class GpuCosts:
     shares: Mapping[str, float] = field(
         default_factory=lambda: {"search": 0.02, "tail": 0.02, "parts": 0.05, "tables": 0.02}
     )
-    row: float = 9e-9
+    row: float = 6e-9
     speed: float = 132 * 1.98e9
 
     def search(self, work: HostWork, speed: float = 0.0) -> float:

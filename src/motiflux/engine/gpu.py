@@ -40,6 +40,7 @@ class CudaGpu:
     def __init__(self, costs: GpuCosts = H100) -> None:
         self._costs = costs
         self._failed: tuple[int, str] | None = None
+        self._compiled = False
 
     def why_not(self) -> str | None:
         """Return in words why it cannot be used."""
@@ -60,10 +61,11 @@ class CudaGpu:
         from motiflux.engine.resident import is_resident
 
         accelerator, speed = known_accelerator(DEVICE), 0.0
-        state = GpuState(opened=False, compiled=_compiled_before(), resident=False)
+        self._compiled = self._compiled or _compiled_before()
+        state = GpuState(opened=False, compiled=self._compiled, resident=False)
         if accelerator is not None:
             device = accelerator.device
-            compiled = accelerator.has_kernels or _compiled_before()
+            compiled = self._compiled or accelerator.has_kernels
             state = GpuState(opened=True, compiled=compiled, resident=is_resident(graph, device))
             speed = getattr(device, "speed", 0.0)
         search = 0.0 if work is None else self._costs.search(work, speed)

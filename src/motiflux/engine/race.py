@@ -6,6 +6,7 @@ next report of progress, within 50 ms, and nobody waits for it.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,11 +19,23 @@ from motiflux.errors import CompileError, DeviceError
 
 _REPORT_SECONDS = 0.05
 _LONGEST_WAIT = 1.0
+_LEAVE_SECONDS = 0.5
 _GRACE_SECONDS = 0.02
 """How long the count of the other one is waited for once time is up."""
 
 CANNOT = (DeviceError, CompileError)
 """What an engine raises that cannot do a count which another can: no memory, no driver, no such kernel."""
+
+_running: set[threading.Thread] = set()
+
+
+@atexit.register
+def _leave() -> None:
+    """Give those that were told to stop the time for it; a compilation is not waited for."""
+    end = time.perf_counter() + _LEAVE_SECONDS
+    for thread in list(_running):
+        thread.join(max(0.0, end - time.perf_counter()))
+
 
 Wait = Callable[[float], None]
 """Waits so many seconds, or until the other one turns out unable to count."""
@@ -69,7 +82,8 @@ class _Run:
         self._changed = changed
         self._count = contestant.count
         self._request = replace(request, progress=self._look)
-        threading.Thread(target=self._go, name=f"motiflux {self.name}").start()
+        # The interpreter does not wait for it: `_leave` does, for a while.
+        threading.Thread(target=self._go, name=f"motiflux {self.name}", daemon=True).start()
 
     @property
     def share(self) -> float:
@@ -91,11 +105,14 @@ class _Run:
         self._wake.set()
 
     def _go(self) -> None:
+        thread = threading.current_thread()
+        _running.add(thread)
         try:
             self.outcome = self._count(self._request, self._wait)
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             self.error = error
         self._changed.set()
+        _running.discard(thread)
 
     def _wait(self, seconds: float) -> None:
         self._wake.wait(min(seconds, threading.TIMEOUT_MAX))
