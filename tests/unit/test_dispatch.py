@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.device.presence import look
-from motiflux.engine.auto import AutoEngine
+from motiflux.engine.auto import AutoEngine, Choice
 from motiflux.engine.costs import GpuCosts, GpuState, HostWork
 from motiflux.engine.cpu import CpuEngine
 from motiflux.engine.dispatch import choose_engine
@@ -206,6 +206,38 @@ class TestListing:
     def test_what_the_gpu_cannot_list_the_cpu_does(self, small: mf.Graph) -> None:
         rows, engine, why = self.rows(FakeGpu(FakeEngine(error=NO_MEMORY), 1e-9), small)
         assert (rows, engine, why) == (24360, "cpu", f"the GPU cannot do it: {NO_MEMORY}")
+
+
+class TestSettling:
+    """What `explain` tells."""
+
+    def settled(self, gpu: FakeGpu, graph: mf.Graph) -> tuple[str, Choice]:
+        request, started = asking(), time.perf_counter()
+        auto = AutoEngine(CpuEngine(), gpu)
+        plan = plan_for(graph, TRIANGLE, request, auto, started)
+        assert plan is not None
+        engine, own, choice = auto.settle(graph, plan, request, started)
+        assert own is not None
+        assert own.asked == TRIANGLE
+        return engine.name, choice
+
+    @pytest.mark.parametrize("opened", [True, False])
+    def test_both_times_are_told(self, small: mf.Graph, opened: bool) -> None:
+        name, choice = self.settled(FakeGpu(FakeEngine(), 2.0, opened), small)
+        (_, here), (_, there) = choice.expected
+        assert (name, choice.on_gpu, there) == ("cpu", False, 2.0)
+        assert here is not None
+        assert 0 < here < 1
+        assert choice.why.endswith("expected, about 2.00 s on the GPU")
+        name, choice = self.settled(FakeGpu(FakeEngine(), 1e-9, opened), small)
+        assert (name, choice.on_gpu) == ("fake", True)
+        assert choice.why.startswith("about 0 us expected, about ")
+        assert choice.why.endswith(" on the CPU")
+
+    def test_a_gpu_that_cannot_be_opened_is_left(self, small: mf.Graph) -> None:
+        error = DeviceError("no driver\nand a long story")
+        name, choice = self.settled(FakeGpu(FakeEngine(), 1e-9, opened=False, error=error), small)
+        assert (name, choice.on_gpu, choice.why) == ("cpu", False, "the GPU cannot do it: no driver")
 
 
 class TestSeveral:
