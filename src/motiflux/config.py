@@ -103,6 +103,13 @@ _OPTIONS = (
         "several patterns in one call: walk levels that they share once, or each",
     ),
     TuningOption(
+        "dispatch",
+        ("race", "first"),
+        "race",
+        "device='auto': the engine that is expected to take longer starts too where the other one is not "
+        "done soon, or only where that cannot do it",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

@@ -26,6 +26,7 @@ def test_the_json_object_has_the_agreed_fields(k4: Path, triangle: Path) -> None
     fields = only_json(result)
     assert set(fields) == {
         "schema", "count", "complete", "seconds", "load_seconds", "plan_seconds", "engine", "device",
+        "reason",
     }  # fmt: skip
     assert (fields["count"], fields["complete"], fields["device"]) == (24, True, "cpu")
     assert fields["load_seconds"] > 0
@@ -121,7 +122,17 @@ def test_several_patterns_are_one_json_object(k4: Path, triangle: Path) -> None:
     fields = only_json(result)
     assert set(fields) == {"schema", "counts", "seconds", "load_seconds"}
     assert [set(count) for count in fields["counts"]] == 2 * [
-        {"pattern", "count", "complete", "seconds", "load_seconds", "plan_seconds", "engine", "device"}
+        {
+            "pattern",
+            "count",
+            "complete",
+            "seconds",
+            "load_seconds",
+            "plan_seconds",
+            "engine",
+            "device",
+            "reason",
+        }
     ]
     told = [(count["pattern"], count["count"], count["complete"]) for count in fields["counts"]]
     assert told == [(str(triangle), 20, False), ("(a)--(b)", 12, True)]

@@ -43,6 +43,7 @@ def test_rows_go_to_a_file(graph: Path, triangle: Path, tmp_path: Path, suffix: 
     fields = only_json(result)
     assert set(fields) == {
         "schema", "count", "complete", "seconds", "load_seconds", "plan_seconds", "engine", "device",
+        "reason",
         "rows", "output",
     }  # fmt: skip
     assert (fields["rows"], fields["count"], fields["output"]) == (12, 12, str(output))

@@ -108,7 +108,7 @@ class TestReport:
     @pytest.mark.parametrize(
         ("options", "reason"),
         [
-            ({}, "the default; device='cuda' searches on a GPU"),
+            ({}, "no GPU was found"),
             ({"device": "cpu"}, "asked for by device='cpu'"),
             ({"engine": "cpu"}, "asked for by engine='cpu'"),
             ({"device": "cpu", "engine": "cpu"}, "asked for by device='cpu' and engine='cpu'"),

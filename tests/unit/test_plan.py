@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,6 +13,8 @@ import motiflux as mf
 from motiflux.plan import Plan, make_plan, planner, problem
 from motiflux.plan.cost import Estimate, sample
 from motiflux.plan.ir import Group
+from motiflux.plan.local.describe import lines_of
+from motiflux.plan.local.speeds import DEVICE_SPEEDS, HOST_SPEEDS
 from motiflux.types import Semantics, Symmetry
 
 TRIANGLE = [(0, 1), (1, 2), (2, 0)]
@@ -454,8 +456,8 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
-            " tail, parts, lists, backjump, room, tables, share, lanes, remember, specialize, stealing,"
-            " packing, bitmaps, rows, orbits, at_once, put_off, found 'speed'"
+            " tail, parts, lists, backjump, room, tables, share, dispatch, lanes, remember, specialize,"
+            " stealing, packing, bitmaps, rows, orbits, at_once, put_off, found 'speed'"
         ),
     ),
     "tuning value": (
@@ -561,3 +563,36 @@ class TestGroups:
         graph = mf.Graph.from_edges(clique(6), vertex_labels=[0, 1, 2, 3, 3, 3])
         pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3), (0, 4)], vertex_labels=[3, 0, 0, 1, 2])
         assert make_plan(graph, pattern, tuning=GIVEN).groups == (Group((1, 2, 3), one_set=False),)
+
+
+class TestPlansOfTwoEngines:
+    """What engines have in common is planned once, and each plan is what it would be without the other."""
+
+    GPU: ClassVar[dict[str, Any]] = {"meetings": False, "searchers": 20_000, "tables": DEVICE_SPEEDS}
+    HOST: ClassVar[dict[str, Any]] = {"tables": HOST_SPEEDS}
+
+    @pytest.mark.parametrize(
+        "text", ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a), (d)--(e)", "(a:0)--(b:1)--(c)"]
+    )
+    def test_the_order_of_asking_makes_no_difference(self, text: str) -> None:
+        drawn = random.Random(3)
+        pairs = {tuple(sorted(drawn.sample(range(300), 2))) for _ in range(9000)}
+        pattern = mf.Pattern.parse(text)
+        plans = []
+        for first, second in ((self.GPU, self.HOST), (self.HOST, self.GPU)):
+            graph = mf.Graph.from_edges(sorted(pairs), vertex_labels=[vertex % 3 for vertex in range(300)])
+            made = [
+                make_plan(graph, pattern, space=True, tail=True, parts=True, **flags)
+                for flags in (first, second)
+            ]
+            assert made[0].asked == made[1].asked == pattern
+            plans.append(made if first is self.GPU else made[::-1])
+        # Formulas that search are compared by what they say: their tables are objects of their own.
+        assert [dataclasses.replace(plan, formula=None) for plan in plans[0]] == [
+            dataclasses.replace(plan, formula=None) for plan in plans[1]
+        ]
+        assert [described(plan) for plan in plans[0]] == [described(plan) for plan in plans[1]]
+
+
+def described(plan: Plan) -> tuple[str, ...]:
+    return () if plan.formula is None else lines_of(plan.formula)

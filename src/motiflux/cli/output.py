@@ -36,6 +36,10 @@ class Outcome(Protocol):
     def device(self) -> str:
         """Where it ran."""
 
+    @property
+    def reason(self) -> str:
+        """Why there."""
+
 
 def outcome_fields(outcome: Outcome, load_seconds: float) -> dict[str, Any]:
     """Give the JSON fields that count and match share."""
@@ -46,6 +50,7 @@ def outcome_fields(outcome: Outcome, load_seconds: float) -> dict[str, Any]:
         "plan_seconds": outcome.plan_seconds,
         "engine": outcome.engine,
         "device": outcome.device,
+        "reason": outcome.reason,
     }
 
 

@@ -44,6 +44,8 @@ class CudaDevice:
         Number of multiprocessors.
     shared_per_block
         Most dynamic shared memory of a block, in bytes.
+    speed
+        Multiprocessors times their clock, in hertz.
     total_memory, l2_bytes
         In bytes.
     driver_cuda
@@ -79,6 +81,7 @@ class CudaDevice:
         self.arch = "sm_{}{}".format(*capability)
         self.multiprocessors = context.attribute("MULTIPROCESSOR_COUNT")
         self.shared_per_block = context.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        self.speed = self.multiprocessors * 1000.0 * context.attribute("CLOCK_RATE")
         self.l2_bytes = context.attribute("L2_CACHE_SIZE")
         self.total_memory = int(driver.ask("its memory", driver.cuDeviceTotalMem(context.device)))
         self.driver_cuda = version_text(int(driver.ask("its version", driver.cuDriverGetVersion())))

@@ -147,6 +147,11 @@ class Accelerator:
         unit.pending = self.compiler.submit(special)
         return False
 
+    @property
+    def has_kernels(self) -> bool:
+        """Whether any kernel was loaded."""
+        return any(unit.kernel is not None or unit.entries for unit in list(self._units.values()))
+
     def session(self) -> Session:
         """Return streams and control memory for one search; give them back with `recycle`."""
         self.device.use()
@@ -172,6 +177,12 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def known_accelerator(name: str) -> Accelerator | None:
+    """Return the accelerator of the device `name` if this process has it open."""
+    known = _open.get(name)
+    return known[1] if known is not None and known[0] == os.getpid() else None
 
 
 def open_accelerator(name: str) -> Accelerator:

@@ -39,6 +39,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """What searched: the engine, its device, and why that one, in words."""
+
+    engine: str
+    device: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a count came to.
 
@@ -50,11 +59,14 @@ class Outcome:
         Whether nothing was cut.
     sizes
         Partial embeddings up to each level that was enumerated; empty where the engine does not tell.
+    ran
+        Who counted, where that is not the engine that was asked; None else.
     """
 
     value: int
     complete: bool
     sizes: tuple[int, ...] = ()
+    ran: Ran | None = None
 
 
 class Engine(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from motiflux.cpu import local, native
 from motiflux.engine.base import Outcome, ProgressCallback, Request
+from motiflux.engine.costs import host_work
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
@@ -84,10 +85,8 @@ class CpuEngine:
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching."""
-        formula = formula_for(plan, request)
-        seconds = expected_seconds(plan, request.threads, request.limit)
-        if formula is not None:
-            seconds = formula.seconds
+        work = host_work(plan, formula_for(plan, request), request)
+        seconds = None if work is None else work.shared(request.threads)
         return Prediction(
             count=expected_count(plan, request.limit),
             seconds=seconds,

@@ -11,6 +11,7 @@ from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
 from motiflux.engine.cliques import prepare_cliques
+from motiflux.engine.costs import H100, host_work
 from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_memory import device_bytes
@@ -139,7 +140,7 @@ class DfsEngine:
         return source(search, plan, request, batch_rows, started, deadline)
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
-        """Return what a count will give and take, without searching: no time, which was never measured."""
+        """Return what a count will give and take, without searching."""
         space = None if plan.space is None else candidate_space(graph, plan.space, request.threads)
         narrowed = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
         memory = MemoryReport(
@@ -151,7 +152,11 @@ class DfsEngine:
         if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
             memory = replace(memory, device=table_bytes(graph, formula))
             return Prediction(count, formula.seconds, request.threads, memory)
-        return Prediction(count, None, request.threads, memory, note="there is no model of times on a GPU")
+        work = host_work(plan, None, request)
+        speed = getattr(self._accelerator.device, "speed", 0.0)
+        seconds = None if work is None else H100.search(work, speed)
+        note = "nothing was sampled" if seconds is None else None
+        return Prediction(count, seconds, request.threads, memory, note=note)
 
     def _counting(
         self, graph: Graph, plan: Plan, request: Request, limit: int | None, deadline: float | None

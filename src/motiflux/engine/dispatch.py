@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from motiflux.engine.base import Engine, Request
+from motiflux.engine.auto import AutoEngine
+from motiflux.engine.base import Engine, Ran, Request
 from motiflux.engine.cpu import CpuEngine
+from motiflux.engine.gpu import DEVICE as GPU_DEVICE
+from motiflux.engine.gpu import CudaGpu, Gpu
+from motiflux.engine.results import RowSource
 from motiflux.errors import DeviceError
+from motiflux.graph import Graph
+from motiflux.plan import Plan
 
-GPU_DEVICE = "cuda"
+_GPU = CudaGpu()
 
 
-def choose_engine(request: Request) -> tuple[Engine, str]:
+def choose_engine(request: Request, gpu: Gpu = _GPU) -> tuple[Engine, str]:
     """Return the engine for `request` and the reason in words.
+
+    Where the choice takes a plan, it is an `AutoEngine`, which says itself who counted and why.
 
     Raises
     ------
@@ -19,7 +27,10 @@ def choose_engine(request: Request) -> tuple[Engine, str]:
     """
     device, engine = request.device, request.engine
     if device in ("auto", "cpu") and engine in ("auto", "cpu"):
-        return CpuEngine(), _asked(request) or "the default; device='cuda' searches on a GPU"
+        if asked := _asked(request):
+            return CpuEngine(), asked
+        why_not = gpu.why_not()
+        return (AutoEngine(CpuEngine(), gpu), "") if why_not is None else (CpuEngine(), why_not)
     if engine == "cpu":
         raise DeviceError(f"engine='cpu' runs on device='cpu', found device={device!r}")
     if device == "cpu":
@@ -36,3 +47,12 @@ def _asked(request: Request) -> str:
     options = {"device": request.device, "engine": request.engine}
     asked = [f"{option}={value!r}" for option, value in options.items() if value != "auto"]
     return f"asked for by {' and '.join(asked)}" if asked else ""
+
+
+def start_rows(
+    engine: Engine, why: str, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float
+) -> tuple[RowSource, Ran]:
+    """Start an enumeration by an engine that was chosen and its plan; return its rows, and who searches."""
+    if isinstance(engine, AutoEngine):
+        return engine.start_rows(graph, plan, request, batch_rows, started)
+    return engine.rows(graph, plan, request, batch_rows, started), Ran(engine.name, engine.device, why)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from motiflux.draw import Picture
+from motiflux.engine.auto import AutoEngine
 from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.planning import counts_all_of_it
@@ -131,7 +132,7 @@ def explain(
     pattern   triangle: 3 vertices, 3 edges
     graph     Graph(3 vertices, 3 edges, undirected)
     search    isomorphism, embeddings
-    engine    cpu: the default; device='cuda' searches on a GPU
+    engine    cpu: no GPU was found
     symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6
     space     none: the pattern asks for nothing but edges, which the search checks in passing
     predicted about 5 embeddings
@@ -175,12 +176,17 @@ def explain(
             threads=request.threads,
             tuning=request.tuning,
         )
+        expected: tuple[tuple[str, float | None], ...] = ()
+        if isinstance(chosen, AutoEngine):
+            untimed = replace(request, timeout=None)
+            chosen, own, choice = chosen.settle(graph, plan, untimed, started)
+            plan, reason, expected = own or plan, choice.why, choice.expected
         planned = time.perf_counter()
         report = describe(
             plan,
             graph,
             pattern,
-            EngineReport(chosen.name, chosen.device, reason),
+            EngineReport(chosen.name, chosen.device, reason, expected),
             searches_space=chosen.searches_space,
             tuning=request.tuning,
             threads=request.threads,

@@ -231,6 +231,11 @@ class Resident:
             if isinstance(found, kind) and not found.users:
                 self._kept.pop(name, None)
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether any rows of the graph are there."""
+        return any(isinstance(one, DeviceRows) for one in list(self._kept.values()))
+
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return their bytes.
 
@@ -286,3 +291,8 @@ def _above(rows: Adjacency) -> Adjacency:
 def resident(graph: Graph, device: Device) -> Resident:
     """Return what of `graph` is on `device`."""
     return graph.memo.keep(("resident", id(device)), lambda: Resident(device))
+
+
+def is_resident(graph: Graph, device: Device) -> bool:
+    """Return whether rows of `graph` are on `device`."""
+    return resident(graph, device).holds_rows

@@ -38,6 +38,8 @@ class Count(int):
         Wall-clock seconds of planning.
     engine, device : str
         What searched, and where.
+    reason : str
+        Why that, in words.
     """
 
     complete: bool
@@ -45,9 +47,18 @@ class Count(int):
     plan_seconds: float
     engine: str
     device: str
+    reason: str
 
     def __new__(
-        cls, value: int, *, complete: bool, seconds: float, plan_seconds: float, engine: str, device: str
+        cls,
+        value: int,
+        *,
+        complete: bool,
+        seconds: float,
+        plan_seconds: float,
+        engine: str,
+        device: str,
+        reason: str = "",
     ) -> Count:
         """Return `value` with what is known about it."""
         self = super().__new__(cls, value)
@@ -56,6 +67,7 @@ class Count(int):
         self.plan_seconds = plan_seconds
         self.engine = engine
         self.device = device
+        self.reason = reason
         return self
 
     def __repr__(self) -> str:
@@ -167,6 +179,8 @@ class Matches:
         Wall-clock seconds of planning.
     engine, device : str
         What searches, and where.
+    reason : str
+        Why that, in words.
     """
 
     def __init__(
@@ -178,6 +192,7 @@ class Matches:
         plan_seconds: float,
         engine: str,
         device: str,
+        reason: str = "",
     ) -> None:
         self._source = source
         self._layout = layout
@@ -191,6 +206,7 @@ class Matches:
         self.plan_seconds = plan_seconds
         self.engine = engine
         self.device = device
+        self.reason = reason
 
     @property
     def vertex_dtype(self) -> np.dtype[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from motiflux.engine.base import Engine, Outcome, ProgressCallback, Request
+from motiflux.engine.base import Engine, Outcome, ProgressCallback, Ran, Request
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.planning import plan_for
 from motiflux.engine.results import Count, ProgressReport
@@ -55,7 +55,7 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     All are planned before the first is searched, so that a mistake in one of them costs no time. With
     `named`, its error names the pattern by its position.
     """
-    engine, _ = choose_engine(request)
+    engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     watch = _Watch()
     sharing = named and engine.shares_passes and request.tuning["share"] == "on"
@@ -77,9 +77,8 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
         seconds = watch.lap()
         found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
         progress.advance(sum(outcome.value for outcome in outcomes))
-    return [
-        _count(one, _LATE if one.plan is None else found.get(one.work, _NOTHING), engine) for one in planned
-    ]
+    ran = Ran(engine.name, engine.device, why)
+    return [_count(one, _LATE if one.plan is None else found.get(one.work, _NOTHING), ran) for one in planned]
 
 
 def _search(
@@ -128,14 +127,16 @@ _LATE = _Found(Outcome(0, False), 0.0)
 """What comes of a pattern for which there was no time to plan."""
 
 
-def _count(planned: _Planned, found: _Found, engine: Engine) -> Count:
+def _count(planned: _Planned, found: _Found, ran: Ran) -> Count:
+    ran = found.outcome.ran or ran
     return Count(
         found.outcome.value,
         complete=found.outcome.complete,
         seconds=found.seconds,
         plan_seconds=planned.seconds,
-        engine=engine.name,
-        device=engine.device,
+        engine=ran.engine,
+        device=ran.device,
+        reason=ran.why,
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
-from motiflux.engine.base import make_request
-from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.base import Ran, make_request
+from motiflux.engine.dispatch import choose_engine, start_rows
 from motiflux.engine.planning import plan_for
 from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.results import Count, Matches, NoRows, RowSource, StoresRows
@@ -88,7 +88,7 @@ def count(
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
     device, engine
-        Where to search and how; ``"auto"`` chooses.
+        Where to search and how; ``"auto"`` chooses what is expected to be faster.
     limit
         Stop once this many are known: the result is min(true count, limit). Of several patterns, for each.
     timeout
@@ -107,9 +107,9 @@ def count(
     Returns
     -------
     Count, or list of Count
-        An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine`` and ``.device``; for a
-        sequence a list of them in its order. The ``.seconds`` of patterns that were searched together are
-        those of all of them.
+        An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine``, ``.device`` and ``.reason``;
+        for a sequence a list of them in its order. The ``.seconds`` of patterns that were searched together
+        are those of all of them.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def match(
             tuning=tuning,
             progress=callback,
         )
-        chosen, _ = choose_engine(request)
+        chosen, why = choose_engine(request)
         started = time.perf_counter()
         plan = plan_for(graph, pattern, request, chosen, started, counting=False)
         layout = RowColumns(
@@ -234,16 +234,18 @@ def match(
         )
         planned = time.perf_counter()
         source: RowSource = NoRows(complete=plan is not None)
+        ran = Ran(chosen.name, chosen.device, why)
         if plan is not None and plan.impossible is None:
-            source = chosen.rows(graph, plan, request, block_rows, started)
+            source, ran = start_rows(chosen, why, graph, plan, request, block_rows, started)
         closed = bar.pop_all()
         return Matches(
             _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else _WithBar(source, closed),
             layout,
             started=planned,
             plan_seconds=planned - started,
-            engine=chosen.name,
-            device=chosen.device,
+            engine=ran.engine,
+            device=ran.device,
+            reason=ran.why,
         )
 
 

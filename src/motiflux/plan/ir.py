@@ -7,7 +7,7 @@ and bounds that the same search may run with. Both are plain frozen data: hashab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import factorial, prod
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
+    from motiflux.pattern import Pattern
     from motiflux.plan.local.formula import Formula
 
 
@@ -312,6 +313,8 @@ class Plan:
         and how many of these certainly a greater one. Empty if none does.
     free
         How to match levels in another order; None where the search may not.
+    asked
+        The pattern that it was made for; no part of what the plan is.
     """
 
     order: tuple[int, ...]
@@ -333,3 +336,4 @@ class Plan:
     formula: Formula | None = None
     room: tuple[tuple[int, int], ...] = ()
     free: FreeOrder | None = None
+    asked: Pattern | None = field(default=None, compare=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
@@ -194,6 +194,12 @@ class _Options:
     switches: Mapping[str, str]
     beside: tuple[Plan, ...]
 
+    @property
+    def of_order(self) -> tuple[Hashable, ...]:
+        """What the order of a plan depends on, the pattern apart."""
+        ways = self.counting, self.space, self.tail
+        return self.semantics, self.symmetry, *ways, tuple(self.switches.values()), self.beside
+
 
 def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
     switches = options.switches
@@ -207,7 +213,27 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
         model = CostModel(bound, space.sizes, space.arcs)
     else:
         model = CostModel(bound, *frequencies(bound, graph))
-    if switches["order"] == "given":
+    # Engines that count in other ways search in the same order: it is looked for once.
+    plan, orders = graph.memo.get(
+        ("ordered", pattern, space is not None, options.of_order),
+        lambda: _ordered_plan(graph, pattern, drafter, model),
+    )
+    if drafter.impossible is None:
+        plan = replace(plan, formula=_formula(graph, bound, plan, options))
+        if drafter.parts and plan.formula is None:
+            plan = drafter.widened(_in_parts(graph, pattern, plan, orders, drafter, model), model)
+        plan = replace(plan, free=drafter.free(plan))
+        if switches["room"] == "on":
+            plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
+    return replace(plan, asked=pattern)
+
+
+def _ordered_plan(
+    graph: Graph, pattern: Pattern, drafter: _Drafter, model: CostModel
+) -> tuple[Plan, list[Order]]:
+    """Return the plan that enumerates all levels but those of a flat tail, and other orders worth a try."""
+    bound, options = drafter.bound, drafter.options
+    if options.switches["order"] == "given":
         orders = [given_order(bound, model)]
     else:
         orders = promising_orders(bound, model, tails=drafter.tails)
@@ -218,7 +244,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
 
     plan = draft(orders[0])
     if (
-        switches["order"] in ("sampled", "adaptive")
+        options.switches["order"] in ("sampled", "adaptive")
         and drafter.cheap_to_sample
         and drafter.impossible is None
     ):
@@ -233,14 +259,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: _Options) -> Plan:
             if chosen is not plan:
                 plan, estimate = chosen, sample(graph, chosen, _MANY_MEMBERS, options.threads)
         plan = replace(plan, estimates=estimate.sizes, scanned=estimate.read)
-    if drafter.impossible is None:
-        plan = replace(plan, formula=_formula(graph, bound, plan, options))
-        if drafter.parts and plan.formula is None:
-            plan = drafter.widened(_in_parts(graph, pattern, plan, orders, drafter, model), model)
-        plan = replace(plan, free=drafter.free(plan))
-        if switches["room"] == "on":
-            plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
-    return plan
+    return plan, orders
 
 
 def _formula(graph: Graph, bound: BoundPattern, plan: Plan, options: _Options) -> Formula | None:

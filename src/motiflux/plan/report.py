@@ -41,11 +41,18 @@ class GraphReport:
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """What searches, where, and why it was chosen."""
+    """What searches, where, and why it was chosen.
+
+    Parameters
+    ----------
+    expected
+        What a call is expected to take by device, in seconds (None: not known), where there was a choice.
+    """
 
     name: str
     device: str
     reason: str
+    expected: tuple[tuple[str, float | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

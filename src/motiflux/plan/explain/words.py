@@ -146,11 +146,12 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
     if report.basis == "frequencies":
         count += " by label frequencies alone"
     lines = [("predicted", count)]
-    threads = quantity(predicted.threads, "thread")
+    on_device = predicted.memory.device is not None
+    where = "the GPU, planning and copying apart" if on_device else quantity(predicted.threads, "thread")
     time = (
         "not predicted"
         if predicted.seconds is None
-        else f"about {seconds_text(predicted.seconds)} on {threads}"
+        else f"about {seconds_text(predicted.seconds)} on {where}"
     )
     lines.append(("time", time + (f": {predicted.note}" if predicted.note else "")))
     memory = predicted.memory

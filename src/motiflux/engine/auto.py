@@ -1,0 +1,272 @@
+"""``device="auto"``: the engine that is expected to be done first, and the other one where it is not.
+
+While the GPU is closed, plans are the CPU's, and the times expected of both decide. Once it is open, it is
+the faster one but for counts of well under a millisecond, so a draft of a plan decides, and the CPU's own
+plan is made only where the CPU is to count. `docs/design/dispatch.md` has the figures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from motiflux.engine.base import Engine, Outcome, Ran, Request
+from motiflux.engine.costs import HostWork, host_work
+from motiflux.engine.cpu import formula_for
+from motiflux.engine.gpu import Gpu
+from motiflux.engine.planning import plan_for
+from motiflux.engine.race import CANNOT, Contestant, Wait, race
+from motiflux.engine.results import NoRows, RowSource
+from motiflux.errors import DeviceError
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.plan.local.speeds import Speeds
+from motiflux.plan.report import Prediction
+from motiflux.units import seconds_text
+
+PATIENCE = 0.1
+"""Share of what the second engine is expected to take, after which it starts too."""
+LEAST_PATIENCE = 1.5e-3
+_ON_SCHEDULE = 1.5
+"""Times what is expected of the CPU, until which it is taken to be on schedule, and no GPU is opened."""
+
+_CPU, _GPU = "CPU", "GPU"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of the two is expected to be done first.
+
+    Parameters
+    ----------
+    on_gpu
+        Whether it is the GPU.
+    host, gpu
+        Expected seconds; None where they are not known.
+    why
+        In words.
+    """
+
+    on_gpu: bool
+    host: float | None
+    gpu: float | None
+    why: str
+
+    @property
+    def expected(self) -> tuple[tuple[str, float | None], ...]:
+        """Expected seconds by device."""
+        return ("cpu", self.host), ("cuda", self.gpu)
+
+
+class AutoEngine:
+    """Counts on the CPU or a GPU. It is named as the CPU engine; where the GPU counted, outcomes say so.
+
+    Parameters
+    ----------
+    host
+        The engine of the CPU.
+    gpu
+        The other one.
+    """
+
+    def __init__(self, host: Engine, gpu: Gpu) -> None:
+        self._host = host
+        self._gpu = gpu
+        self.name, self.device = host.name, host.device
+        self.searches_space, self.counts_tails = host.searches_space, host.counts_tails
+        self.counts_meetings, self.searchers = host.counts_meetings, host.searchers
+        self.tells_sizes = host.tells_sizes
+        self._drafts = gpu.is_open()
+        self.counts_parts = host.counts_parts and not self._drafts
+        self.counts_tables: Speeds | None = None if self._drafts else host.counts_tables
+        self.shares_passes = host.shares_passes and not self._drafts
+
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return the count, at most ``request.limit``, and who counted."""
+        work = _work(plan, request)
+        choice = self._choose(graph, [work], request)
+        only = request.tuning["dispatch"] == "first" and not choice.on_gpu
+        if choice.gpu is None or only:
+            return self._on_host(graph, plan, request, started, choice.why)
+        host = Contestant(_CPU, lambda asked, wait: self._second(graph, plan, asked, started, wait))
+        gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice))
+        patience = LEAST_PATIENCE
+        if choice.on_gpu:
+            first, second = gpu, host
+            if request.tuning["dispatch"] == "first":
+                patience = float("inf")
+        else:
+            most = max(LEAST_PATIENCE, PATIENCE * choice.gpu)
+            if choice.host is not None and choice.host <= most:
+                found = self._tried(graph, plan, request, started, most)
+                if found is not None:
+                    return replace(found, ran=self._ran(choice.why))
+            first = Contestant(_CPU, lambda asked, wait: self._on_host(graph, plan, asked, started, ""))
+            second = gpu
+        result = race(first, second, patience, request)
+        why = choice.why
+        if result.refused is not None:
+            why = _refused(result.refused)
+        elif result.name != first.name:
+            why += f"; the {result.name} was done first"
+        ran = result.outcome.ran or self._ran(why)
+        return replace(result.outcome, ran=replace(ran, why=why))
+
+    def _choose(
+        self, graph: Graph, works: Sequence[HostWork | None], request: Request, *, whole: bool = False
+    ) -> Choice:
+        """Return which engine to take for works that come one after the other, of `whole` plans or not."""
+        host: float | None = 0.0
+        for work in works:
+            host = None if work is None or host is None else host + work.shared(request.threads)
+        if (why := self._gpu.why_not()) is not None:
+            return Choice(False, host, None, why)
+        gpu = sum(self._gpu.seconds(work, graph) for work in works)
+        if host is None:
+            return Choice(False, None, gpu, "nothing was sampled, so that no time is expected")
+        here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
+        if gpu < host and self._drafts and not whole:
+            return Choice(True, host, gpu, "the GPU is open, and expected to be faster than the CPU")
+        if gpu < host:
+            return Choice(True, host, gpu, f"{there} expected, {here} on the CPU")
+        return Choice(False, host, gpu, f"{here} expected, {there} on the GPU")
+
+    def _tried(
+        self, graph: Graph, plan: Plan, request: Request, started: float, seconds: float
+    ) -> Outcome | None:
+        """Return the CPU's count if it is there in so many seconds; None if not."""
+        if (found := self._host_plan(graph, plan, request, started)) is None:
+            return Outcome(0, False)
+        most = time.perf_counter() - started + seconds
+        # Tables tell nothing until they are done, and take what is expected of them.
+        if found.formula is not None or (request.timeout is not None and request.timeout <= most):
+            return self._host.count(graph, found, request, started)
+        counted = self._host.count(graph, found, replace(request, timeout=most), started)
+        return counted if counted.complete or counted.value == request.limit else None
+
+    def _second(self, graph: Graph, plan: Plan, request: Request, started: float, wait: Wait) -> Outcome:
+        """Return the CPU's count, once waiting any longer for the GPU would cost too much."""
+        found = self._host_plan(graph, plan, request, started)
+        work = None if found is None else _work(found, request)
+        if work is not None:
+            wait(PATIENCE * work.shared(request.threads))
+        return self._on_host(graph, plan, request, started, "")
+
+    def _gpu_count(
+        self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice
+    ) -> Callable[[Request, Wait], Outcome]:
+        """Return what counts on the GPU. If that is open and comes first, its plan is made here and now."""
+
+        def count(asked: Request, wait: Wait) -> Outcome:
+            if not choice.on_gpu:
+                wait(self._patience_with_host(choice))
+            engine = self._gpu.engine()
+            ran = Ran(engine.name, engine.device, "")
+            found = self._plan_of(graph, plan, asked, engine, started)
+            if found is None:
+                return Outcome(0, False, ran=ran)
+            return replace(engine.count(graph, found, asked, started), ran=ran)
+
+        if choice.on_gpu and self._drafts:
+            with suppress(*CANNOT):  # raised again where it is looked at
+                self._plan_of(graph, plan, request, self._gpu.engine(), started)  # remembered
+        return count
+
+    def _patience_with_host(self, choice: Choice) -> float:
+        patience = PATIENCE * (choice.gpu or 0.0)
+        if self._drafts or choice.host is None or choice.gpu is None:
+            return patience
+        return max(patience, min(_ON_SCHEDULE * choice.host, choice.gpu))
+
+    def _host_plan(self, graph: Graph, plan: Plan, request: Request, started: float) -> Plan | None:
+        return self._plan_of(graph, plan, request, self._host, started) if self._drafts else plan
+
+    def _plan_of(
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        engine: Engine,
+        started: float,
+        *,
+        counting: bool = True,
+    ) -> Plan | None:
+        assert plan.asked is not None
+        return plan_for(graph, plan.asked, request, engine, started, counting=counting)
+
+    def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float, why: str) -> Outcome:
+        found = self._host_plan(graph, plan, request, started)
+        ran = self._ran(why)
+        if found is None:
+            return Outcome(0, False, ran=ran)
+        return replace(self._host.count(graph, found, request, started), ran=ran)
+
+    def _ran(self, why: str) -> Ran:
+        return Ran(self._host.name, self._host.device, why)
+
+    def count_together(
+        self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
+    ) -> list[Outcome]:
+        """Return the count of each plan: in one pass on the CPU, each by itself where the GPU is faster."""
+        choice = self._choose(graph, [_work(plan, request) for plan in plans], request)
+        if choice.on_gpu:
+            return [self.count(graph, plan, request, started) for plan in plans]
+        found = self._host.count_together(graph, plans, request, started)
+        return [replace(one, ran=self._ran(choice.why)) for one in found]
+
+    def settle(
+        self, graph: Graph, plan: Plan, request: Request, started: float, *, listing: bool = False
+    ) -> tuple[Engine, Plan | None, Choice]:
+        """Return the engine to take if it has to be one of them, its plan (None: no time), and why.
+
+        The GPU is opened if it is to be taken, and not taken if that fails. Times are those of whole plans.
+        """
+        host = self._plan_of(graph, plan, request, self._host, started, counting=not listing)
+        if host is None or host.impossible is not None:
+            return self._host, host, Choice(False, None, None, "nothing is searched")
+        choice = self._choose(graph, [_work(host, request, listing=listing)], request, whole=True)
+        if not choice.on_gpu:
+            return self._host, host, choice
+        try:
+            engine = self._gpu.engine()
+        except DeviceError as error:
+            return self._host, host, replace(choice, on_gpu=False, why=_refused(error))
+        return engine, self._plan_of(graph, plan, request, engine, started, counting=not listing), choice
+
+    def start_rows(
+        self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float
+    ) -> tuple[RowSource, Ran]:
+        """Start an enumeration where it is expected to end first, and say where that is."""
+        engine, found, choice = self.settle(graph, plan, request, started, listing=True)
+        why = choice.why
+        if found is None:
+            return NoRows(complete=False), Ran(engine.name, engine.device, why)
+        try:
+            return engine.rows(graph, found, request, batch_rows, started), Ran(
+                engine.name, engine.device, why
+            )
+        except CANNOT as error:
+            if engine is self._host:
+                raise
+            why = _refused(error)
+        return self._host.rows(graph, plan, request, batch_rows, started), self._ran(why)
+
+    def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
+        """Start an enumeration of at most ``request.limit`` rows."""
+        return self.start_rows(graph, plan, request, batch_rows, started)[0]
+
+    def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
+        """Return what a count on the CPU will give and take."""
+        return self._host.predict(graph, plan, request)
+
+
+def _work(plan: Plan, request: Request, *, listing: bool = False) -> HostWork | None:
+    """Return what a plan of the CPU takes, or a draft of one."""
+    formula = None if listing else formula_for(plan, request)
+    return host_work(plan, formula, request, listing=listing)
+
+
+def _refused(error: Exception) -> str:
+    return f"the GPU cannot do it: {str(error).partition(chr(10))[0]}"

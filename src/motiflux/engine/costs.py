@@ -1,0 +1,125 @@
+"""What a call is expected to take on the CPU and on a GPU: a model with measured constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+
+from motiflux.engine.base import Request
+from motiflux.plan import Plan
+from motiflux.plan.local.formula import Formula
+from motiflux.plan.predict import START_SECONDS, expected_count, expected_seconds
+
+_FOUND_ROW, _GIVEN_ROW = 2e-9, 5e-9
+_ROW_VERTICES = 4
+_BRIEF_SECONDS = 200e-6
+_SEARCH_THREAD, _SEARCH_SHARE = 0.12e-3, 0.65
+_TABLE_THREAD, _TABLE_POWER = 0.2e-3, 0.4
+
+
+@dataclass(frozen=True)
+class HostWork:
+    """What a count or a listing takes one thread of this machine.
+
+    Parameters
+    ----------
+    kind
+        How it is done: ``"search"``, ``"tail"``, ``"parts"`` or ``"tables"``.
+    seconds
+        Of one thread.
+    rows
+        Rows of four vertices that are listed; 0 to count.
+    """
+
+    kind: str
+    seconds: float
+    rows: float = 0.0
+
+    def shared(self, threads: int) -> float:
+        """Return the seconds of so many threads, which take time to start, and to agree."""
+        seconds = self.seconds + self.rows * _FOUND_ROW
+        if threads > 1 and seconds > _BRIEF_SECONDS:
+            if self.kind == "tables":
+                seconds = threads * _TABLE_THREAD + seconds / threads**_TABLE_POWER
+            else:
+                seconds = threads * _SEARCH_THREAD + seconds / max(1.0, _SEARCH_SHARE * threads)
+        return START_SECONDS + seconds + self.rows * _GIVEN_ROW  # ids are put in by the calling thread
+
+
+def host_work(
+    plan: Plan, formula: Formula | None, request: Request, *, listing: bool = False
+) -> HostWork | None:
+    """Return what `plan` takes, or the formula that it is counted by; None where nothing was sampled."""
+    if formula is not None:
+        return HostWork("tables", formula.seconds * request.threads)
+    seconds, count = expected_seconds(plan, 1, request.limit), expected_count(plan, request.limit)
+    if seconds is None or count is None:
+        return None
+    rows = count * len(plan.order) / _ROW_VERTICES if listing else 0.0
+    if not isfinite(rows):
+        return None
+    return HostWork(_kind(plan), max(0.0, seconds - START_SECONDS), rows)
+
+
+def _kind(plan: Plan) -> str:
+    if plan.tail is None:
+        return "search"
+    return "parts" if plan.tail.nested else "tail"
+
+
+@dataclass(frozen=True)
+class GpuState:
+    """What is there already: the open device, kernels that were compiled once, the rows of the graph."""
+
+    opened: bool
+    compiled: bool
+    resident: bool
+
+
+@dataclass(frozen=True)
+class GpuCosts:
+    """Seconds that things take on a GPU, and on the host for it: measured constants, all in one place.
+
+    Parameters
+    ----------
+    open
+        The packages, the driver, the context and the first kernel, in a process that has none of them.
+    compile
+        A kernel that no process has compiled.
+    call
+        A call whose plan, rows and kernel are there.
+    arc
+        An arc that is copied to the device, the greater part of each row being picked on the host.
+    shares
+        By how a plan counts on the CPU: the share of one thread's time.
+    row
+        A row of four vertices, to NumPy.
+    speed
+        Multiprocessors times clock, in hertz, of the device that this was measured on.
+    """
+
+    open: float = 0.5
+    compile: float = 3.0
+    call: float = 0.5e-3
+    arc: float = 10e-9
+    shares: Mapping[str, float] = field(
+        default_factory=lambda: {"search": 0.02, "tail": 0.02, "parts": 0.05, "tables": 0.02}
+    )
+    row: float = 6e-9
+    speed: float = 132 * 1.98e9
+
+    def search(self, work: HostWork, speed: float = 0.0) -> float:
+        """Return the seconds of what takes the host so long, on a device of this speed (0: as measured)."""
+        scale = self.speed / speed if speed else 1.0
+        return self.call + scale * work.seconds * self.shares[work.kind] + self.row * work.rows
+
+    def ready(self, state: GpuState, arcs: int) -> float:
+        """Return the seconds until a call can begin, for a graph with so many arcs."""
+        seconds = 0.0 if state.opened else self.open
+        seconds += 0.0 if state.compiled else self.compile
+        return seconds + (0.0 if state.resident else self.arc * arcs)
+
+
+H100 = GpuCosts()
+"""Of an NVIDIA H100 80GB (`benchmarks/micro/dispatch.py`)."""

@@ -1,0 +1,374 @@
+"""Which engine ``device="auto"`` takes, and what it does where that was wrong: with a GPU that is made up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.device.presence import look
+from motiflux.engine.auto import AutoEngine, Choice
+from motiflux.engine.costs import GpuCosts, GpuState, HostWork
+from motiflux.engine.cpu import CpuEngine
+from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.planning import plan_for
+from motiflux.engine.results import ProgressReport
+from motiflux.errors import CountOverflowError, DeviceError
+from tests.backend.cases import clique, cycle, path
+from tests.strategies import Case, cases
+from tests.unit.dispatch_cases import ENDLESS, NO_MEMORY, FakeEngine, FakeGpu, asking, counted
+
+
+@pytest.fixture(scope="module")
+def small() -> mf.Graph:
+    return mf.Graph.from_edges(clique(30))
+
+
+@pytest.fixture(scope="module")
+def dense() -> mf.Graph:
+    """A graph with some 10**19 paths of eight vertices: counting them one by one does not end."""
+    return mf.Graph.from_edges(clique(300))
+
+
+TRIANGLE = mf.Pattern.from_edges(cycle(3))
+LONG_PATH = mf.Pattern.from_edges(path(8))
+LONG = {"tuning": {"tail": "off", "parts": "off", "tables": "off"}}
+"""Makes a count of paths of eight vertices endless."""
+
+
+class TestChoice:
+    @pytest.mark.parametrize("opened", [True, False])
+    def test_the_one_that_is_expected_to_be_faster(self, small: mf.Graph, opened: bool) -> None:
+        fake = FakeEngine()
+        outcome, engine, why = counted(FakeGpu(fake, 1e-9, opened), small, TRIANGLE)
+        assert (outcome.value, outcome.complete, engine) == (24360, True, "fake")
+        assert "expected" in why
+        outcome, engine, why = counted(FakeGpu(fake, ENDLESS, opened), small, TRIANGLE)
+        assert (outcome.value, engine, fake.calls) == (24360, "cpu", 1)
+        assert why.endswith("expected, about 3,600 s on the GPU")
+
+    def test_a_small_count_opens_no_gpu(self, small: mf.Graph) -> None:
+        gpu = FakeGpu(FakeEngine(), 0.5, opened=False)
+        _, engine, _ = counted(gpu, small, TRIANGLE)
+        assert (engine, gpu.openings) == ("cpu", 0)
+
+    def test_what_is_not_sampled_starts_on_the_cpu(self, small: mf.Graph) -> None:
+        labelled = mf.Graph.from_edges(clique(8), vertex_labels=[0, 1] * 4)
+        pattern = mf.Pattern.parse("(a:0)~>(b:1)")
+        _, engine, why = counted(
+            FakeGpu(FakeEngine(), ENDLESS), labelled, pattern, tuning={"candidates": "off"}
+        )
+        assert engine == "cpu"
+        assert "sampled" in why
+
+    def test_the_public_calls_say_who_counted_and_why(self, small: mf.Graph) -> None:
+        found = mf.count(small, TRIANGLE, device="cpu")
+        assert found.reason == "asked for by device='cpu'"
+        assert mf.match(small, TRIANGLE, device="cpu").reason == "asked for by device='cpu'"
+
+    def test_without_a_gpu_it_is_the_cpu_engine_itself(self) -> None:
+        engine, why = choose_engine(asking(), FakeGpu(FakeEngine(), 0.0, absent="no GPU was found"))
+        assert (type(engine), why) == (CpuEngine, "no GPU was found")
+
+    def test_what_was_asked_for_is_taken(self) -> None:
+        engine, why = choose_engine(asking(device="cpu"), FakeGpu(FakeEngine(), 0.0))
+        assert (type(engine), why) == (CpuEngine, "asked for by device='cpu'")
+
+
+class TestHandingOver:
+    def test_the_gpu_takes_over_from_a_cpu_that_takes_longer_than_expected(self) -> None:
+        host, tiny = FakeEngine(ENDLESS), mf.Graph.from_edges(clique(5))
+        outcome, engine, why = counted(FakeGpu(FakeEngine(), 0.01), tiny, TRIANGLE, host)
+        assert (outcome.value, engine) == (60, "fake")
+        assert why.endswith("; the GPU was done first")
+        assert host.ended.wait(5)
+
+    def test_the_cpu_takes_over_from_a_gpu_that_takes_longer_than_expected(self, small: mf.Graph) -> None:
+        fake = FakeEngine(ENDLESS)
+        outcome, engine, why = counted(FakeGpu(fake, 1e-9), small, TRIANGLE)
+        assert (outcome.value, engine) == (24360, "cpu")
+        assert why.endswith("; the CPU was done first")
+        assert fake.ended.wait(5)
+
+    def test_a_native_search_that_lost_ends(self, dense: mf.Graph) -> None:
+        before = threading.active_count()
+        gpu = FakeGpu(FakeEngine(0.1, answer=12345), 0.01)
+        outcome, engine, _ = counted(gpu, dense, LONG_PATH, threads=2, **LONG)
+        assert (outcome.value, engine) == (12345, "fake")
+        end = time.perf_counter() + 10
+        while threading.active_count() > before and time.perf_counter() < end:
+            time.sleep(0.01)
+        assert threading.active_count() <= before
+
+    def test_told_to_take_the_first_only_it_waits_for_that(self, small: mf.Graph) -> None:
+        fake = FakeEngine(0.05)
+        _, engine, _ = counted(FakeGpu(fake, 1e-9), small, TRIANGLE, tuning={"dispatch": "first"})
+        assert engine == "fake"
+        outcome, engine, _ = counted(FakeGpu(fake, ENDLESS), small, TRIANGLE, tuning={"dispatch": "first"})
+        assert (outcome.value, engine, fake.calls) == (24360, "cpu", 1)
+
+    @pytest.mark.parametrize("error", [NO_MEMORY, DeviceError("no room for the plan; use device='cpu'")])
+    @pytest.mark.parametrize("switch", ["race", "first"])
+    def test_what_the_gpu_cannot_do_the_cpu_does(
+        self, small: mf.Graph, error: Exception, switch: str
+    ) -> None:
+        fake = FakeEngine(error=error)
+        outcome, engine, why = counted(FakeGpu(fake, 1e-9), small, TRIANGLE, tuning={"dispatch": switch})
+        assert (outcome.value, outcome.complete, engine) == (24360, True, "cpu")
+        assert why == f"the GPU cannot do it: {error}"
+
+    @pytest.mark.parametrize("opened", [True, False])
+    def test_a_gpu_that_cannot_be_opened_is_left(self, small: mf.Graph, opened: bool) -> None:
+        gpu = FakeGpu(FakeEngine(), 1e-9, opened, error=DeviceError("no driver"))
+        outcome, engine, why = counted(gpu, small, TRIANGLE)
+        assert (outcome.value, engine, why) == (24360, "cpu", "the GPU cannot do it: no driver")
+
+    def test_what_is_wrong_with_the_count_is_raised(self, small: mf.Graph) -> None:
+        with pytest.raises(CountOverflowError, match="too many"):
+            counted(FakeGpu(FakeEngine(error=CountOverflowError("too many")), 1e-9), small, TRIANGLE)
+
+
+class TestCutShort:
+    @pytest.mark.parametrize("expected", [1e-9, 0.01, ENDLESS])
+    def test_a_timeout_ends_both(self, dense: mf.Graph, expected: float) -> None:
+        fake = FakeEngine(ENDLESS)
+        started = time.perf_counter()
+        outcome, _, _ = counted(FakeGpu(fake, expected), dense, LONG_PATH, timeout=0.3, **LONG)
+        assert not outcome.complete
+        assert 0.3 <= time.perf_counter() - started < 5
+        assert fake.calls == 0 or fake.ended.wait(5)
+
+    def test_of_two_counts_that_were_cut_the_larger_is_known(self, dense: mf.Graph) -> None:
+        outcome, engine, _ = counted(
+            FakeGpu(FakeEngine(ENDLESS), 1e-9), dense, LONG_PATH, timeout=0.3, **LONG
+        )
+        assert not outcome.complete
+        assert (outcome.value > 0) == (engine == "cpu")
+
+    @pytest.mark.parametrize("expected", [1e-9, ENDLESS])
+    def test_a_limit_is_reached_and_no_more(self, dense: mf.Graph, expected: float) -> None:
+        outcome, _, _ = counted(FakeGpu(FakeEngine(), expected), dense, LONG_PATH, limit=1000, **LONG)
+        assert (outcome.value, outcome.complete) == (1000, False)
+
+    def test_progress_is_told_by_the_calling_thread_and_never_less(self, dense: mf.Graph) -> None:
+        told: list[tuple[float, threading.Thread]] = []
+
+        def progress(report: ProgressReport) -> None:
+            told.append((report.done / report.total, threading.current_thread()))
+
+        counted(FakeGpu(FakeEngine(ENDLESS), 0.01), dense, LONG_PATH, timeout=0.5, progress=progress, **LONG)
+        assert told
+        assert {thread for _, thread in told} == {threading.current_thread()}
+        assert [share for share, _ in told] == sorted(share for share, _ in told)
+
+    def test_what_a_progress_function_raises_ends_it(self, dense: mf.Graph) -> None:
+        class EnoughError(Exception):
+            pass
+
+        def progress(report: ProgressReport) -> None:
+            raise EnoughError
+
+        fake = FakeEngine(ENDLESS)
+        with pytest.raises(EnoughError):
+            counted(FakeGpu(fake, 1e-9), dense, LONG_PATH, progress=progress, **LONG)
+        assert fake.ended.wait(5)
+
+    def test_ctrl_c_ends_both_soon(self) -> None:
+        seconds = float(run(INTERRUPTED))
+        assert seconds < 5
+
+
+class TestListing:
+    def rows(self, gpu: FakeGpu, graph: mf.Graph) -> tuple[int, str, str]:
+        request = asking()
+        engine = AutoEngine(CpuEngine(), gpu)
+        started = time.perf_counter()
+        plan = plan_for(graph, TRIANGLE, request, engine, started, counting=False)
+        assert plan is not None
+        source, ran = engine.start_rows(graph, plan, request, 1000, started)
+        rows = 0
+        while (block := source.next()) is not None:
+            rows += len(block)
+        return rows, ran.engine, ran.why
+
+    def test_the_one_that_is_expected_to_be_faster_lists(self, small: mf.Graph) -> None:
+        assert self.rows(FakeGpu(FakeEngine(), 1e-9), small)[:2] == (24360, "fake")
+        assert self.rows(FakeGpu(FakeEngine(), ENDLESS), small)[:2] == (24360, "cpu")
+
+    def test_what_the_gpu_cannot_list_the_cpu_does(self, small: mf.Graph) -> None:
+        rows, engine, why = self.rows(FakeGpu(FakeEngine(error=NO_MEMORY), 1e-9), small)
+        assert (rows, engine, why) == (24360, "cpu", f"the GPU cannot do it: {NO_MEMORY}")
+
+
+class TestSettling:
+    """What `explain` tells."""
+
+    def settled(self, gpu: FakeGpu, graph: mf.Graph) -> tuple[str, Choice]:
+        request, started = asking(), time.perf_counter()
+        auto = AutoEngine(CpuEngine(), gpu)
+        plan = plan_for(graph, TRIANGLE, request, auto, started)
+        assert plan is not None
+        engine, own, choice = auto.settle(graph, plan, request, started)
+        assert own is not None
+        assert own.asked == TRIANGLE
+        return engine.name, choice
+
+    @pytest.mark.parametrize("opened", [True, False])
+    def test_both_times_are_told(self, small: mf.Graph, opened: bool) -> None:
+        name, choice = self.settled(FakeGpu(FakeEngine(), 2.0, opened), small)
+        (_, here), (_, there) = choice.expected
+        assert (name, choice.on_gpu, there) == ("cpu", False, 2.0)
+        assert here is not None
+        assert 0 < here < 1
+        assert choice.why.endswith("expected, about 2.00 s on the GPU")
+        name, choice = self.settled(FakeGpu(FakeEngine(), 1e-9, opened), small)
+        assert (name, choice.on_gpu) == ("fake", True)
+        assert choice.why.startswith("about 0 us expected, about ")
+        assert choice.why.endswith(" on the CPU")
+
+    def test_a_gpu_that_cannot_be_opened_is_left(self, small: mf.Graph) -> None:
+        error = DeviceError("no driver\nand a long story")
+        name, choice = self.settled(FakeGpu(FakeEngine(), 1e-9, opened=False, error=error), small)
+        assert (name, choice.on_gpu, choice.why) == ("cpu", False, "the GPU cannot do it: no driver")
+
+
+class TestSeveral:
+    @pytest.mark.parametrize(("expected", "engine"), [(1e-9, "fake"), (ENDLESS, "cpu")])
+    def test_plans_of_one_pass_are_counted_where_it_is_faster(
+        self, small: mf.Graph, expected: float, engine: str
+    ) -> None:
+        request, started = asking(), time.perf_counter()
+        auto = AutoEngine(CpuEngine(), FakeGpu(FakeEngine(), expected, opened=False))
+        patterns = [TRIANGLE, mf.Pattern.from_edges(clique(4))]
+        plans = [plan_for(small, pattern, request, auto, started) for pattern in patterns]
+        found = auto.count_together(small, [plan for plan in plans if plan is not None], request, started)
+        assert [one.value for one in found] == [24360, 30 * 29 * 28 * 27]
+        assert {one.ran.engine for one in found if one.ran is not None} == {engine}
+
+    def test_passes_are_shared_only_while_the_gpu_is_closed(self) -> None:
+        assert AutoEngine(CpuEngine(), FakeGpu(FakeEngine(), 1.0, opened=False)).shares_passes
+        assert not AutoEngine(CpuEngine(), FakeGpu(FakeEngine(), 1.0)).shares_passes
+
+
+class TestCosts:
+    COSTS = GpuCosts(
+        open=1.0, compile=10.0, call=0.001, arc=1e-6, shares={"search": 0.01}, row=1e-9, speed=100
+    )
+
+    def test_what_is_not_there_yet_is_counted(self) -> None:
+        ready = [self.COSTS.ready(GpuState(*state), 1000) for state in STATES]
+        assert ready == [0.0, pytest.approx(0.001), 10.0, pytest.approx(11.001)]
+
+    def test_a_smaller_gpu_takes_longer(self) -> None:
+        work = HostWork("search", 10.0)
+        assert self.COSTS.search(work) == pytest.approx(0.101)
+        assert self.COSTS.search(work, speed=50) == pytest.approx(0.201)
+
+    def test_rows_take_time_too(self) -> None:
+        assert self.COSTS.search(HostWork("search", 0.0, rows=1e9)) == pytest.approx(1.001)
+
+    @given(st.floats(0, 1e6), st.integers(1, 256))
+    def test_more_work_takes_longer(self, seconds: float, threads: int) -> None:
+        for kind in ("search", "tail", "parts", "tables"):
+            less, more = HostWork(kind, seconds), HostWork(kind, 2 * seconds + 1e-3)
+            assert less.shared(threads) <= more.shared(threads)
+
+
+STATES = [(True, True, True), (True, True, False), (True, False, True), (False, False, False)]
+
+
+class TestPresence:
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        (tmp_path / "dev").mkdir()
+        return tmp_path
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="the driver is looked for by its files of Linux")
+    def test_a_gpu_takes_driver_and_packages(self, root: Path) -> None:
+        assert look({}, root, lambda: True) == "no GPU was found"
+        (root / "dev/nvidiactl").touch()
+        assert look({}, root, lambda: True) is None
+        assert look({}, root, lambda: False) == "the GPU packages are not installed (motiflux[gpu])"
+        assert (
+            look({"CUDA_VISIBLE_DEVICES": "-1"}, root, lambda: True) == "CUDA_VISIBLE_DEVICES hides every GPU"
+        )
+        assert look({"CUDA_VISIBLE_DEVICES": "0"}, root, lambda: True) is None
+
+    def test_without_a_gpu_nothing_of_cuda_is_imported(self) -> None:
+        assert run(NOTHING_IMPORTED) == "[]"
+
+
+def run(script: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+NOTHING_IMPORTED = """
+    import os, sys
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    import motiflux as mf
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    found = mf.count(graph, "(a)--(b)--(c)--(a)")
+    assert found == 6 and found.engine == "cpu" and "hides" in found.reason, found.reason
+    assert mf.match(graph, "(a)--(b)").to_numpy().shape == (6, 2)
+    told = mf.explain(graph, "(a)--(b)--(c)--(a)").report.engine
+    assert told.name == "cpu" and told.expected == ()
+    heavy = ("cuda", "cupy", "motiflux.engine.dfs", "motiflux.engine.accelerator", "motiflux.device.cuda")
+    print([name for name in sys.modules if name.startswith(heavy)])
+"""
+
+INTERRUPTED = """
+    import _thread, threading, time
+    from tests.unit.dispatch_cases import ENDLESS, FakeEngine, FakeGpu, counted
+    from tests.unit.test_dispatch import LONG, LONG_PATH, clique
+    import motiflux as mf
+    graph = mf.Graph.from_edges(clique(300))
+    moments = []
+    def interrupt():
+        moments.append(time.perf_counter())
+        _thread.interrupt_main()
+    threading.Timer(0.5, interrupt).start()
+    try:
+        counted(FakeGpu(FakeEngine(ENDLESS), 0.01), graph, LONG_PATH, **LONG)
+    except KeyboardInterrupt:
+        print(time.perf_counter() - moments[0])
+"""
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@given(
+    st.data(),
+    st.sampled_from([0.0, 1e-9, 1e-3, ENDLESS]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([1, 2]),
+)
+def test_auto_counts_what_the_cpu_counts(
+    directed: bool, data: st.DataObject, expected: float, opened: bool, fails: bool, threads: int
+) -> None:
+    case: Case = data.draw(cases(directed, "both"))
+    graph, pattern = case.graph(), case.pattern()
+    gpu = FakeGpu(FakeEngine(error=NO_MEMORY if fails else None), expected, opened)
+    request = asking(threads=threads)
+    engine, started = AutoEngine(CpuEngine(), gpu), time.perf_counter()
+    plan = plan_for(graph, pattern, request, engine, started)
+    assert plan is not None
+    if plan.impossible is None:
+        outcome = engine.count(graph, plan, request, started)
+        assert (outcome.value, outcome.complete) == (len(case.embeddings("isomorphism")), True)
