@@ -83,7 +83,7 @@ class Retirement:
         """Give all that came in its points to wait for: one point per line serves them all."""
         tails: dict[Line, Point | None] = {}
         while self._incoming:
-            lines, action = self._incoming.popleft()
+            lines, action = self._incoming[0]
             waits = []
             open_lines = [line for line in tuple(lines) if line in self._lines]
             for line in open_lines or tuple(self._lines):
@@ -91,17 +91,24 @@ class Retirement:
                     tails[line] = line.tail()
                 if (point := tails[line]) is not None:
                     waits.append(point)
+            self._incoming.popleft()
             self._waiting.append(_Retired(waits, action))
 
     def _settle(self) -> None:
-        still = []
-        for retired in self._waiting:
+        """Do what waits for nothing any more.
+
+        Each action is taken off before it is done: Ctrl-C may be heard within, and memory that is given back
+        twice is somebody else's the second time.
+        """
+        at = 0
+        while at < len(self._waiting):
+            retired = self._waiting[at]
             retired.waits = [point for point in retired.waits if not _passed(point)]
             if retired.waits:
-                still.append(retired)
+                at += 1
             else:
+                del self._waiting[at]
                 retired.action()
-        self._waiting = still
 
 
 def _passed(point: Point) -> bool:

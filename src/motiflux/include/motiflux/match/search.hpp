@@ -210,7 +210,6 @@ class Search {
       goal.report(*this);
       if (stopped()) return false;
     }
-    if (--look_ <= 0) look<Goal>();
     if constexpr (Goal::kEnters)
       if (!entered_ && !enter_root(goal)) return !goal.stopped();
     if (--look_ <= 0) look<Goal>();

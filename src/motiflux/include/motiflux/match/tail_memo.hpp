@@ -60,6 +60,7 @@ class TailMemo {
   MOTIFLUX_DEVICE std::uint32_t state_of(KeptNumber& place) const {
     std::uint32_t state = 0;
     if (lanes_.leads()) state = device::device_wide(place.state).load(device::Order::kAcquire);
+    lanes_.sync();  // what the leader acquired is before what the lanes read now; a shuffle orders no memory
     return lanes_.broadcast(state);
   }
 
