@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 
 import motiflux as mf
 from motiflux.device import Device
 from motiflux.engine import stored_rows
-from motiflux.errors import ArgumentError, DeviceError
+from motiflux.errors import ArgumentError, DeviceError, DeviceMemoryError
 from tests.backend.cases import TRIANGLE, clique, cycle, path
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no memory of its own to store rows in")
@@ -86,6 +90,23 @@ def test_memory_of_batches_counts_and_goes_back(graph: mf.Graph, device: str, gp
     batches = list(matches.device_batches())
     del batches, matches
     mf.match(graph, TRIANGLE, device=device).close()
+    assert gpu.used_memory() <= held
+
+
+def test_rows_that_find_no_memory_leave_nothing_behind(
+    graph: mf.Graph, device: str, gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    monkeypatch.setattr(
+        stored_rows.StoredRows, "_piece", lambda _, nbytes: gpu.allocate(nbytes, "rows", budget=1)
+    )
+    mf.count(graph, PATTERNS["path"], device=device)
+    held = gpu.used_memory()
+    with pytest.raises(DeviceMemoryError, match="rows"):
+        mf.match(graph, PATTERNS["path"], device=device)
+    gc.collect()
+    assert unraisable == []
     assert gpu.used_memory() <= held
 
 

@@ -52,6 +52,7 @@ class FoundRows(ABC):
         try:
             self._connect()
         except BaseException:
+            self._over = True
             search.close()
             raise
         if deadline is not None and time.perf_counter() >= deadline:
