@@ -23,6 +23,7 @@ from motiflux.engine import accelerator as accelerator_module
 from motiflux.engine import deadline as deadline_module
 from motiflux.engine import device_search as search_module
 from motiflux.engine import prepare as prepare_module
+from motiflux.engine import resident as resident_module
 from motiflux.engine.accelerator import Accelerator, open_accelerator
 from motiflux.engine.base import make_request
 from motiflux.engine.deadline import OutOfTimeError
@@ -509,6 +510,20 @@ class TestReclaiming:
         matches = mf.match(labelled, other, batch_rows=100, device=device)
         assert resident(labelled, gpu).reclaim(1 << 40) > 0
         assert len(matches.to_numpy()) == expected > 0
+
+    def test_copies_that_nobody_uses_take_no_more_than_their_room(
+        self, gpu: Device, device: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(resident_module, "_KEPT_BYTES", 0)
+        monkeypatch.setattr(resident_module, "_KEPT_RATIO", 2)
+        labels = list(range(12))
+        graph = mf.Graph.from_edges(clique(30), edge_labels=[(u + v) % 12 for u, v in clique(30)])
+        for first in labels:
+            chosen = (labels[first:] + labels[:first])[:6]
+            pattern = mf.Pattern.from_edges([(0, 1), (1, 2)], edge_labels=[chosen, chosen])
+            assert mf.count(graph, pattern, device=device) == mf.count(graph, pattern, device="cpu")
+            kept = sum(copies.nbytes for copies in resident(graph, gpu)._kept.values())
+            assert 0 < kept <= 3 * graph.nbytes  # what is used does not count
 
     def test_a_graph_that_goes_takes_its_reclaimer_along(self, gpu: Device, device: str) -> None:
         mf.count(mf.Graph.from_edges(clique(5)), EDGE, device=device)

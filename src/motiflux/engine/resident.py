@@ -18,6 +18,9 @@ from motiflux.types import LabelArray
 
 T = TypeVar("T")
 
+_KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
+"""What copies that no search uses may take: so many bytes, or so many times what the graph takes."""
+
 
 class RowsKey(NamedTuple):
     """Names rows: the arcs they hold, and whether only those to a greater vertex.
@@ -175,14 +178,17 @@ class DeviceUnits(DeviceRows):
 
 
 class Resident:
-    """What of one graph is on one device.
+    """What of one graph is on one device: as much as fits, but no more than `room` bytes that nobody uses.
+
+    Copies hold on to rows of the host that they come from, so that they must not fill a large device.
 
     Single dictionary operations only, so that threads share this without a lock: reclaiming may start from
     any thread that allocates. Two threads may upload the same rows; one of the copies is kept.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, room: int) -> None:
         self._device = device
+        self._room = room
         self._kept: dict[Hashable, Any] = {}
         device.add_reclaimer(self.reclaim)
 
@@ -221,6 +227,7 @@ class Resident:
         found: T | None = self._kept.get(name)
         if found is None:
             found = make()
+            self.reclaim(sum(one.nbytes for one in list(self._kept.values())) - self._room)
         self._kept.pop(name, None)  # to the end: used last
         self._kept[name] = found
         return found
@@ -290,7 +297,8 @@ def _above(rows: Adjacency) -> Adjacency:
 
 def resident(graph: Graph, device: Device) -> Resident:
     """Return what of `graph` is on `device`."""
-    return graph.memo.keep(("resident", id(device)), lambda: Resident(device))
+    room = max(_KEPT_BYTES, _KEPT_RATIO * graph.nbytes)
+    return graph.memo.keep(("resident", id(device)), lambda: Resident(device, room))
 
 
 def is_resident(graph: Graph, device: Device) -> bool:

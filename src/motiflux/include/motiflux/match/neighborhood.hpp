@@ -1,7 +1,6 @@
 // The greater neighbours of one vertex, and which of them are neighbours of each other, as bits.
 //
-//   | begins, lengths: where the row of each member lies | keys, ranks: a table | bits: a row for each member
-//   |
+//   | begins, lengths: where each member's row lies | keys, ranks: a table | bits: a row for each member |
 //
 // The table, with open addressing, finds a vertex's place among the members. Bit r of row i says that member
 // r, which is greater than member i, is in the row of member i.

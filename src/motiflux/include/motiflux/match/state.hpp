@@ -1,7 +1,7 @@
 // What a group keeps of its search in shared memory:
 //
-//   | spans: max_spans sets to intersect | levels: one LevelState each | staged: 32 candidates (enumeration)
-//   |
+//   | spans: max_spans sets to intersect | levels: one LevelState each | staged: 32 candidates |
+//                                                                      enumeration only
 //
 // The level that is being walked has its cursor in registers; the others' lie here.
 #pragma once
