@@ -92,11 +92,6 @@ class CudaKernel:
         """Registers per thread."""
         return self._attribute("NUM_REGS")
 
-    @property
-    def local_bytes(self) -> int:
-        """Local memory per thread, in bytes: what was spilled, and arrays that found no registers."""
-        return self._attribute("LOCAL_SIZE_BYTES")
-
     def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
         """Return how many blocks of so many threads and dynamic shared bytes run at once; 0 if none fits."""
         if not 0 < block <= self._max_block or not 0 <= shared <= self._max_shared:

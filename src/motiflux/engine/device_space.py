@@ -131,6 +131,7 @@ def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -
     """
     assert plan.space is not None
     copies = resident(graph, search.accelerator.device)
+    # Those of the root arcs come first, so that their offsets, and so the units of work, begin at 0.
     wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
     name = ("space", plan.space, wanted)
     builder = _Builder(search, graph, plan.space, wanted, means, copies)
