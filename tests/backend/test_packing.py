@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.engine.accelerator import open_accelerator
+from motiflux.engine.base import make_request
+from motiflux.engine.dfs import DfsEngine
+from motiflux.plan import make_plan
 from tests.backend.cases import clique, cycle, path
 
 PATTERNS = {
@@ -65,3 +71,22 @@ def test_limits_hold(device: str) -> None:
         for tuning in SWITCHES:
             counted = mf.count(graph, pattern, device=device, limit=limit, tuning=tuning)
             assert (counted, counted.complete) == (min(limit, whole), limit >= whole)
+
+
+@pytest.mark.devices("emulated", "cuda", reason="the CPU has no strips")
+def test_strips_of_long_lists_do_not_keep_a_search_from_stopping(device: str) -> None:
+    """When a group hears that the limit is passed it has found a few lists, not a whole strip of them."""
+    hubs, leaves = 40, 9000
+    edges = [(hub, other) for hub in range(hubs) for other in range(hub + 1, hubs + leaves)]
+    graph = mf.Graph.from_edges(edges, vertex_labels=[0] * hubs + [1] * leaves)
+    triangle = mf.Pattern.from_edges(clique(3), vertex_labels=[0, 0, 1])
+    tuning = {"order": "given", "candidates": "off", "tables": "off", "specialize": "off"}
+    request = make_request(semantics="homomorphism", symmetry="embeddings", device=device, tuning=tuning)
+    plan = make_plan(graph, triangle, semantics=request.semantics, tuning=request.tuning)
+    engine = DfsEngine(open_accelerator(device))
+    with engine._counting(graph, plan, request, 0, None) as search:
+        search.launch()
+        while not search.done():
+            time.sleep(1e-3)
+        assert search.was_limited()
+        assert 0 < search.found() <= search.groups * 10 * leaves

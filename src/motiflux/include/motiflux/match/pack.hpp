@@ -19,8 +19,9 @@
 
 namespace motiflux::match {
 
-// Pairs of a strip are counted in 32 bits.
-inline constexpr std::uint32_t kLongestPacked = 1u << 26;
+// A list that is longer occupies all lanes by itself, and a whole strip of such would be walked without a
+// look at the stop flag.
+inline constexpr std::uint32_t kLongestPacked = 1u << 13;
 
 // A candidate of the strip, in its lane, and the sets of the last level with it.
 struct Parent {
