@@ -58,7 +58,9 @@ def read(name: str) -> mf.Graph:
 
 def forget_queries(graph: mf.Graph) -> None:
     """Forget plans and candidate spaces, not copies of the graph on a device."""
-    graph.memo._results.clear()
+    for key in list(graph.memo._results):
+        if isinstance(key, tuple) and key[0] in ("plan", "ordered", "draft", "met"):
+            graph.memo.drop(key)
     graph.memo._pools.clear()
 
 
