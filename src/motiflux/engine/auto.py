@@ -98,7 +98,7 @@ class AutoEngine:
         gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice))
         patience = LEAST_PATIENCE
         if choice.on_gpu and self._drafts:
-            patience += self._gpu.seconds(None, graph)
+            patience += self._gpu.seconds(None, graph, new=new)
         if choice.on_gpu:
             first, second = gpu, host
             if request.tuning["dispatch"] == "first":
