@@ -279,7 +279,8 @@ class TestSeveral:
 
 class TestCosts:
     COSTS = GpuCosts(
-        open=1.0, compile=10.0, call=0.001, arc=1e-6, first=0.1, look=0.2, worth_a_look=1.0,
+        open=1.0, compile=10.0, call=0.001, level=0.0, arc=1e-6, first=0.1, look=0.2, look_growth=2.0,
+        longest_look=0.5, worth_a_look=1.0,
         shares=((4, 0.01), (float("inf"), 2.0)), parts=3.0, row=1e-9, speed=100,
     )  # fmt: skip
 
@@ -302,6 +303,8 @@ class TestCosts:
     def test_a_first_meeting_takes_longer_where_a_formula_is_worth_a_look(self) -> None:
         assert self.COSTS.meeting(HostWork("search", 0.5, 4)) == pytest.approx(0.1)
         assert self.COSTS.meeting(HostWork("search", 2.0, 4)) == pytest.approx(0.3)
+        assert self.COSTS.meeting(HostWork("search", 2.0, 5)) == pytest.approx(0.5)
+        assert self.COSTS.meeting(HostWork("search", 2.0, 9)) == pytest.approx(0.6)
 
     @given(st.floats(0, 1e6), st.integers(1, 256), st.sampled_from(["search", "tail", "parts", "tables"]))
     def test_much_more_work_takes_longer(self, seconds: float, threads: int, kind: str) -> None:

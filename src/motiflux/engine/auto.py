@@ -29,8 +29,11 @@ from motiflux.units import seconds_text
 PATIENCE = 0.1
 """Share of what the second engine is expected to take, after which it starts too."""
 LEAST_PATIENCE = 1.5e-3
-_TABLES_PATIENCE = 0.5
+_TABLES_PATIENCE = 1.0
 """The same where the CPU counts from tables: these are predicted well, and cannot be stopped soon."""
+_PLAN_PATIENCE, _LONG_SEARCH = 10e-3, 10e-3
+"""Seconds before the CPU's plan for a long new search is made beside an open GPU: that takes a while, and cannot
+be stopped; and what is a long search, in seconds of one thread."""
 _ALL_THREADS = 2
 """Threads beyond which one is left free for the GPU."""
 _ON_SCHEDULE = 1.5
@@ -94,8 +97,8 @@ class AutoEngine:
         only = request.tuning["dispatch"] == "first" and not choice.on_gpu
         if choice.gpu is None or only:
             return self._on_host(graph, plan, request, started, choice.why)
-        host = Contestant(_CPU, lambda asked, wait: self._second(graph, plan, asked, started, wait))
-        gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice))
+        host = Contestant(_CPU, lambda asked, wait: self._second(graph, plan, asked, started, wait, new=new))
+        gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice, new=new))
         patience = LEAST_PATIENCE
         if choice.on_gpu and self._drafts:
             patience += self._gpu.seconds(None, graph, new=new)
@@ -109,6 +112,7 @@ class AutoEngine:
                 found = self._tried(graph, plan, request, started, most)
                 if found is not None:
                     return replace(found, ran=self._ran(choice.why))
+            self._host_plan(graph, plan, request, started)  # remembered
             first = Contestant(_CPU, lambda asked, wait: self._beside(graph, plan, asked, started))
             second = gpu
         here = choice.on_gpu and self._drafts and not new
@@ -165,8 +169,13 @@ class AutoEngine:
         counted = self._host.count(graph, found, replace(request, timeout=most), started)
         return counted if counted.complete or counted.value == request.limit else None
 
-    def _second(self, graph: Graph, plan: Plan, request: Request, started: float, wait: Wait) -> Outcome:
+    def _second(
+        self, graph: Graph, plan: Plan, request: Request, started: float, wait: Wait, *, new: bool
+    ) -> Outcome:
         """Return the CPU's count, once waiting any longer for the GPU would cost too much."""
+        draft = _work(plan, request)
+        if self._drafts and new and draft is not None and draft.seconds > _LONG_SEARCH:
+            wait(_PLAN_PATIENCE)
         found = self._host_plan(graph, plan, request, started)
         work = None if found is None else _work(found, request)
         if work is not None:
@@ -180,13 +189,13 @@ class AutoEngine:
         return self._on_host(graph, plan, replace(request, threads=threads), started, "")
 
     def _gpu_count(
-        self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice
+        self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice, *, new: bool
     ) -> Callable[[Request, Wait], Outcome]:
         """Return what counts on the GPU. If that is open and comes first, its plan is made here and now."""
 
         def count(asked: Request, wait: Wait) -> Outcome:
             if not choice.on_gpu:
-                wait(self._patience_with_host(choice))
+                wait(self._patience_with_host(choice, new=new))
             engine = self._gpu.engine()
             ran = Ran(engine.name, engine.device, "")
             found = self._plan_of(graph, plan, asked, engine, started)
@@ -199,9 +208,11 @@ class AutoEngine:
                 self._plan_of(graph, plan, request, self._gpu.engine(), started)  # remembered
         return count
 
-    def _patience_with_host(self, choice: Choice) -> float:
+    def _patience_with_host(self, choice: Choice, *, new: bool) -> float:
+        """Return how long to wait for the CPU: while it is on schedule, if the GPU is not ready."""
         patience = PATIENCE * (choice.gpu or 0.0)
-        if self._drafts or choice.host is None or choice.gpu is None:
+        ready = self._drafts and not new
+        if ready or choice.host is None or choice.gpu is None:
             return patience
         return max(patience, min(_ON_SCHEDULE * choice.host, choice.gpu))
 

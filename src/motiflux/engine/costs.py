@@ -13,7 +13,7 @@ from motiflux.plan.predict import START_SECONDS, expected_count, expected_second
 _FOUND_ROW, _GIVEN_ROW = 2e-9, 5e-9
 _ROW_VERTICES = 4
 _BRIEF_SECONDS = 50e-6
-_SEARCH_THREAD, _SEARCH_SHARE = 0.06e-3, 0.45
+_SEARCH_THREAD, _SEARCH_SHARE = 0.04e-3, 0.45
 _TABLE_THREAD, _TABLE_POWER = 0.2e-3, 0.4
 
 
@@ -95,8 +95,13 @@ class GpuCosts:
         An arc that is copied to the device, the greater part of each row being picked on the host.
     first
         More, for a query that comes for the first time.
-    look
-        More for it, where a formula is worth a look; beyond `worth_a_look` seconds of one thread.
+    look, look_growth, longest_look
+        More for it, where a formula is worth a look: of a pattern of four vertices, how many times that for
+        each more, and at most.
+    worth_a_look
+        Seconds of one thread beyond which it is.
+    level
+        More for each vertex beyond four.
     shares
         By the most levels that it is for, the share of one thread's time: deep searches leave most of the
         device idle, and beyond ten levels no kernel of their own is made.
@@ -111,9 +116,12 @@ class GpuCosts:
     open: float = 0.5
     compile: float = 3.0
     call: float = 0.5e-3
+    level: float = 0.05e-3
     arc: float = 10e-9
-    first: float = 3e-3
-    look: float = 4e-3
+    first: float = 0.7e-3
+    look: float = 3e-3
+    look_growth: float = 1.9
+    longest_look: float = 0.05
     worth_a_look: float = 0.01
     shares: tuple[tuple[float, float], ...] = ((6, 0.02), (8, 0.15), (12, 0.4), (16, 10.0), (inf, 20.0))
     parts: float = 2.0
@@ -125,11 +133,15 @@ class GpuCosts:
         scale = self.speed / speed if speed else 1.0
         share = next(share for most, share in self.shares if work.levels <= most)
         share *= self.parts if work.kind == "parts" else 1.0
-        return self.call + scale * work.seconds * share + self.row * work.rows
+        begun = self.call + self.level * max(0, work.levels - _ROW_VERTICES)
+        return begun + scale * work.seconds * share + self.row * work.rows
 
     def meeting(self, work: HostWork | None) -> float:
         """Return the seconds that it takes more to do this for the first time."""
-        return self.first + (self.look if work is not None and work.seconds > self.worth_a_look else 0.0)
+        if work is None or work.seconds <= self.worth_a_look:
+            return self.first
+        look = self.look * self.look_growth ** (work.levels - _ROW_VERTICES)
+        return self.first + min(self.longest_look, look)
 
     def ready(self, state: GpuState, arcs: int) -> float:
         """Return the seconds until a call can begin, for a graph with so many arcs."""
