@@ -32,8 +32,8 @@ LEAST_PATIENCE = 1.5e-3
 _TABLES_PATIENCE = 1.0
 """The same where the CPU counts from tables: these are predicted well, and cannot be stopped soon."""
 _PLAN_PATIENCE, _LONG_SEARCH = 10e-3, 10e-3
-"""Seconds before the CPU's plan for a long new search is made beside an open GPU: that takes a while, and cannot
-be stopped; and what is a long search, in seconds of one thread."""
+"""Seconds before the CPU's plan for a long new search is made beside an open GPU, which takes a while, and
+cannot be stopped; and what is a long search, in seconds of one thread."""
 _ALL_THREADS = 2
 """Threads beyond which one is left free for the GPU."""
 _ON_SCHEDULE = 1.5
