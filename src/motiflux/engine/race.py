@@ -164,7 +164,7 @@ def race(first: Contestant, second: Contestant, patience: float, request: Reques
 def race_here(first: Contestant, second: Contestant, patience: float, request: Request) -> Result:
     """Return the same, the first one counting in the calling thread, which saves the time to start another.
 
-    It must call ``Request.check`` often, so it must not have long preparations before it.
+    It must call ``Request.check`` often, or report progress, and not be long about what comes before.
     """
     begins = time.perf_counter() + patience
     runs: list[_Run] = []
@@ -176,9 +176,14 @@ def race_here(first: Contestant, second: Contestant, patience: float, request: R
         if runs and changed.is_set() and _done(runs[0], request):
             raise _NotNeededError
 
+    def tell(report: ProgressReport) -> None:
+        check()
+        if request.progress is not None:
+            request.progress(report)
+
     try:
         try:
-            outcome = first.count(replace(request, check=check), _no_wait)
+            outcome = first.count(replace(request, progress=tell, check=check), _no_wait)
         except _NotNeededError:
             assert runs[0].outcome is not None
             return Result(runs[0].outcome, second.name)
