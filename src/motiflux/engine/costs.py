@@ -123,7 +123,7 @@ class GpuCosts:
     look_growth: float = 1.9
     longest_look: float = 0.05
     worth_a_look: float = 0.01
-    shares: tuple[tuple[float, float], ...] = ((6, 0.02), (8, 0.15), (12, 0.4), (16, 10.0), (inf, 20.0))
+    shares: tuple[tuple[float, float], ...] = ((6, 0.02), (8, 0.075), (12, 0.4), (16, 10.0), (inf, 20.0))
     parts: float = 2.0
     row: float = 6e-9
     speed: float = 132 * 1.98e9
