@@ -60,7 +60,7 @@ def plan() -> Picture:
         "(a:person)~>(b:person)~>(c:person)~>(a), (a)~>(x:bank), (b)~>(y:bank)",
         name="a triangle of two banks",
     )
-    return mf.explain(graph, pattern, threads=1).to_svg()
+    return mf.explain(graph, pattern, threads=1, device="cpu").to_svg()
 
 
 def pictures() -> dict[str, Picture]:

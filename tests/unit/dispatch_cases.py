@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import motiflux as mf
-from motiflux.engine.auto import AutoEngine
+from motiflux.engine.auto import AutoEngine, Met
 from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.costs import HostWork
 from motiflux.engine.cpu import CpuEngine
@@ -47,6 +47,8 @@ class FakeEngine(CpuEngine):
             while time.perf_counter() < end:
                 if request.timeout is not None and time.perf_counter() >= started + request.timeout:
                     return Outcome(0, False)
+                if request.check is not None:
+                    request.check()
                 if request.progress is not None:
                     request.progress(ProgressReport(1, 100, 1, 0.0))
                 time.sleep(0.002)
@@ -75,6 +77,7 @@ class FakeGpu:
     absent: str | None = None
     error: Exception | None = None
     openings: int = 0
+    more_at_first: float = 0.0
 
     def why_not(self) -> str | None:
         return self.absent
@@ -82,8 +85,10 @@ class FakeGpu:
     def is_open(self) -> bool:
         return self.opened
 
-    def seconds(self, work: HostWork | None, graph: mf.Graph) -> float:
-        return self.expected
+    def seconds(self, work: HostWork | None, graph: mf.Graph, *, new: bool = False) -> float:
+        if work is None:
+            return 0.0
+        return self.expected + (self.more_at_first if new else 0.0)
 
     def engine(self) -> Engine:
         self.openings += 1
@@ -94,14 +99,22 @@ class FakeGpu:
 
 
 def counted(
-    gpu: Gpu, graph: mf.Graph, pattern: mf.Pattern, host: Engine | None = None, **options: Any
+    gpu: Gpu,
+    graph: mf.Graph,
+    pattern: mf.Pattern,
+    host: Engine | None = None,
+    *,
+    again: bool = False,
+    **options: Any,
 ) -> tuple[Outcome, str, str]:
-    """Return the count as auto finds it, the engine and the reason."""
+    """Return the count as auto finds it, of a query that comes again or not, the engine and the reason."""
     request = asking(**options)
     engine = AutoEngine(host or CpuEngine(), gpu)
     started = time.perf_counter()
     plan = plan_for(graph, pattern, request, engine, started)
     assert plan is not None
+    if again:
+        graph.memo.get(("met", id(plan)), lambda: Met(plan)).times += 1
     outcome = engine.count(graph, plan, request, started)
     assert outcome.ran is not None
     return outcome, outcome.ran.engine, outcome.ran.why

@@ -40,6 +40,8 @@ def dense() -> mf.Graph:
 
 TRIANGLE = mf.Pattern.from_edges(cycle(3))
 LONG_PATH = mf.Pattern.from_edges(path(8))
+FIRST = {"dispatch": "first"}
+"""Keeps the machine's other work from deciding who counts."""
 LONG = {"tuning": {"tail": "off", "parts": "off", "tables": "off"}}
 """Makes a count of paths of eight vertices endless."""
 
@@ -48,10 +50,10 @@ class TestChoice:
     @pytest.mark.parametrize("opened", [True, False])
     def test_the_one_that_is_expected_to_be_faster(self, small: mf.Graph, opened: bool) -> None:
         fake = FakeEngine()
-        outcome, engine, why = counted(FakeGpu(fake, 1e-9, opened), small, TRIANGLE)
+        outcome, engine, why = counted(FakeGpu(fake, 1e-9, opened), small, TRIANGLE, tuning=FIRST)
         assert (outcome.value, outcome.complete, engine) == (24360, True, "fake")
         assert "expected" in why
-        outcome, engine, why = counted(FakeGpu(fake, ENDLESS, opened), small, TRIANGLE)
+        outcome, engine, why = counted(FakeGpu(fake, ENDLESS, opened), small, TRIANGLE, tuning=FIRST)
         assert (outcome.value, engine, fake.calls) == (24360, "cpu", 1)
         assert why.endswith("expected, about 3,600 s on the GPU")
 
@@ -59,6 +61,12 @@ class TestChoice:
         gpu = FakeGpu(FakeEngine(), 0.5, opened=False)
         _, engine, _ = counted(gpu, small, TRIANGLE)
         assert (engine, gpu.openings) == ("cpu", 0)
+
+    def test_a_query_that_comes_again_is_worth_a_plan_for_the_gpu(self) -> None:
+        graph = mf.Graph.from_edges(clique(20))
+        gpu = FakeGpu(FakeEngine(), 1e-9, more_at_first=ENDLESS)
+        engines = [counted(gpu, graph, TRIANGLE, tuning=FIRST)[1] for _ in range(3)]
+        assert engines == ["cpu", "fake", "fake"]
 
     def test_what_is_not_sampled_starts_on_the_cpu(self, small: mf.Graph) -> None:
         labelled = mf.Graph.from_edges(clique(8), vertex_labels=[0, 1] * 4)
@@ -91,9 +99,12 @@ class TestHandingOver:
         assert why.endswith("; the GPU was done first")
         assert host.ended.wait(5)
 
-    def test_the_cpu_takes_over_from_a_gpu_that_takes_longer_than_expected(self, small: mf.Graph) -> None:
+    @pytest.mark.parametrize("again", [False, True])
+    def test_the_cpu_takes_over_from_a_gpu_that_takes_longer_than_expected(
+        self, small: mf.Graph, again: bool
+    ) -> None:
         fake = FakeEngine(ENDLESS)
-        outcome, engine, why = counted(FakeGpu(fake, 1e-9), small, TRIANGLE)
+        outcome, engine, why = counted(FakeGpu(fake, 1e-9), small, TRIANGLE, again=again)
         assert (outcome.value, engine) == (24360, "cpu")
         assert why.endswith("; the CPU was done first")
         assert fake.ended.wait(5)
@@ -110,18 +121,21 @@ class TestHandingOver:
 
     def test_told_to_take_the_first_only_it_waits_for_that(self, small: mf.Graph) -> None:
         fake = FakeEngine(0.05)
-        _, engine, _ = counted(FakeGpu(fake, 1e-9), small, TRIANGLE, tuning={"dispatch": "first"})
+        _, engine, _ = counted(FakeGpu(fake, 1e-9), small, TRIANGLE, tuning=FIRST)
         assert engine == "fake"
-        outcome, engine, _ = counted(FakeGpu(fake, ENDLESS), small, TRIANGLE, tuning={"dispatch": "first"})
+        outcome, engine, _ = counted(FakeGpu(fake, ENDLESS), small, TRIANGLE, tuning=FIRST)
         assert (outcome.value, engine, fake.calls) == (24360, "cpu", 1)
 
     @pytest.mark.parametrize("error", [NO_MEMORY, DeviceError("no room for the plan; use device='cpu'")])
-    @pytest.mark.parametrize("switch", ["race", "first"])
+    @pytest.mark.parametrize(("switch", "again"), [("race", False), ("race", True), ("first", True)])
+    @pytest.mark.parametrize("seconds", [0.0, 0.02])
     def test_what_the_gpu_cannot_do_the_cpu_does(
-        self, small: mf.Graph, error: Exception, switch: str
+        self, small: mf.Graph, error: Exception, switch: str, again: bool, seconds: float
     ) -> None:
-        fake = FakeEngine(error=error)
-        outcome, engine, why = counted(FakeGpu(fake, 1e-9), small, TRIANGLE, tuning={"dispatch": switch})
+        gpu = FakeGpu(FakeEngine(seconds, error), 1e-9)
+        host = FakeEngine(0.5)
+        host.name = "cpu"
+        outcome, engine, why = counted(gpu, small, TRIANGLE, host, again=again, tuning={"dispatch": switch})
         assert (outcome.value, outcome.complete, engine) == (24360, True, "cpu")
         assert why == f"the GPU cannot do it: {error}"
 
@@ -131,17 +145,22 @@ class TestHandingOver:
         outcome, engine, why = counted(gpu, small, TRIANGLE)
         assert (outcome.value, engine, why) == (24360, "cpu", "the GPU cannot do it: no driver")
 
-    def test_what_is_wrong_with_the_count_is_raised(self, small: mf.Graph) -> None:
+    @pytest.mark.parametrize("again", [False, True])
+    def test_what_is_wrong_with_the_count_is_raised(self, small: mf.Graph, again: bool) -> None:
+        wrong = FakeEngine(error=CountOverflowError("too many"))
         with pytest.raises(CountOverflowError, match="too many"):
-            counted(FakeGpu(FakeEngine(error=CountOverflowError("too many")), 1e-9), small, TRIANGLE)
+            counted(FakeGpu(wrong, 1e-9), small, TRIANGLE, again=again)
+        with pytest.raises(CountOverflowError, match="too many"):
+            counted(FakeGpu(FakeEngine(ENDLESS), 1e-9), small, TRIANGLE, wrong, again=again)
 
 
 class TestCutShort:
     @pytest.mark.parametrize("expected", [1e-9, 0.01, ENDLESS])
-    def test_a_timeout_ends_both(self, dense: mf.Graph, expected: float) -> None:
+    @pytest.mark.parametrize("again", [False, True])
+    def test_a_timeout_ends_both(self, dense: mf.Graph, expected: float, again: bool) -> None:
         fake = FakeEngine(ENDLESS)
         started = time.perf_counter()
-        outcome, _, _ = counted(FakeGpu(fake, expected), dense, LONG_PATH, timeout=0.3, **LONG)
+        outcome, _, _ = counted(FakeGpu(fake, expected), dense, LONG_PATH, again=again, timeout=0.3, **LONG)
         assert not outcome.complete
         assert 0.3 <= time.perf_counter() - started < 5
         assert fake.calls == 0 or fake.ended.wait(5)
@@ -154,8 +173,10 @@ class TestCutShort:
         assert (outcome.value > 0) == (engine == "cpu")
 
     @pytest.mark.parametrize("expected", [1e-9, ENDLESS])
-    def test_a_limit_is_reached_and_no_more(self, dense: mf.Graph, expected: float) -> None:
-        outcome, _, _ = counted(FakeGpu(FakeEngine(), expected), dense, LONG_PATH, limit=1000, **LONG)
+    @pytest.mark.parametrize("again", [False, True])
+    def test_a_limit_is_reached_and_no_more(self, dense: mf.Graph, expected: float, again: bool) -> None:
+        gpu = FakeGpu(FakeEngine(0.01), expected)
+        outcome, _, _ = counted(gpu, dense, LONG_PATH, again=again, limit=1000, **LONG)
         assert (outcome.value, outcome.complete) == (1000, False)
 
     def test_progress_is_told_by_the_calling_thread_and_never_less(self, dense: mf.Graph) -> None:
@@ -245,7 +266,7 @@ class TestSeveral:
     def test_plans_of_one_pass_are_counted_where_it_is_faster(
         self, small: mf.Graph, expected: float, engine: str
     ) -> None:
-        request, started = asking(), time.perf_counter()
+        request, started = asking(tuning=FIRST), time.perf_counter()
         auto = AutoEngine(CpuEngine(), FakeGpu(FakeEngine(), expected, opened=False))
         patterns = [TRIANGLE, mf.Pattern.from_edges(clique(4))]
         plans = [plan_for(small, pattern, request, auto, started) for pattern in patterns]
@@ -260,26 +281,38 @@ class TestSeveral:
 
 class TestCosts:
     COSTS = GpuCosts(
-        open=1.0, compile=10.0, call=0.001, arc=1e-6, shares={"search": 0.01}, row=1e-9, speed=100
-    )
+        open=1.0, compile=10.0, call=0.001, level=0.0, arc=1e-6, first=0.1, look=0.2, look_growth=2.0,
+        longest_look=0.5, worth_a_look=1.0,
+        shares=((4, 0.01), (float("inf"), 2.0)), parts=3.0, row=1e-9, speed=100,
+    )  # fmt: skip
 
     def test_what_is_not_there_yet_is_counted(self) -> None:
         ready = [self.COSTS.ready(GpuState(*state), 1000) for state in STATES]
         assert ready == [0.0, pytest.approx(0.001), 10.0, pytest.approx(11.001)]
 
     def test_a_smaller_gpu_takes_longer(self) -> None:
-        work = HostWork("search", 10.0)
+        work = HostWork("search", 10.0, 4)
         assert self.COSTS.search(work) == pytest.approx(0.101)
         assert self.COSTS.search(work, speed=50) == pytest.approx(0.201)
 
-    def test_rows_take_time_too(self) -> None:
-        assert self.COSTS.search(HostWork("search", 0.0, rows=1e9)) == pytest.approx(1.001)
+    def test_deep_searches_take_longer_and_those_in_parts(self) -> None:
+        assert self.COSTS.search(HostWork("search", 10.0, 5)) == pytest.approx(20.001)
+        assert self.COSTS.search(HostWork("parts", 10.0, 4)) == pytest.approx(0.301)
 
-    @given(st.floats(0, 1e6), st.integers(1, 256))
-    def test_more_work_takes_longer(self, seconds: float, threads: int) -> None:
-        for kind in ("search", "tail", "parts", "tables"):
-            less, more = HostWork(kind, seconds), HostWork(kind, 2 * seconds + 1e-3)
-            assert less.shared(threads) <= more.shared(threads)
+    def test_rows_take_time_too(self) -> None:
+        assert self.COSTS.search(HostWork("search", 0.0, 4, rows=1e9)) == pytest.approx(1.001)
+
+    def test_a_first_meeting_takes_longer_where_a_formula_is_worth_a_look(self) -> None:
+        assert self.COSTS.meeting(HostWork("search", 0.5, 4)) == pytest.approx(0.1)
+        assert self.COSTS.meeting(HostWork("search", 2.0, 4)) == pytest.approx(0.3)
+        assert self.COSTS.meeting(HostWork("search", 2.0, 5)) == pytest.approx(0.5)
+        assert self.COSTS.meeting(HostWork("search", 2.0, 9)) == pytest.approx(0.6)
+
+    @given(st.floats(0, 1e6), st.integers(1, 256), st.sampled_from(["search", "tail", "parts", "tables"]))
+    def test_much_more_work_takes_longer(self, seconds: float, threads: int, kind: str) -> None:
+        less, more = HostWork(kind, seconds, 4), HostWork(kind, 100 * seconds + 1.0, 4)
+        assert less.shared(threads) < more.shared(threads)
+        assert self.COSTS.search(less) < self.COSTS.search(more)
 
 
 STATES = [(True, True, True), (True, True, False), (True, False, True), (False, False, False)]

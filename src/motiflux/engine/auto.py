@@ -17,7 +17,7 @@ from motiflux.engine.costs import HostWork, host_work
 from motiflux.engine.cpu import formula_for
 from motiflux.engine.gpu import Gpu
 from motiflux.engine.planning import plan_for
-from motiflux.engine.race import CANNOT, Contestant, Wait, race
+from motiflux.engine.race import CANNOT, Contestant, Wait, race, race_here
 from motiflux.engine.results import NoRows, RowSource
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
@@ -29,6 +29,13 @@ from motiflux.units import seconds_text
 PATIENCE = 0.1
 """Share of what the second engine is expected to take, after which it starts too."""
 LEAST_PATIENCE = 1.5e-3
+_TABLES_PATIENCE = 1.0
+"""The same where the CPU counts from tables: these are predicted well, and cannot be stopped soon."""
+_PLAN_PATIENCE, _LONG_SEARCH = 10e-3, 10e-3
+"""Seconds before the CPU's plan for a long new search is made beside an open GPU, which takes a while, and
+cannot be stopped; and what is a long search, in seconds of one thread."""
+_ALL_THREADS = 2
+"""Threads beyond which one is left free for the GPU."""
 _ON_SCHEDULE = 1.5
 """Times what is expected of the CPU, until which it is taken to be on schedule, and no GPU is opened."""
 
@@ -85,14 +92,16 @@ class AutoEngine:
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``, and who counted."""
-        work = _work(plan, request)
-        choice = self._choose(graph, [work], request)
+        new = self._is_new(graph, plan)
+        choice = self._choose(graph, [_work(plan, request)], request, new=new)
         only = request.tuning["dispatch"] == "first" and not choice.on_gpu
         if choice.gpu is None or only:
             return self._on_host(graph, plan, request, started, choice.why)
-        host = Contestant(_CPU, lambda asked, wait: self._second(graph, plan, asked, started, wait))
-        gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice))
+        host = Contestant(_CPU, lambda asked, wait: self._second(graph, plan, asked, started, wait, new=new))
+        gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice, new=new))
         patience = LEAST_PATIENCE
+        if choice.on_gpu and self._drafts:
+            patience += self._gpu.seconds(None, graph, new=new)
         if choice.on_gpu:
             first, second = gpu, host
             if request.tuning["dispatch"] == "first":
@@ -103,9 +112,11 @@ class AutoEngine:
                 found = self._tried(graph, plan, request, started, most)
                 if found is not None:
                     return replace(found, ran=self._ran(choice.why))
-            first = Contestant(_CPU, lambda asked, wait: self._on_host(graph, plan, asked, started, ""))
+            self._host_plan(graph, plan, request, started)  # remembered
+            first = Contestant(_CPU, lambda asked, wait: self._beside(graph, plan, asked, started))
             second = gpu
-        result = race(first, second, patience, request)
+        here = choice.on_gpu and self._drafts and not new
+        result = (race_here if here else race)(first, second, patience, request)
         why = choice.why
         if result.refused is not None:
             why = _refused(result.refused)
@@ -115,7 +126,13 @@ class AutoEngine:
         return replace(result.outcome, ran=replace(ran, why=why))
 
     def _choose(
-        self, graph: Graph, works: Sequence[HostWork | None], request: Request, *, whole: bool = False
+        self,
+        graph: Graph,
+        works: Sequence[HostWork | None],
+        request: Request,
+        *,
+        whole: bool = False,
+        new: bool = False,
     ) -> Choice:
         """Return which engine to take for works that come one after the other, of `whole` plans or not."""
         host: float | None = 0.0
@@ -123,7 +140,7 @@ class AutoEngine:
             host = None if work is None or host is None else host + work.shared(request.threads)
         if (why := self._gpu.why_not()) is not None:
             return Choice(False, host, None, why)
-        gpu = sum(self._gpu.seconds(work, graph) for work in works)
+        gpu = sum(self._gpu.seconds(work, graph, new=new) for work in works)
         if host is None:
             return Choice(False, None, gpu, "nothing was sampled, so that no time is expected")
         here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
@@ -132,6 +149,12 @@ class AutoEngine:
         if gpu < host:
             return Choice(True, host, gpu, f"{there} expected, {here} on the CPU")
         return Choice(False, host, gpu, f"{here} expected, {there} on the GPU")
+
+    def _is_new(self, graph: Graph, plan: Plan) -> bool:
+        """Whether a plan of this graph is counted by for the first time."""
+        met = graph.memo.get(("met", id(plan)), lambda: Met(plan))
+        met.times += 1
+        return met.times == 1
 
     def _tried(
         self, graph: Graph, plan: Plan, request: Request, started: float, seconds: float
@@ -146,22 +169,33 @@ class AutoEngine:
         counted = self._host.count(graph, found, replace(request, timeout=most), started)
         return counted if counted.complete or counted.value == request.limit else None
 
-    def _second(self, graph: Graph, plan: Plan, request: Request, started: float, wait: Wait) -> Outcome:
+    def _second(
+        self, graph: Graph, plan: Plan, request: Request, started: float, wait: Wait, *, new: bool
+    ) -> Outcome:
         """Return the CPU's count, once waiting any longer for the GPU would cost too much."""
+        draft = _work(plan, request)
+        if self._drafts and new and draft is not None and draft.seconds > _LONG_SEARCH:
+            wait(_PLAN_PATIENCE)
         found = self._host_plan(graph, plan, request, started)
         work = None if found is None else _work(found, request)
         if work is not None:
-            wait(PATIENCE * work.shared(request.threads))
-        return self._on_host(graph, plan, request, started, "")
+            patience = _TABLES_PATIENCE if work.kind == "tables" else PATIENCE
+            wait(patience * work.shared(request.threads))
+        return self._beside(graph, plan, request, started)
+
+    def _beside(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return the CPU's count, a thread being left to the GPU."""
+        threads = request.threads - 1 if request.threads > _ALL_THREADS else request.threads
+        return self._on_host(graph, plan, replace(request, threads=threads), started, "")
 
     def _gpu_count(
-        self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice
+        self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice, *, new: bool
     ) -> Callable[[Request, Wait], Outcome]:
         """Return what counts on the GPU. If that is open and comes first, its plan is made here and now."""
 
         def count(asked: Request, wait: Wait) -> Outcome:
             if not choice.on_gpu:
-                wait(self._patience_with_host(choice))
+                wait(self._patience_with_host(choice, new=new))
             engine = self._gpu.engine()
             ran = Ran(engine.name, engine.device, "")
             found = self._plan_of(graph, plan, asked, engine, started)
@@ -174,9 +208,11 @@ class AutoEngine:
                 self._plan_of(graph, plan, request, self._gpu.engine(), started)  # remembered
         return count
 
-    def _patience_with_host(self, choice: Choice) -> float:
+    def _patience_with_host(self, choice: Choice, *, new: bool) -> float:
+        """Return how long to wait for the CPU: while it is on schedule, if the GPU is not ready."""
         patience = PATIENCE * (choice.gpu or 0.0)
-        if self._drafts or choice.host is None or choice.gpu is None:
+        ready = self._drafts and not new
+        if ready or choice.host is None or choice.gpu is None:
             return patience
         return max(patience, min(_ON_SCHEDULE * choice.host, choice.gpu))
 
@@ -260,6 +296,14 @@ class AutoEngine:
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count on the CPU will give and take."""
         return self._host.predict(graph, plan, request)
+
+
+class Met:
+    """How often there was a plan, which it holds on to: it is kept under its identity."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.times = 0
 
 
 def _work(plan: Plan, request: Request, *, listing: bool = False) -> HostWork | None:

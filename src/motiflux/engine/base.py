@@ -36,6 +36,8 @@ class Request:
     tuning: Mapping[str, str]
     gpu_memory: int | None = None
     progress: ProgressCallback | None = None
+    check: Callable[[], None] | None = None
+    """Called often by engines that wait for a device; what it raises ends the search."""
 
 
 @dataclass(frozen=True, slots=True)

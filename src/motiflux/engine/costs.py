@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import isfinite
+from dataclasses import dataclass
+from math import inf, isfinite
 
 from motiflux.engine.base import Request
 from motiflux.plan import Plan
@@ -13,8 +12,8 @@ from motiflux.plan.predict import START_SECONDS, expected_count, expected_second
 
 _FOUND_ROW, _GIVEN_ROW = 2e-9, 5e-9
 _ROW_VERTICES = 4
-_BRIEF_SECONDS = 200e-6
-_SEARCH_THREAD, _SEARCH_SHARE = 0.12e-3, 0.65
+_BRIEF_SECONDS = 50e-6
+_SEARCH_THREAD, _SEARCH_SHARE = 0.04e-3, 0.45
 _TABLE_THREAD, _TABLE_POWER = 0.2e-3, 0.4
 
 
@@ -28,12 +27,15 @@ class HostWork:
         How it is done: ``"search"``, ``"tail"``, ``"parts"`` or ``"tables"``.
     seconds
         Of one thread.
+    levels
+        Vertices of the pattern.
     rows
         Rows of four vertices that are listed; 0 to count.
     """
 
     kind: str
     seconds: float
+    levels: int
     rows: float = 0.0
 
     def shared(self, threads: int) -> float:
@@ -52,14 +54,14 @@ def host_work(
 ) -> HostWork | None:
     """Return what `plan` takes, or the formula that it is counted by; None where nothing was sampled."""
     if formula is not None:
-        return HostWork("tables", formula.seconds * request.threads)
+        return HostWork("tables", formula.seconds * request.threads, len(plan.order))
     seconds, count = expected_seconds(plan, 1, request.limit), expected_count(plan, request.limit)
     if seconds is None or count is None:
         return None
     rows = count * len(plan.order) / _ROW_VERTICES if listing else 0.0
     if not isfinite(rows):
         return None
-    return HostWork(_kind(plan), max(0.0, seconds - START_SECONDS), rows)
+    return HostWork(_kind(plan), max(0.0, seconds - START_SECONDS), len(plan.order), rows)
 
 
 def _kind(plan: Plan) -> str:
@@ -91,8 +93,20 @@ class GpuCosts:
         A call whose plan, rows and kernel are there.
     arc
         An arc that is copied to the device, the greater part of each row being picked on the host.
+    first
+        More, for a query that comes for the first time.
+    look, look_growth, longest_look
+        More for it, where a formula is worth a look: of a pattern of four vertices, how many times that for
+        each more, and at most.
+    worth_a_look
+        Seconds of one thread beyond which it is.
+    level
+        More for each vertex beyond four.
     shares
-        By how a plan counts on the CPU: the share of one thread's time.
+        By the most levels that it is for, the share of one thread's time: deep searches leave most of the
+        device idle, and beyond ten levels no kernel of their own is made.
+    parts
+        How many times that where parts are counted.
     row
         A row of four vertices, to NumPy.
     speed
@@ -102,17 +116,32 @@ class GpuCosts:
     open: float = 0.5
     compile: float = 3.0
     call: float = 0.5e-3
+    level: float = 0.05e-3
     arc: float = 10e-9
-    shares: Mapping[str, float] = field(
-        default_factory=lambda: {"search": 0.02, "tail": 0.02, "parts": 0.05, "tables": 0.02}
-    )
+    first: float = 0.7e-3
+    look: float = 3e-3
+    look_growth: float = 1.9
+    longest_look: float = 0.05
+    worth_a_look: float = 0.01
+    shares: tuple[tuple[float, float], ...] = ((6, 0.02), (8, 0.075), (12, 0.4), (16, 10.0), (inf, 20.0))
+    parts: float = 2.0
     row: float = 6e-9
     speed: float = 132 * 1.98e9
 
     def search(self, work: HostWork, speed: float = 0.0) -> float:
         """Return the seconds of what takes the host so long, on a device of this speed (0: as measured)."""
         scale = self.speed / speed if speed else 1.0
-        return self.call + scale * work.seconds * self.shares[work.kind] + self.row * work.rows
+        share = next(share for most, share in self.shares if work.levels <= most)
+        share *= self.parts if work.kind == "parts" else 1.0
+        begun = self.call + self.level * max(0, work.levels - _ROW_VERTICES)
+        return begun + scale * work.seconds * share + self.row * work.rows
+
+    def meeting(self, work: HostWork | None) -> float:
+        """Return the seconds that it takes more to do this for the first time."""
+        if work is None or work.seconds <= self.worth_a_look:
+            return self.first
+        look = self.look * self.look_growth ** (work.levels - _ROW_VERTICES)
+        return self.first + min(self.longest_look, look)
 
     def ready(self, state: GpuState, arcs: int) -> float:
         """Return the seconds until a call can begin, for a graph with so many arcs."""

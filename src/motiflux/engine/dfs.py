@@ -179,6 +179,8 @@ class DfsEngine:
             if search.done():
                 search.tell_time()
                 return True
+            if request.check is not None:
+                request.check()
             if deadline is not None and now >= deadline:
                 search.stop_and_wait()
                 search.tell_time()

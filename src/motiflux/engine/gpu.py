@@ -24,8 +24,11 @@ class Gpu(Protocol):
     def is_open(self) -> bool:
         """Whether this process has it open."""
 
-    def seconds(self, work: HostWork | None, graph: Graph) -> float:
-        """Return the expected seconds of a call, without opening it; of None, until it can begin."""
+    def seconds(self, work: HostWork | None, graph: Graph, *, new: bool = False) -> float:
+        """Return the expected seconds of a call, for a `new` query or not, without opening it.
+
+        Of None, until it can begin.
+        """
 
     def engine(self) -> Engine:
         """Return the engine, opened; `DeviceError` if that fails, and `why_not` says so from then on."""
@@ -55,8 +58,8 @@ class CudaGpu:
 
         return known_accelerator(DEVICE) is not None
 
-    def seconds(self, work: HostWork | None, graph: Graph) -> float:
-        """Return the expected seconds of a call, without opening it."""
+    def seconds(self, work: HostWork | None, graph: Graph, *, new: bool = False) -> float:
+        """Return the expected seconds of a call."""
         from motiflux.engine.accelerator import known_accelerator
         from motiflux.engine.resident import is_resident
 
@@ -69,7 +72,8 @@ class CudaGpu:
             state = GpuState(opened=True, compiled=compiled, resident=is_resident(graph, device))
             speed = getattr(device, "speed", 0.0)
         search = 0.0 if work is None else self._costs.search(work, speed)
-        return self._costs.ready(state, len(graph.forward.neighbors)) + search
+        meeting = self._costs.meeting(work) if new else 0.0
+        return self._costs.ready(state, len(graph.forward.neighbors)) + meeting + search
 
     def engine(self) -> Engine:
         """Return the engine, opened."""
