@@ -171,7 +171,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3, with the stream that it was written on."""
-        if self.device.name != "cuda":
+        if not is_cuda(self.device):
             raise AttributeError("__cuda_array_interface__: the array is not on a CUDA device")
         return {
             "shape": self.shape,
@@ -239,16 +239,21 @@ def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> Dev
         return found
     if hasattr(found, "__dlpack__") and hasattr(found, "__dlpack_device__"):
         return _from_dlpack(found, device, stream)
-    if device.name == "cuda" and hasattr(found, "__cuda_array_interface__"):
+    if is_cuda(device) and hasattr(found, "__cuda_array_interface__"):
         return _from_interface(found, device, stream)
     raise ArgumentError(
         "array", "an array with __dlpack__ or __cuda_array_interface__", f"{type(found).__name__} without"
     )
 
 
+def is_cuda(device: Device) -> bool:
+    """Return whether a device is a CUDA one: ``"cuda"``, ``"cuda:1"``."""
+    return device.name.partition(":")[0] == "cuda"
+
+
 def dlpack_device(device: Device) -> tuple[int, int]:
     """Return a device as DLPack numbers it; memory of the other devices than CUDA's is the host's."""
-    if device.name == "cuda":
+    if is_cuda(device):
         return dlpack.CUDA, int(getattr(device, "ordinal", 0))
     return dlpack.CPU, 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from motiflux.device import Device
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
+from motiflux.engine.deal import ArcDeal, CliqueDeal
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import MOST_VERTICES, allocate_for, grid_of
 from motiflux.engine.resident import DeviceRows, DeviceUnits, Means, RowsKey, resident
@@ -234,7 +236,9 @@ def _set_up(
             task.memory = buffer.address
     least, most = _CHUNK
     task.chunk = max(least, min(most, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
-    search.set_up(kernel, argument, grid, WARP)
+    task.stride = 1
+    deal = CliqueDeal(len(units.units), units.spilled, units.blocks, units.arcs)
+    search.set_up(kernel, argument, grid, WARP, deal)
 
 
 def _set_up_arcs(
@@ -249,9 +253,15 @@ def _set_up_arcs(
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     task.vertices = graph.num_vertices
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), _WARPS)
+    piece = partial(_piece_of, grid)
+    task.piece, task.stride = piece(rows.arcs), 1
+    search.set_up(kernel, argument, grid, WARP, ArcDeal(rows.arcs, piece))
+
+
+def _piece_of(grid: int, arcs: int) -> int:
+    """Return how many arcs a warp takes at a time, to count triangles."""
     least, most = _PIECE
-    task.piece = max(least, min(most, rows.arcs // (grid * _WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
-    search.set_up(kernel, argument, grid, WARP)
+    return max(least, min(most, arcs // (grid * _WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
 
 
 def _shared_of_warp(units: Units, vertices: int) -> int:
