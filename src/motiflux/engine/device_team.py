@@ -155,6 +155,12 @@ class Team:
             with working_on(search.accelerator):
                 search.stop_and_wait()
 
+    def tell_time(self) -> None:
+        """Add the kernels' time on all devices to what is being taken."""
+        for search in self.searches:
+            with working_on(search.accelerator):
+                search.tell_time()
+
     def found(self) -> int:
         """Return what was found, once all kernels have ended."""
         return sum(search.found() for search in self.searches)

@@ -77,6 +77,7 @@ class SeveralDevices(DfsEngine):
                 team.launch()
                 in_time = self._wait_for(team, plan.multiplier, request, limit, started, deadline)
                 team.stop()
+                team.tell_time()
                 beyond = any(search.passed_128_bits() for search in team.searches)
                 found = team.found()
         except OutOfTimeError:
