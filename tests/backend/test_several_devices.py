@@ -115,6 +115,22 @@ def test_rows_that_fill_their_memory_again_and_again_come_once(
     assert rows_of(mf.match(graph, pattern, device=device, devices=number)) == expected
 
 
+@pytest.mark.parametrize("limit", [None, 0, 1, 1000])
+def test_arrays_on_the_devices_have_each_row_once(
+    graph: mf.Graph, device: str, number: int, limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiflux.engine.stored_rows._MOST_BYTES", 4096)
+    pattern = mf.Pattern.from_edges(clique(4))
+    expected = rows_of(mf.match(graph, pattern))
+    matches = mf.match(graph, pattern, device=device, devices=number, limit=limit)
+    arrays = [batch.to_numpy() for batch in matches.device_batches()]
+    found = [tuple(row) for array in arrays for row in array.tolist()]
+    wanted = len(expected) if limit is None else limit
+    assert len(expected) > 1000
+    assert len(set(found) & set(expected)) == len(found) == wanted
+    assert matches.complete is (limit is None)
+
+
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 1, 0], [1, 1, 2]])
 def test_spaces_are_the_same_on_all_devices(
     graph: mf.Graph, device: str, number: int, labels: list[int]

@@ -157,15 +157,16 @@ class DeviceArray:
         """Return a copy in host memory, once all work on its stream, or the one given, is done."""
         found = np.empty(self.shape, self.dtype)
         chosen = stream or self.stream
-        if chosen is not None:
-            chosen.download(self.buffer, found, self.offset)
-            chosen.wait()
-            return found
-        own = self.device.stream()
-        try:
-            own.download(self.buffer, found, self.offset)
-        finally:
-            own.close()
+        with self.device.current():  # another one may be the thread's
+            if chosen is not None:
+                chosen.download(self.buffer, found, self.offset)
+                chosen.wait()
+                return found
+            own = self.device.stream()
+            try:
+                own.download(self.buffer, found, self.offset)
+            finally:
+                own.close()
         return found
 
     @property
@@ -205,9 +206,11 @@ class DeviceArray:
             raise BufferError("a DeviceArray is exported where it is, without a copy")
         if device[0] == dlpack.CPU:
             if self.stream is not None:
-                self.stream.wait()
+                with self.device.current():
+                    self.stream.wait()
         elif stream != -1 and (ordered := _ordered(self.stream)):
-            ordered.go_before(_LEGACY_STREAM if stream is None else stream)
+            with self.device.current():
+                ordered.go_before(_LEGACY_STREAM if stream is None else stream)
         return dlpack.export(self.address, self.dtype, self.shape, device, self)
 
 

@@ -7,12 +7,13 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen.kernels import Goal
+from motiflux.device import Mark
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.device_search import DeviceSearch
@@ -47,6 +48,7 @@ class SharedRows(StoredRows):
 
     def __init__(self, search: DeviceSearch, together: Delivered, plan: Plan, request: Request, *rest: Any):
         self._together = together
+        self._made: tuple[DeviceArray, Mark] | None = None
         super().__init__(search, plan, request, *rest)
 
     @property
@@ -73,7 +75,35 @@ class SharedRows(StoredRows):
 
     def poll_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return rows as ids on the device, if some are there."""
-        return self._guarded(lambda: self._array_once(ids) if self._can_go_on() else None)
+        return self._guarded(lambda: self._poll_array(ids))
+
+    def _poll_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        if self._made is None:
+            return self._array_once(ids) if self._can_go_on() else None
+        array, made = self._made
+        if not made.done():
+            return None
+        self._made = None
+        return array
+
+    def take_made(self) -> DeviceArray | None:
+        """Return the array that was put by, if there is one, once its ids are made."""
+        if self._made is None:
+            return None
+        self._search.side.wait()
+        (array, _), self._made = self._made, None
+        return array
+
+    def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
+        """Put the array by until its ids are made, behind the kernel that goes on: others need not wait."""
+        if last:
+            return super()._given_out(array, last=last)
+        self._made = array, self._search.side.mark()
+        return None
+
+    def _end(self, *, complete: bool) -> None:
+        super()._end(complete=complete)
+        self._made = None
 
     def _can_go_on(self) -> bool:
         return self._ended or len(self._fetched) > 0 or self._ready(time.perf_counter())
@@ -115,6 +145,7 @@ class SeveralRows:
         self._over = False
         self._turn = 0
         self._sources: list[SharedRows] = []
+        self._rest: list[DeviceArray] = []
         parts = (plan, replace(request, progress=None), batch_rows, started, deadline)
         left = list(accelerators)
         while not self._sources:
@@ -160,15 +191,20 @@ class SeveralRows:
                 raise
 
     def _next(self, poll: Callable[[SharedRows], Rows | None]) -> Rows | None:
+        if self._rest and not self._closing:
+            return cast("Rows", self._rest.pop())
         began = time.perf_counter()
         while not self._over and not self._closing:
             for source in self._in_turn():
                 with working_on(source.accelerator):
                     rows = poll(source)
                 if source.met_limit:
+                    self._take_rest()
                     self._end(complete=False)
                 if rows is not None:
                     return rows
+                if self._rest:
+                    return cast("Rows", self._rest.pop())
             if all(source.over for source in self._sources):
                 self._end(complete=all(source.complete for source in self._sources))
             now = time.perf_counter()
@@ -176,6 +212,14 @@ class SeveralRows:
             if now - began > _SPIN_SECONDS:
                 time.sleep(min(_LONGEST_SLEEP, (now - began) / 10))
         return None
+
+    def _take_rest(self) -> None:
+        """Take what other devices have put by: it counts as handed out."""
+        for source in self._in_turn():
+            with working_on(source.accelerator):
+                array = source.take_made()
+            if array is not None:
+                self._rest.append(array)
 
     def _in_turn(self) -> list[SharedRows]:
         """Return those that go on, another one first each time."""

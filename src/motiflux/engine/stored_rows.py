@@ -168,14 +168,14 @@ class StoredRows(FoundRows):
         if beyond:
             assert self._request.limit is not None
             rows = self._request.limit - self._delivered
-        array = self._numbered(piece, rows, ids) if rows else None
+        array = self._given_out(self._numbered(piece, rows, ids), last=beyond) if rows else None
         self._delivered += rows
         if beyond:
             self._end(complete=False)
         return array
 
     def _numbered(self, piece: Buffer, rows: int, ids: NDArray[np.int64]) -> DeviceArray:
-        """Return rows as ids, made past the kernel that goes on."""
+        """Have rows be made into ids, past the kernel that goes on."""
         search, budget = self._search, self._request.gpu_memory
         accelerator, stream = search.accelerator, search.side
         if self._ids is None:
@@ -188,5 +188,9 @@ class StoredRows(FoundRows):
         args = layout.NumberArgs(piece.address, self._ids.address, out.address, out.size)
         grid = max(1, min(accelerator.device.multiprocessors * 8, -(-out.size // THREADS)))
         stream.launch(kernel, grid, THREADS, 0, args)
-        stream.wait()
         return out
+
+    def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
+        """Return ids once they are made; None if they are to be asked for later."""
+        self._search.side.wait()
+        return array
