@@ -162,8 +162,14 @@ def prepare_cliques(
     request: Request,
     limit: int | None,
     deadline: float | None = None,
+    devices: int = 1,
 ) -> DeviceSearch | None:
     """Return a search that counts as `plan` does; None where that is not counting cliques with short rows.
+
+    Parameters
+    ----------
+    devices
+        How many devices share the work, which is cut up as finely as all of them need.
 
     Raises
     ------
@@ -186,7 +192,7 @@ def prepare_cliques(
             _set_up_arcs(search, graph, rows, means, limit)
             return search
         if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
-            _set_up(search, graph, (key, vertices), rows, means, limit)
+            _set_up(search, graph, (key, vertices), rows, means, limit, devices)
             return search
     except BaseException as error:
         search.close()
@@ -204,9 +210,10 @@ def _set_up(
     rows: DeviceRows,
     means: Means,
     limit: int | None,
+    devices: int,
 ) -> None:
     device, vertices = search.accelerator.device, what[1]
-    teams = _BLOCKS_AT_ONCE * device.multiprocessors
+    teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     units = graph.memo.get(
         ("cliques", what, teams), lambda: cut(_degrees(rows, graph, means), vertices, teams)
     )

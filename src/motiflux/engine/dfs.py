@@ -201,10 +201,16 @@ class DfsEngine:
         return Prediction(count, seconds, request.threads, memory, note=note)
 
     def _counting(
-        self, graph: Graph, plan: Plan, request: Request, limit: int | None, deadline: float | None
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        limit: int | None,
+        deadline: float | None,
+        devices: int = 1,
     ) -> DeviceSearch:
         """Return the search that counts by a plan: its own kernel where the plan looks for cliques."""
-        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline)
+        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
         return known or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
 
     def _watch(

@@ -69,7 +69,8 @@ class SeveralDevices(DfsEngine):
         limit = None if request.limit is None else request.limit // plan.multiplier
 
         def make(accelerator: Accelerator) -> DeviceSearch:
-            return DfsEngine(accelerator)._counting(graph, plan, request, limit, deadline)
+            engine, devices = DfsEngine(accelerator), len(self._accelerators)
+            return engine._counting(graph, plan, request, limit, deadline, devices)
 
         try:
             with Team(self._accelerators, make, graph, plan, request, deadline) as team:
