@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from motiflux.device.account import MemoryAccount
@@ -36,6 +37,10 @@ __all__ = [
 ]
 
 
+_here = threading.local()
+"""Which device is the thread's, by its name, as a CUDA thread has one context."""
+
+
 class EmulatedDevice:
     """The emulated device.
 
@@ -47,38 +52,52 @@ class EmulatedDevice:
         Who runs when; by default as the environment says.
     multiprocessors
         How many blocks of a launch run at once, each on a thread of the host.
+    name
+        As ``device=`` takes it.
     """
 
-    name = "emulated"
     model = "SIMT emulator"
     shared_per_block = SHARED_PER_BLOCK
 
     def __init__(
-        self, memory: int = 1 << 30, scheduling: Scheduling | None = None, multiprocessors: int = 2
+        self,
+        memory: int = 1 << 30,
+        scheduling: Scheduling | None = None,
+        multiprocessors: int = 2,
+        name: str = "emulated",
     ) -> None:
+        self.name = name
         self._memory = memory
         self._scheduling = scheduling or Scheduling.from_environment()
         self.multiprocessors = multiprocessors
         self._retirement = Retirement()
         self._account = MemoryAccount(partial(self._retirement.drain, 1.0))
         self._process = os.getpid()
-        self._thread = threading.local()
         self.use()
 
     def use(self) -> None:
         """Let the calling thread call its streams, as CUDA asks for; who made the device may at once."""
         if os.getpid() != self._process:
             raise DeviceError(
-                f"device 'emulated': opened by process {self._process}, used in process {os.getpid()}, which "
-                "was forked from it"
+                f"device {self.name!r}: opened by process {self._process}, used in process {os.getpid()}, "
+                "which was forked from it"
             )
-        self._thread.uses = True
+        _here.device = self.name
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        before = getattr(_here, "device", None)
+        self.use()
+        try:
+            yield
+        finally:
+            _here.device = before
 
     def check_thread(self) -> None:
-        """Refuse a thread that did not call `use`; CUDA would have no context there."""
-        if not getattr(self._thread, "uses", False):
+        """Refuse a thread whose device this is not; CUDA would have another context there, or none."""
+        if getattr(_here, "device", None) != self.name:
             raise DeviceError(
-                "device 'emulated': the device is not this thread's: call use() on every thread first"
+                f"device {self.name!r}: the device is not this thread's: call use() on every thread first"
             )
 
     def free_memory(self) -> int:
@@ -142,14 +161,16 @@ class EmulatedDevice:
 
 
 _opening = threading.Lock()
-_shared: dict[int, tuple[EmulatedDevice, GxxToolchain]] = {}
+_shared: dict[tuple[int, int], tuple[EmulatedDevice, GxxToolchain]] = {}
 
 
-def open_emulated() -> tuple[EmulatedDevice, GxxToolchain]:
-    """Return this process's device and toolchain; a child of a fork gets its own."""
+def open_emulated(ordinal: int = 0) -> tuple[EmulatedDevice, GxxToolchain]:
+    """Return one of this process's devices and the toolchain; a child of a fork gets its own."""
     process = os.getpid()
     with _opening:
-        if process not in _shared:
-            _shared.clear()
-            _shared[process] = (EmulatedDevice(), GxxToolchain())
-        return _shared[process]
+        for key in [key for key in _shared if key[0] != process]:
+            del _shared[key]
+        if (process, ordinal) not in _shared:
+            name = f"emulated:{ordinal}" if ordinal else "emulated"
+            _shared[process, ordinal] = (EmulatedDevice(name=name), GxxToolchain())
+        return _shared[process, ordinal]

@@ -238,6 +238,13 @@ def test_bad_files_are_exit_2_and_named(tmp_path: Path, k4: Path, triangle: Path
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("devices", ["some", "0", "0,0", ""])
+def test_devices_that_make_no_sense_are_a_usage_error(k4: Path, triangle: Path, devices: str) -> None:
+    result = motiflux("count", k4, triangle, "--devices", devices)
+    assert result.exit_code == 2
+    assert "devices: expected" in " ".join(result.stderr.split())
+
+
 def test_a_device_that_is_not_here_is_exit_3(k4: Path, triangle: Path) -> None:
     result = motiflux("count", k4, triangle, "--device", "cuda", "--json")
     assert result.exit_code == 3

@@ -32,11 +32,22 @@ class Engine(StrEnum):
 
 def device_name(text: str) -> str:
     """Take the name of a device there is a way to open; whether it is here shows when it is used."""
-    from motiflux.device import known_devices
+    from motiflux.device import is_device, known_devices
 
     names = ("auto", "cpu", *known_devices())
-    if text not in names:
+    if text not in names and not is_device(text):
         raise typer.BadParameter(f"expected one of {', '.join(names)}, found {text!r}")
+    return text
+
+
+def devices_asked(text: str) -> str:
+    """Take what ``devices=`` takes, as text; whether they are here shows when they are used."""
+    from motiflux.engine.device_names import check_devices
+
+    try:
+        check_devices(text, "auto")
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from None
     return text
 
 
@@ -104,12 +115,23 @@ TimeoutOption = Annotated[
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads.", show_default="all cores")]
 DeviceOption = Annotated[
-    str, typer.Option(metavar="[auto|cpu|cuda]", parser=device_name, help="Where to run.")
+    str, typer.Option(metavar="[auto|cpu|cuda|cuda:N]", parser=device_name, help="Where to run.")
+]
+DevicesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="all|N|0,1",
+        parser=devices_asked,
+        help="Several GPUs of this machine, each with the graph: all, so many, or by ordinals.",
+        show_default="one",
+    ),
 ]
 GpuMemoryOption = Annotated[
     str | None,
     typer.Option(
-        metavar="BYTES", help="Most memory to hold on the GPU, such as 8GiB.", show_default="what is free"
+        metavar="BYTES",
+        help="Most memory to hold on the GPU (on each), such as 8GiB.",
+        show_default="what is free",
     ),
 ]
 EngineOption = Annotated[Engine, typer.Option(help="What runs the search.")]

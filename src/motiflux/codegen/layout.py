@@ -113,8 +113,11 @@ class Task(ctypes.Structure):
         ("in_", Adjacency),
         ("root", Adjacency),
         ("arcs", _u64),
+        ("all_arcs", _u64),
         ("vertices", _u32),
         ("piece", _u32),
+        ("first", _u32),
+        ("stride", _u32),
         ("limit", _u64),
         ("control", _u64),
         ("buffers", _u64),
@@ -252,6 +255,8 @@ class CliqueTask(ctypes.Structure):
         ("vertices", _u32),
         ("chunk", _u32),
         ("shared_bytes", _u32),
+        ("first", _u32),
+        ("stride", _u32),
     ]
 
 
@@ -272,6 +277,8 @@ class TriangleTask(ctypes.Structure):
         ("vertices", _u32),
         ("piece", _u32),
         ("shared_bytes", _u32),
+        ("first", _u32),
+        ("stride", _u32),
     ]
 
 

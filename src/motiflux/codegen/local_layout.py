@@ -32,7 +32,15 @@ class Frame(ctypes.Structure):
 class Roots(ctypes.Structure):
     """``local::Roots``."""
 
-    _fields_ = [("order", _u64), ("work", _u64), ("heavy", _u32), ("count", _u32), ("taken", _u64)]
+    _fields_ = [
+        ("order", _u64),
+        ("work", _u64),
+        ("heavy", _u32),
+        ("count", _u32),
+        ("taken", _u64),
+        ("first", _u32),
+        ("stride", _u32),
+    ]
 
 
 class OrderArgs(ctypes.Structure):

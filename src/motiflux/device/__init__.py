@@ -5,7 +5,7 @@ and no GPU package.
 """
 
 from motiflux.device.base import Buffer, Device, HostBuffer, Kernel, Mark, Module, Stream
-from motiflux.device.registry import known_devices, open_device, register
+from motiflux.device.registry import devices_like, is_device, known_devices, open_device, register
 
 __all__ = [
     "Buffer",
@@ -15,6 +15,8 @@ __all__ = [
     "Mark",
     "Module",
     "Stream",
+    "devices_like",
+    "is_device",
     "known_devices",
     "open_device",
     "register",

@@ -157,21 +157,22 @@ class DeviceArray:
         """Return a copy in host memory, once all work on its stream, or the one given, is done."""
         found = np.empty(self.shape, self.dtype)
         chosen = stream or self.stream
-        if chosen is not None:
-            chosen.download(self.buffer, found, self.offset)
-            chosen.wait()
-            return found
-        own = self.device.stream()
-        try:
-            own.download(self.buffer, found, self.offset)
-        finally:
-            own.close()
+        with self.device.current():  # another one may be the thread's
+            if chosen is not None:
+                chosen.download(self.buffer, found, self.offset)
+                chosen.wait()
+                return found
+            own = self.device.stream()
+            try:
+                own.download(self.buffer, found, self.offset)
+            finally:
+                own.close()
         return found
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3, with the stream that it was written on."""
-        if self.device.name != "cuda":
+        if not is_cuda(self.device):
             raise AttributeError("__cuda_array_interface__: the array is not on a CUDA device")
         return {
             "shape": self.shape,
@@ -205,9 +206,11 @@ class DeviceArray:
             raise BufferError("a DeviceArray is exported where it is, without a copy")
         if device[0] == dlpack.CPU:
             if self.stream is not None:
-                self.stream.wait()
+                with self.device.current():
+                    self.stream.wait()
         elif stream != -1 and (ordered := _ordered(self.stream)):
-            ordered.go_before(_LEGACY_STREAM if stream is None else stream)
+            with self.device.current():
+                ordered.go_before(_LEGACY_STREAM if stream is None else stream)
         return dlpack.export(self.address, self.dtype, self.shape, device, self)
 
 
@@ -239,16 +242,21 @@ def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> Dev
         return found
     if hasattr(found, "__dlpack__") and hasattr(found, "__dlpack_device__"):
         return _from_dlpack(found, device, stream)
-    if device.name == "cuda" and hasattr(found, "__cuda_array_interface__"):
+    if is_cuda(device) and hasattr(found, "__cuda_array_interface__"):
         return _from_interface(found, device, stream)
     raise ArgumentError(
         "array", "an array with __dlpack__ or __cuda_array_interface__", f"{type(found).__name__} without"
     )
 
 
+def is_cuda(device: Device) -> bool:
+    """Return whether a device is a CUDA one: ``"cuda"``, ``"cuda:1"``."""
+    return device.name.partition(":")[0] == "cuda"
+
+
 def dlpack_device(device: Device) -> tuple[int, int]:
     """Return a device as DLPack numbers it; memory of the other devices than CUDA's is the host's."""
-    if device.name == "cuda":
+    if is_cuda(device):
         return dlpack.CUDA, int(getattr(device, "ordinal", 0))
     return dlpack.CPU, 0
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -113,7 +114,7 @@ class Device(Protocol):
 
     @property
     def name(self) -> str:
-        """As ``device=`` takes it: ``"cuda"``."""
+        """As ``device=`` takes it: ``"cuda"``, ``"cuda:1"``."""
 
     @property
     def model(self) -> str:
@@ -129,6 +130,9 @@ class Device(Protocol):
 
     def use(self) -> None:
         """Make it the calling thread's current device; call this first on every thread."""
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make it the calling thread's current device for a while: who works with several asks for this."""
 
     def free_memory(self) -> int:
         """Return the bytes that can be allocated now, by this process's budget and by the device itself."""

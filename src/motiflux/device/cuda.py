@@ -20,6 +20,7 @@ from motiflux.errors import DeviceError, DeviceMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from motiflux.device.cuda_driver import CudaDriver
 
@@ -34,6 +35,8 @@ class CudaDevice:
 
     Attributes
     ----------
+    name
+        As ``device=`` takes it: ``"cuda"``, or ``"cuda:1"``.
     model
         Such as ``"NVIDIA H100 80GB HBM3"``.
     arch
@@ -52,14 +55,13 @@ class CudaDevice:
         The CUDA version that the driver supports: ``"13.0"``.
     """
 
-    name = "cuda"
-
     def __init__(self, ordinal: int = 0) -> None:
         self._driver = driver = start_driver()
         count = int(driver.ask("counting devices", driver.cuDeviceGetCount()))
         if not 0 <= ordinal < count:
             raise DeviceError(f"device 'cuda': expected GPU 0 to {count - 1}, found {ordinal}")
         self.ordinal = ordinal
+        self.name = "cuda" if ordinal == 0 else f"cuda:{ordinal}"
         self._context = context = CudaContext(driver, ordinal)
         with context.current():
             self._look()
@@ -92,6 +94,10 @@ class CudaDevice:
     def use(self) -> None:
         """Make it the calling thread's current device; call this first on every thread."""
         self._context.use()
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make it the calling thread's current device for a while."""
+        return self._context.current()
 
     def free_memory(self) -> int:
         """Return the bytes that can be allocated now: what the device has free, and what our pool keeps."""

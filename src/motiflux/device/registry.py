@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,23 @@ class _Registry:
                     raise
 
 
+_CUDA = re.compile(r"cuda(?::(0|[1-9][0-9]*))?", re.ASCII)
+
+
+def _cuda_factory(name: str) -> Callable[[], Device] | None:
+    """Return what opens one of several GPUs: ``cuda:1``; None if the name is of no GPU."""
+    named = _CUDA.fullmatch(name)
+    if named is None or named[1] is None:
+        return None
+
+    def open_one() -> Device:
+        from motiflux.device.cuda import open_device as open_cuda
+
+        return open_cuda(int(named[1]))
+
+    return open_one
+
+
 _registry = _Registry()
 
 
@@ -70,8 +88,44 @@ def register(name: str, factory: Callable[[], Device]) -> None:
         _registry.opened.pop((name, os.getpid()), None)
 
 
+def devices_like(name: str) -> tuple[str, ...]:
+    """Return the names of all devices of one kind, in the order of their ordinals: those of this machine.
+
+    Raises
+    ------
+    DeviceError
+        There is none, or they cannot be counted.
+    """
+    if name == "cuda" and (name,) == _registered_like(name):
+        from motiflux.device.cuda import list_devices
+
+        return tuple(f"cuda:{gpu.ordinal}" if gpu.ordinal else "cuda" for gpu in list_devices())
+    return _registered_like(name)
+
+
+def _registered_like(name: str) -> tuple[str, ...]:
+    known = known_devices()
+    found: list[str] = [name] if name in known else []
+    while found and f"{name}:{len(found)}" in known:
+        found.append(f"{name}:{len(found)}")
+    return tuple(found)
+
+
+def is_device(name: str) -> bool:
+    """Return whether `open_device` takes a name: a known one, or that of one of several GPUs.
+
+    Examples
+    --------
+    >>> is_device("cuda:1"), is_device("quantum")
+    (True, False)
+    """
+    return name in known_devices() or _cuda_factory(name) is not None
+
+
 def known_devices() -> tuple[str, ...]:
     """Return the names that `open_device` takes, whether or not they can be opened here.
+
+    One of several GPUs goes by its ordinal too: ``"cuda:1"``.
 
     Examples
     --------
@@ -95,7 +149,9 @@ def open_device(name: str) -> Device:
     """
     with _registry.lock:
         _registry.ask_environment()
-        factory = _registry.factories.get(name)
+        if name == "cuda:0":
+            name = "cuda"
+        factory = _registry.factories.get(name) or _cuda_factory(name)
         if factory is None:
             raise ArgumentError("device", "one of " + ", ".join(_registry.factories), name)
         key = (name, os.getpid())

@@ -167,6 +167,8 @@ class Accelerator:
 
 _open: dict[str, tuple[int, Accelerator]] = {}
 _makers: dict[str, Callable[[], Accelerator]] = {}
+_compilers: dict[tuple[int, str], Compiler] = {}
+"""By process and architecture: devices of one kind share what was compiled."""
 _lock = threading.Lock()
 
 
@@ -197,6 +199,7 @@ def open_accelerator(name: str) -> Accelerator:
     known = _open.get(name)
     if known is not None and known[0] == process:
         return known[1]
+    name = "cuda" if name == "cuda:0" else name
     device = open_device(name)  # refuses a device that a parent process has open
     with _lock:
         known = _open.get(name)
@@ -216,4 +219,7 @@ def _for_cuda(device: Device) -> Accelerator:
     arch = getattr(device, "arch", None)
     if arch is None:
         raise DeviceError(f"device={device.name!r}: there is no compiler for it")
-    return Accelerator(device, Compiler(NvrtcToolchain(arch), KernelCache.from_environment()))
+    key = (os.getpid(), arch)
+    if (compiler := _compilers.get(key)) is None:  # the lock is held
+        compiler = _compilers[key] = Compiler(NvrtcToolchain(arch), KernelCache.from_environment())
+    return Accelerator(device, compiler)

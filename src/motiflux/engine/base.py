@@ -8,7 +8,8 @@ from typing import Protocol, TypeAlias
 
 from motiflux.arguments import check_bytes, check_integer, check_seconds
 from motiflux.config import resolve_tuning
-from motiflux.device import known_devices
+from motiflux.device import is_device, known_devices
+from motiflux.engine.device_names import Devices, check_devices
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, resolve_threads
@@ -38,6 +39,8 @@ class Request:
     progress: ProgressCallback | None = None
     check: Callable[[], None] | None = None
     """Called often by engines that wait for a device; what it raises ends the search."""
+    devices: Devices = None
+    """How many devices of the kind of `device`, or which: ``"all"``, a number, ordinals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ def make_request(
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
     progress: ProgressCallback | None = None,
+    devices: str | int | Sequence[int] | None = None,
 ) -> Request:
     """Return the options of a call.
 
@@ -131,7 +135,7 @@ def make_request(
     return Request(
         semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
         symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
-        device=_one_of("device", device, ("auto", "cpu", *known_devices())),
+        device=device if is_device(device) else _one_of("device", device, ("auto", "cpu", *known_devices())),
         engine=_one_of("engine", engine, ENGINES),
         limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
         timeout=None if timeout is None else check_seconds("timeout", timeout),
@@ -139,6 +143,7 @@ def make_request(
         gpu_memory=None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory),
         tuning=resolve_tuning(tuning),
         progress=progress,
+        devices=check_devices(devices, device),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from motiflux.device import Device
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
+from motiflux.engine.deal import ArcDeal, CliqueDeal
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import MOST_VERTICES, allocate_for, grid_of
 from motiflux.engine.resident import DeviceRows, DeviceUnits, Means, RowsKey, resident
@@ -160,8 +162,14 @@ def prepare_cliques(
     request: Request,
     limit: int | None,
     deadline: float | None = None,
+    devices: int = 1,
 ) -> DeviceSearch | None:
     """Return a search that counts as `plan` does; None where that is not counting cliques with short rows.
+
+    Parameters
+    ----------
+    devices
+        How many devices share the work, which is cut up as finely as all of them need.
 
     Raises
     ------
@@ -184,7 +192,7 @@ def prepare_cliques(
             _set_up_arcs(search, graph, rows, means, limit)
             return search
         if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
-            _set_up(search, graph, (key, vertices), rows, means, limit)
+            _set_up(search, graph, (key, vertices), rows, means, limit, devices)
             return search
     except BaseException as error:
         search.close()
@@ -202,9 +210,10 @@ def _set_up(
     rows: DeviceRows,
     means: Means,
     limit: int | None,
+    devices: int,
 ) -> None:
     device, vertices = search.accelerator.device, what[1]
-    teams = _BLOCKS_AT_ONCE * device.multiprocessors
+    teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     units = graph.memo.get(
         ("cliques", what, teams), lambda: cut(_degrees(rows, graph, means), vertices, teams)
     )
@@ -234,7 +243,9 @@ def _set_up(
             task.memory = buffer.address
     least, most = _CHUNK
     task.chunk = max(least, min(most, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
-    search.set_up(kernel, argument, grid, WARP)
+    task.stride = 1
+    deal = CliqueDeal(len(units.units), units.spilled, units.blocks, units.arcs)
+    search.set_up(kernel, argument, grid, WARP, deal)
 
 
 def _set_up_arcs(
@@ -249,9 +260,15 @@ def _set_up_arcs(
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     task.vertices = graph.num_vertices
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), _WARPS)
+    piece = partial(_piece_of, grid)
+    task.piece, task.stride = piece(rows.arcs), 1
+    search.set_up(kernel, argument, grid, WARP, ArcDeal(rows.arcs, piece))
+
+
+def _piece_of(grid: int, arcs: int) -> int:
+    """Return how many arcs a warp takes at a time, to count triangles."""
     least, most = _PIECE
-    task.piece = max(least, min(most, rows.arcs // (grid * _WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
-    search.set_up(kernel, argument, grid, WARP)
+    return max(least, min(most, arcs // (grid * _WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
 
 
 def _shared_of_warp(units: Units, vertices: int) -> int:

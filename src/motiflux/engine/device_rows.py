@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
+from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.results import ProgressReport
@@ -59,6 +60,16 @@ class FoundRows(ABC):
             self._end(complete=False)
         else:
             self._launch()
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """Where it searches."""
+        return self._search.accelerator
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this process was forked from the one whose search it is."""
+        return self._search.inherited
 
     @abstractmethod
     def _connect(self) -> None:
@@ -130,8 +141,8 @@ class FoundRows(ABC):
             return
         with self._lock:
             if not self._over:
-                self._search.accelerator.device.use()
-                self._end(complete=False)
+                with self._search.accelerator.device.current():
+                    self._end(complete=False)
 
     def __del__(self) -> None:
         # Streams are gone by then; the process takes the kernel along.

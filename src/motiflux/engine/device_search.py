@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
-from motiflux.device import Buffer, HostBuffer, Kernel, Stream
+from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.deal import Deal
 from motiflux.engine.device_times import times_taken
 from motiflux.engine.resident import Copies
 from motiflux.engine.session import Session
@@ -48,6 +49,7 @@ class DeviceSearch:
         self._stopping = False
         self._times = times_taken()
         self.timed = self._times is not None
+        self._begun: Mark | None = None
         self._session = accelerator.session()
 
     @property
@@ -70,6 +72,11 @@ class DeviceSearch:
         """Number of groups of lanes."""
         return self._grid * self._groups_of_block
 
+    @property
+    def rows(self) -> Sequence[Copies]:
+        """What stays on the device until the search is over."""
+        return self._rows
+
     def read(self, rows: Iterable[Copies]) -> None:
         """Have rows stay on the device until the search is over."""
         for one in rows:
@@ -87,8 +94,9 @@ class DeviceSearch:
         """Keep memory of the host until the search is over."""
         self._memory.append(memory)
 
-    def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int) -> None:
-        """Say what is to be launched, and clear the control block for it."""
+    def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int, deal: Deal) -> None:
+        """Say what is to be launched and how its work is dealt out, and clear the control block for it."""
+        self.deal = deal
         self._kernel = kernel
         self._argument = argument
         self._grid = grid
@@ -117,6 +125,15 @@ class DeviceSearch:
             session.main.clear(buffer, 0, nbytes)
         shared = self._groups_of_block * self.task.shared_bytes
         session.launch(self._kernel, self._grid, THREADS, shared, self._argument, timed=self.timed)
+
+    def take_share(self, first: int, stride: int, piece: int) -> None:
+        """Have the kernel do a part of its work only (`deal`)."""
+        self.deal.give(self.task, first, stride, piece)
+        self._begun = self._on().main.mark()
+
+    def look_at_share(self) -> tuple[int, int, int] | None:
+        """Return what `look` does, but never what an earlier search has left in the same memory."""
+        return self.look() if self._begun is not None and self._begun.done() else None
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""
@@ -215,9 +232,11 @@ class DeviceSearch:
 
     def __del__(self) -> None:
         if self._session is not None and not sys.is_finalizing():
-            if not self.inherited:
-                self.accelerator.device.use()
-            self.close()
+            if self.inherited:
+                self.close()
+                return
+            with self.accelerator.device.current():  # the thread may be at work on another device
+                self.close()
 
     def __enter__(self) -> DeviceSearch:
         return self

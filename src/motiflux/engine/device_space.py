@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import weakref
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -81,6 +81,11 @@ class DeviceSpace:
     sizes: tuple[int, ...]
     rounds: int
     seconds: float = 0.0
+    filtered: object = field(default_factory=object, repr=False)
+    """The same for spaces that were filtered together: their rows are the same. Others may differ, since how
+    far the filter gets differs from run to run."""
+    report: kernels.Report | None = field(default=None, repr=False)
+    """What filtering and measuring said."""
     slots: dict[SlotKey, SlotRows] = field(default_factory=dict, repr=False)
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
 
@@ -141,6 +146,56 @@ def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -
     return found if isinstance(found, DeviceSpace) else None
 
 
+@dataclass(frozen=True)
+class GivenFilter:
+    """What a filter left on another device: `DeviceSpace.serves`, `DeviceSpace.report`."""
+
+    serves: NDArray[np.uint32]
+    report: kernels.Report
+    filtered: object
+
+    def report_words(self) -> NDArray[np.uint8]:
+        """Return the report as it was when the filter was done, nothing measured yet."""
+        blank = kernels.Report.from_buffer_copy(bytes(self.report))
+        blank.arcs, blank.longest = type(blank.arcs)(), type(blank.longest)()
+        return np.frombuffer(bytes(blank), np.uint8).copy()
+
+
+def copy_space(
+    space: DeviceSpace,
+    fetch: Callable[[Buffer, int], NDArray[np.uint8]],
+    search: DeviceSearch,
+    graph: Graph,
+    plan: Plan,
+    means: Means,
+) -> None:
+    """Have a space that is on another device on that of `search` too, with the same rows.
+
+    Parameters
+    ----------
+    fetch
+        Returns bytes of a buffer of the other device.
+
+    Raises
+    ------
+    DeviceMemoryError
+        It does not fit.
+    OutOfTimeError
+        Time was up before it was there.
+    """
+    assert plan.space is not None
+    assert space.report is not None
+    copies = resident(graph, search.accelerator.device)
+    known = copies.known(space.name)
+    if isinstance(known, DeviceSpace) and known.filtered is space.filtered:
+        return
+    copies.drop(space.name)
+    serves = fetch(space.serves, 4 * graph.num_vertices).view(np.uint32).copy()
+    given = GivenFilter(serves, space.report, space.filtered)
+    builder = _Builder(search, graph, plan.space, tuple(space.slots), means, copies)
+    copies.keep(space.name, lambda: builder.build(space.name, given))
+
+
 class _Builder:
     """Makes one space. While it does, it is a user of the rows that it reads."""
 
@@ -164,15 +219,15 @@ class _Builder:
         self._lent: list[Copies] = []
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
 
-    def build(self, name: Hashable) -> DeviceSpace | _NoRoom:
-        """Make the space that will be kept under `name`."""
+    def build(self, name: Hashable, given: GivenFilter | None = None) -> DeviceSpace | _NoRoom:
+        """Make the space that will be kept under `name`, from what a filter left elsewhere if given."""
         try:
-            return self._build(name)
+            return self._build(name, given)
         finally:
             for copies in self._lent:
                 copies.users.discard(self)
 
-    def _build(self, name: Hashable) -> DeviceSpace | _NoRoom:
+    def _build(self, name: Hashable, given: GivenFilter | None) -> DeviceSpace | _NoRoom:
         rows = len(self._wanted) * self._graph.num_vertices
         room = space_room(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
         if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_SLOTS or room < 0:
@@ -186,10 +241,12 @@ class _Builder:
         args.serves, args.offsets = serves.address, offsets.address
         began = stream.mark()
         stream.clear(offsets)
-        self._launch(entries, SpaceKernel.START, args)
-        for number in range(self._key.rounds):
-            args.round = number
-            self._launch(entries, SpaceKernel.SWEEP, args)
+        if given is None:
+            self._filter(entries, args)
+        else:
+            stream.upload(serves, given.serves)
+            stream.upload(temporary, given.report_words())
+            stream.wait()  # both arrays may go
         for kernel in (SpaceKernel.MEASURE, SpaceKernel.ADD_TILES, SpaceKernel.PLACE_TILES):
             self._launch(entries, kernel, args, 1 if kernel is SpaceKernel.PLACE_TILES else None)
         self._launch(entries, SpaceKernel.PLACE_ROWS, args)
@@ -208,7 +265,16 @@ class _Builder:
         milliseconds = placed.milliseconds_since(began) + filled.milliseconds_since(again)
         if (times := times_taken()) is not None:
             times.add("spaces", milliseconds / 1000)
-        return self._made(name, report, (serves, offsets, neighbors), milliseconds / 1000)
+        made = self._made(name, report, (serves, offsets, neighbors), milliseconds / 1000)
+        if given is not None:
+            made.filtered = given.filtered
+        return made
+
+    def _filter(self, entries: Mapping[str, Kernel], args: kernels.SpaceArgs) -> None:
+        self._launch(entries, SpaceKernel.START, args)
+        for number in range(self._key.rounds):
+            args.round = number
+            self._launch(entries, SpaceKernel.SWEEP, args)
 
     def _made(
         self, name: Hashable, report: kernels.Report, buffers: tuple[Buffer, ...], seconds: float
@@ -217,6 +283,7 @@ class _Builder:
         rounds = int(np.count_nonzero(np.array(report.removed).any(axis=1)))
         size = self._key.pattern.size
         made = DeviceSpace(name, buffers[0], buffers, tuple(sizes[:size].tolist()), rounds, seconds)
+        made.report = report
         offsets, neighbors = buffers[1].address, buffers[2].address
         for number, key in enumerate(self._wanted):
             place = offsets + 8 * number * self._graph.num_vertices

@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from motiflux.codegen import local_layout as layout
 from motiflux.codegen.layout import Adjacency
@@ -42,10 +43,17 @@ class DeviceTables:
         What it is done with; closed with it.
     searched
         What the searches of the formula come to.
+    share
+        Which device this is of how many. The roots of sums are shared between them, the totals of all devices
+        add up. The tables that these sums need are on each, all else is done by the first one.
     """
 
-    def __init__(self, run: TableRun, graph: Graph, passes: Passes, searched: int) -> None:
-        self.run = self._run = run
+    def __init__(
+        self, run: TableRun, graph: Graph, passes: Passes, searched: int, share: tuple[int, int] = (0, 1)
+    ) -> None:
+        self._share = share
+        self.run: Final = run
+        self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
         self._passes = passes
@@ -84,7 +92,7 @@ class DeviceTables:
 
     def _enqueue(self) -> None:
         uses = Counter(self._used())
-        for table, join in self._passes.tables.items():
+        for table, join in self._needed().items():
             self._make(table, join)
             for part in _parts(table, join):
                 uses[part] -= 1
@@ -93,10 +101,13 @@ class DeviceTables:
         for scalar, times in self._passes.scalars.items():
             match scalar:
                 case Product():
-                    products.setdefault(scalar.domain, []).append((scalar, times))
+                    if self._share[0] == 0:
+                        products.setdefault(scalar.domain, []).append((scalar, times))
                 case Walks():
+                    self._run.share = self._share
                     self._slots.append((self._walk(scalar, None), times))
                 case Wedges():
+                    self._run.share = self._share
                     self._wedge_total(scalar, times)
         for domain, several in products.items():
             self._sum(domain, several)
@@ -109,6 +120,20 @@ class DeviceTables:
                 yield from (factor.table for factor in scalar.factors)
             elif isinstance(scalar, Walks):
                 yield from _parts(scalar, None)
+
+    def _needed(self) -> dict[Table, Join | None]:
+        """Return what is to be written down here: on all devices but the first, what shared sums read."""
+        tables = self._passes.tables
+        if self._share[0] == 0:
+            return tables
+        wanted: set[Table] = set()
+        for scalar in self._passes.scalars:
+            if isinstance(scalar, Walks):
+                wanted.update(_parts(scalar, None))
+        for table, join in reversed(tables.items()):  # those that others need come first
+            if table in wanted:
+                wanted.update(_parts(table, join))
+        return {table: join for table, join in tables.items() if table in wanted}
 
     def _drop_unused(self, table: Table, uses: Counter[Table]) -> None:
         if uses[table] == 0:
@@ -345,6 +370,8 @@ def start_tables(
     request: Request,
     deadline: float | None,
     search: Callable[[Searched], int],
+    *,
+    share: tuple[int, int] = (0, 1),
 ) -> DeviceTables:
     """Return the evaluation of a formula, which runs; raises what `DeviceTables.start` does.
 
@@ -352,15 +379,19 @@ def start_tables(
     ----------
     search
         Returns how many embeddings a search finds: done first, one after another.
+    share
+        Which device this is of how many, as `DeviceTables` takes it.
     """
     seconds_left(deadline)
     passes = _known_passes(graph, formula)
     searched = sum(
-        times * search(scalar) for scalar, times in passes.scalars.items() if isinstance(scalar, Searched)
+        times * search(scalar)
+        for scalar, times in passes.scalars.items()
+        if isinstance(scalar, Searched) and share[0] == 0
     )
     run = TableRun(accelerator, graph, request, deadline)
     try:
-        tables = DeviceTables(run, graph, passes, searched)
+        tables = DeviceTables(run, graph, passes, searched, share)
         tables.start()
     except BaseException as error:
         run.close()
@@ -368,6 +399,11 @@ def start_tables(
             traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
         raise
     return tables
+
+
+def shares_roots(graph: Graph, formula: Formula) -> bool:
+    """Return whether several devices can share a formula: it has sums over roots."""
+    return any(isinstance(scalar, Walks | Wedges) for scalar in _known_passes(graph, formula).scalars)
 
 
 def table_bytes(graph: Graph, formula: Formula) -> int:

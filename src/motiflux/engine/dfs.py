@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from motiflux.codegen.kernels import Goal
 from motiflux.codegen.tails import device_tail
@@ -37,6 +39,36 @@ _SPIN_SECONDS = 300e-6
 _LONGEST_SLEEP = 2e-3
 _LOOK_SECONDS = 0.05
 """Time between two looks at how far a search is."""
+
+
+class Watched(Protocol):
+    """Work on devices that goes on."""
+
+    def done(self) -> bool:
+        """Whether it has ended; raises what failed."""
+
+    def stop_and_wait(self) -> None:
+        """Stop it, and wait for its end."""
+
+    def look(self) -> tuple[int, int, int] | None:
+        """Return what is done of what in all, and what was found; None if not known."""
+
+    def tell_time(self) -> None:
+        """Add the kernels' time to what is being taken, once they are done."""
+
+    def close(self) -> None:
+        """Stop it if it goes on, and give everything back."""
+
+
+class Evaluation(Protocol):
+    """A formula that is being evaluated."""
+
+    @property
+    def run(self) -> Watched:
+        """What it is done with; closed with it."""
+
+    def total(self) -> int:
+        """Return what the formula comes to, once all is done; raises `TooWide`."""
 
 
 class DfsEngine:
@@ -101,8 +133,8 @@ class DfsEngine:
             return found.value
 
         try:
-            tables = start_tables(self._accelerator, graph, formula, request, deadline, search)
-            with tables.run:
+            tables = self._start_tables(graph, formula, request, deadline, search)
+            with contextlib.closing(tables.run):
                 if not self._watch(tables.run, 1, request, started, deadline):
                     return Outcome(0, False)
                 total = tables.total()
@@ -117,6 +149,16 @@ class DfsEngine:
             except OverflowError:
                 return None  # weights of walks hold 64 bits there too
         return outcome_of_tables(total, plan, request)
+
+    def _start_tables(
+        self,
+        graph: Graph,
+        formula: Formula,
+        request: Request,
+        deadline: float | None,
+        search: Callable[[Searched], int],
+    ) -> Evaluation:
+        return start_tables(self._accelerator, graph, formula, request, deadline, search)
 
     def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Count numbers that the device has no room for: beyond 128 bits, or of very many sets."""
@@ -159,15 +201,21 @@ class DfsEngine:
         return Prediction(count, seconds, request.threads, memory, note=note)
 
     def _counting(
-        self, graph: Graph, plan: Plan, request: Request, limit: int | None, deadline: float | None
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        limit: int | None,
+        deadline: float | None,
+        devices: int = 1,
     ) -> DeviceSearch:
         """Return the search that counts by a plan: its own kernel where the plan looks for cliques."""
-        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline)
+        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
         return known or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
 
     def _watch(
         self,
-        search: DeviceSearch,
+        search: Watched,
         multiplier: int,
         request: Request,
         started: float,

@@ -26,6 +26,14 @@ def choose_engine(request: Request, gpu: Gpu = _GPU) -> tuple[Engine, str]:
         The device asked for is not here, or has no such engine.
     """
     device, engine = request.device, request.engine
+    if request.devices is not None and engine == "cpu":
+        raise DeviceError(f"engine='cpu' runs on device='cpu', found devices={request.devices!r}")
+    if request.devices is not None:
+        # Imported here, like what follows: a search on the CPU needs nothing of this.
+        from motiflux.engine.several_devices import open_several
+
+        kind = GPU_DEVICE if device == "auto" else device
+        return open_several(request, kind), _asked(request)
     if device in ("auto", "cpu") and engine in ("auto", "cpu"):
         if asked := _asked(request):
             return CpuEngine(), asked
@@ -46,6 +54,8 @@ def _asked(request: Request) -> str:
     """Return what of `request` leaves no choice; empty if nothing does."""
     options = {"device": request.device, "engine": request.engine}
     asked = [f"{option}={value!r}" for option, value in options.items() if value != "auto"]
+    if request.devices is not None:
+        asked.append(f"devices={request.devices!r}")
     return f"asked for by {' and '.join(asked)}" if asked else ""
 
 

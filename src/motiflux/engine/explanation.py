@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -92,6 +92,7 @@ def explain(
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
     device: str = "auto",
+    devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     analyze: bool = False,
     limit: int | None = None,
@@ -152,6 +153,7 @@ def explain(
             semantics=semantics,
             symmetry=symmetry,
             device=device,
+            devices=devices,
             engine=engine,
             limit=limit,
             timeout=timeout,
@@ -182,6 +184,10 @@ def explain(
             chosen, own, choice = chosen.settle(graph, plan, untimed, started)
             plan, reason, expected = own or plan, choice.why, choice.expected
         planned = time.perf_counter()
+        if request.devices is not None:
+            from motiflux.engine.several_devices import sharing
+
+            reason += sharing(chosen, graph, plan, request)
         report = describe(
             plan,
             graph,

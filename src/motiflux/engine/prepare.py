@@ -7,6 +7,7 @@ import traceback
 import weakref
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from motiflux.codegen import layout
@@ -17,6 +18,7 @@ from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
+from motiflux.engine.deal import ArcDeal
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_space import device_space, slot_keys
 from motiflux.engine.resident import Copies, DeviceRows, Means, RowsKey, WalkedRows, resident
@@ -151,16 +153,21 @@ def _set_up(
         search.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * draft.lists.words * groups
-    fewest = _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0]
-    least, most = min(fewest, max(1, task.arcs // groups)), _PIECE[1]
-    task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
+    piece = partial(_piece_of, groups, _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0])
+    task.piece = piece(task.arcs)
     task.packs = request.tuning["packing"] != "off"
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     if (places := kept_places(draft.tail, task.arcs, request)) > 0:
         _add_kept(search, argument, places, request.gpu_memory)
     if hands_over(draft.plan, draft.tail, request):
         _add_seats(search, task, groups, request.gpu_memory)
-    search.set_up(kernel, argument, grid, draft.lanes)
+    search.set_up(kernel, argument, grid, draft.lanes, ArcDeal(task.arcs, piece))
+
+
+def _piece_of(groups: int, fewest: int, arcs: int) -> int:
+    """Return how many root arcs a group takes at a time."""
+    least, most = min(fewest, max(1, arcs // groups)), _PIECE[1]
+    return max(least, min(most, arcs // (groups * _PIECES_PER_GROUP)))
 
 
 def kept_places(tail: DeviceTail | None, arcs: int, request: Request) -> int:
@@ -288,6 +295,7 @@ class _Draft:
             max_spans = max(max_spans, self.tail.max_spans)
             if self.tail.start == 1:
                 task.arcs = graph.num_vertices
+        task.all_arcs, task.stride = task.arcs, 1
         task.max_spans = max_spans
         task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
         if self.tail is not None:

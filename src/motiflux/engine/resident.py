@@ -243,6 +243,14 @@ class Resident:
         """Whether any rows of the graph are there."""
         return any(isinstance(one, DeviceRows) for one in list(self._kept.values()))
 
+    def known(self, name: Hashable) -> object:
+        """Return what is kept under a name; None if nothing is."""
+        return self._kept.get(name)
+
+    def drop(self, name: Hashable) -> None:
+        """Keep what has this name no longer. Searches that read it still do."""
+        self._kept.pop(name, None)
+
     def reclaim(self, needed: int) -> int:
         """Give up copies, the least recently used first; return their bytes.
 

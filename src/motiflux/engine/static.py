@@ -38,6 +38,7 @@ def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too,
     semantics: str = ...,
     symmetry: str = ...,
     device: str = ...,
+    devices: str | int | Sequence[int] | None = ...,
     engine: str = ...,
     limit: int | None = ...,
     timeout: float | None = ...,
@@ -54,6 +55,7 @@ def count(
     semantics: str = ...,
     symmetry: str = ...,
     device: str = ...,
+    devices: str | int | Sequence[int] | None = ...,
     engine: str = ...,
     limit: int | None = ...,
     timeout: float | None = ...,
@@ -69,6 +71,7 @@ def count(
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
     device: str = "auto",
+    devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     limit: int | None = None,
     timeout: float | None = None,
@@ -88,7 +91,11 @@ def count(
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
     device, engine
-        Where to search and how; ``"auto"`` chooses what is expected to be faster.
+        Where to search and how; ``"auto"`` chooses what is expected to be faster. ``"cuda:1"`` is the second
+        GPU of this machine.
+    devices
+        Several GPUs of this machine that search together, each with a copy of the graph: ``"all"``, a number,
+        or their ordinals such as ``[0, 1]``. Default: one device.
     limit
         Stop once this many are known: the result is min(true count, limit). Of several patterns, for each.
     timeout
@@ -100,7 +107,7 @@ def count(
         Threads of this machine; default: as many as this process may run on.
     gpu_memory
         Most bytes that motiflux may hold on the GPU, copies of graphs included: a number, or text such as
-        ``"8GiB"``. Default: what is free.
+        ``"8GiB"``; of several GPUs, on each. Default: what is free.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
@@ -138,6 +145,7 @@ def count(
             semantics=semantics,
             symmetry=symmetry,
             device=device,
+            devices=devices,
             engine=engine,
             limit=limit,
             timeout=timeout,
@@ -157,6 +165,7 @@ def match(
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
     device: str = "auto",
+    devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     limit: int | None = None,
     timeout: float | None = None,
@@ -218,6 +227,7 @@ def match(
             semantics=semantics,
             symmetry=symmetry,
             device=device,
+            devices=devices,
             engine=engine,
             limit=limit,
             timeout=timeout,

@@ -51,6 +51,7 @@ class StoredRows(FoundRows):
         self._filling = 0
         self._fetched = np.empty((0, self._columns), VERTEX_DTYPE)
         self._ended = False
+        self._paused = False
         self._ids: DeviceArray | None = None
 
     def _piece(self, nbytes: int) -> Buffer:
@@ -67,23 +68,30 @@ class StoredRows(FoundRows):
         self._search.stream.hold(piece)
         self._search.task.rows, self._search.task.row_room = piece.address, self._next_room
         self._search.launch(resume=resume)
-        self._launched = time.perf_counter()
+        self._launched, self._paused = time.perf_counter(), False
         self._next_room = min(self._room, _GROWTH * self._next_room)
 
     def _next(self) -> VertexArray | None:
-        while not self._closing:
-            if len(self._fetched):
-                return self._handed_out()
-            if self._ended:
-                self._end(complete=not self._was_stopped)
+        while not self._closing and not self._over:
+            if not len(self._fetched) and not self._ended and not self._wait():
                 return None
-            if (advanced := self._advance()) is None:
-                return None
-            piece, stored = advanced
-            if stored:
-                rows = self._search.fetch(piece, stored * self._row_bytes)
-                self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
+            if (rows := self._once()) is not None:
+                return rows
         return None
+
+    def _once(self) -> VertexArray | None:
+        """Hand out rows, or end, or have the kernel go on if it is done; None if there are no rows yet."""
+        if len(self._fetched):
+            return self._handed_out()
+        if self._ended:
+            self._end(complete=not self._was_stopped)
+            return None
+        piece, stored = self._advance()
+        if stored == 0:
+            return None
+        rows = self._search.fetch(piece, stored * self._row_bytes)
+        self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
+        return self._handed_out()
 
     def _handed_out(self) -> VertexArray:
         """Return rows out of memory that is used again."""
@@ -96,26 +104,30 @@ class StoredRows(FoundRows):
 
     def _wait(self) -> bool:
         """Wait for the kernel's end; False if this was closed meanwhile."""
-        began, paused = time.perf_counter(), False
+        began = time.perf_counter()
         while True:
             now = time.perf_counter()
             self._report(now)
             if self._over or self._closing:
                 return False
-            if self._search.done():
+            if self._ready(now):
                 return True
-            if self._deadline is not None and now >= self._deadline:
-                self._stop_kernel()
-            elif not paused and now - self._launched >= HAND_OUT_SECONDS and self._search.rows_so_far():
-                paused = True
-                self._search.pause()
             if now - began > _SPIN_SECONDS:
                 time.sleep(min(_LONGEST_SLEEP, (now - began) / 10))
 
-    def _advance(self) -> tuple[Buffer, int] | None:
-        """Wait until a piece has its rows and have the kernel go on with the other one; None if closed."""
-        if not self._wait():
-            return None
+    def _ready(self, now: float) -> bool:
+        """Whether the kernel has ended; it is asked to pause where rows would wait for long."""
+        if self._search.done():
+            return True
+        if self._deadline is not None and now >= self._deadline:
+            self._stop_kernel()
+        elif not self._paused and now - self._launched >= HAND_OUT_SECONDS and self._search.rows_so_far():
+            self._paused = True
+            self._search.pause()
+        return False
+
+    def _advance(self) -> tuple[Buffer, int]:
+        """Take the piece of a kernel that has ended, and have it go on with the other one."""
         search, full = self._search, self._pieces[self._filling]
         stored = search.rows_stored()
         self._ended = not self._may_go_on()
@@ -137,28 +149,33 @@ class StoredRows(FoundRows):
         return self._guarded(lambda: self._next_array(ids))
 
     def _next_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
-        rows = 0
-        while rows == 0:
-            if self._closing:
+        while not self._closing and not self._over:
+            if not self._ended and not self._wait():
                 return None
-            if self._ended:
-                self._end(complete=not self._was_stopped)
-                return None
-            if (advanced := self._advance()) is None:
-                return None
-            piece, rows = advanced
+            if (array := self._array_once(ids)) is not None:
+                return array
+        return None
+
+    def _array_once(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Do what `_once` does, with rows on the device."""
+        if self._ended:
+            self._end(complete=not self._was_stopped)
+            return None
+        piece, rows = self._advance()
+        if rows == 0:
+            return None
         beyond = self._reaches_limit(rows)
         if beyond:
             assert self._request.limit is not None
             rows = self._request.limit - self._delivered
-        array = self._numbered(piece, rows, ids) if rows else None
+        array = self._given_out(self._numbered(piece, rows, ids), last=beyond) if rows else None
         self._delivered += rows
         if beyond:
             self._end(complete=False)
         return array
 
     def _numbered(self, piece: Buffer, rows: int, ids: NDArray[np.int64]) -> DeviceArray:
-        """Return rows as ids, made past the kernel that goes on."""
+        """Have rows be made into ids, past the kernel that goes on."""
         search, budget = self._search, self._request.gpu_memory
         accelerator, stream = search.accelerator, search.side
         if self._ids is None:
@@ -171,5 +188,9 @@ class StoredRows(FoundRows):
         args = layout.NumberArgs(piece.address, self._ids.address, out.address, out.size)
         grid = max(1, min(accelerator.device.multiprocessors * 8, -(-out.size // THREADS)))
         stream.launch(kernel, grid, THREADS, 0, args)
-        stream.wait()
         return out
+
+    def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
+        """Return ids once they are made; None if they are to be asked for later."""
+        self._search.side.wait()
+        return array

@@ -17,6 +17,7 @@ from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
+from motiflux.engine.deal import every
 from motiflux.engine.device_roots import THREADS, DeviceRoots, resident_roots
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import USABLE
@@ -111,6 +112,8 @@ class TableRun(DeviceSearch):
         self._queue: list[Callable[[], None]] = []
         self._free: dict[int, list[Buffer]] = {}
         self._roots = 0
+        self.share = (0, 1)
+        """Of the roots of what is launched next, the first one and how many until the one after it."""
         self._next_word = 1  # the first one says that numbers passed 64 bits
 
     def begin(self) -> None:
@@ -285,11 +288,14 @@ class TableRun(DeviceSearch):
         roots: DeviceRoots,
         heavy: int,
     ) -> None:
-        if roots.count == 0:
+        first, stride = self.share
+        mine = every(roots.count, first, stride)
+        if mine == 0:
             return
+        addresses = roots.order.address, roots.work.address
         taken = self.address(self.slot())
-        args.roots = layout.Roots(roots.order.address, roots.work.address, heavy, roots.count, taken)
-        self._roots += roots.count
+        args.roots = layout.Roots(*addresses, every(heavy, first, stride), mine, taken, first, stride)
+        self._roots += mine
         self._launch_plain(kernel, grid, threads, shared, args)
 
     def launch_pass(self, name: Local, threads: int, args: Any) -> None:

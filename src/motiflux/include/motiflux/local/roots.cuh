@@ -25,6 +25,11 @@ struct Roots {
   std::uint32_t heavy;
   std::uint32_t count;
   std::uint64_t* taken;  // [2]: heavy roots and light ones handed out
+  // Of all in `order`, every `stride`-th from `first` on is to be taken: other devices take the others.
+  std::uint32_t first;
+  std::uint32_t stride;
+
+  MOTIFLUX_DEVICE std::uint64_t place(std::uint64_t at) const { return first + at * stride; }
 };
 
 inline constexpr std::uint32_t kMostWarps = 32;
@@ -67,7 +72,8 @@ MOTIFLUX_DEVICE void for_each_heavy(const Roots& roots, const Frame& frame, Scra
     __syncthreads();
     const std::uint64_t taken = scratch.taken;
     if (taken >= roots.heavy) return;
-    use(roots.order[taken], roots.work[taken], taken);
+    const std::uint64_t at = roots.place(taken);
+    use(roots.order[at], roots.work[at], at);
     if (threadIdx.x == 0) tell_done(frame, 1);
   }
 }
@@ -85,7 +91,8 @@ MOTIFLUX_DEVICE void for_each_light(const Roots& roots, const Frame& frame, cons
     if (taken >= roots.count) return;
     const std::uint64_t left = roots.count - taken;
     const std::uint64_t end = taken + (left < kLightRoots ? left : kLightRoots);
-    for (std::uint64_t at = taken; at < end; ++at) use(roots.order[at], roots.work[at]);
+    for (std::uint64_t at = taken; at < end; ++at)
+      use(roots.order[roots.place(at)], roots.work[roots.place(at)]);
     if (lanes.leads()) tell_done(frame, end - taken);
   }
 }

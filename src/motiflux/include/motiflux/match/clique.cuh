@@ -22,16 +22,16 @@ class CliqueCount {
     if (blockIdx.x < task_.spill_blocks)
       for (std::uint64_t unit = blockIdx.x; unit < task_.spilled && !block_stops();
            unit += task_.spill_blocks)
-        count_unit(BlockTeam{}, task_.memory + blockIdx.x * task_.spill_bytes, task_.units[unit]);
+        count_unit(BlockTeam{}, task_.memory + blockIdx.x * task_.spill_bytes, task_.unit(unit));
     std::uint64_t unit = task_.spilled + blockIdx.x;  // the first without a counter: all start at once
-    for (; unit < task_.blocks; unit = block_takes()) count_unit(BlockTeam{}, shared_, task_.units[unit]);
+    for (; unit < task_.blocks; unit = block_takes()) count_unit(BlockTeam{}, shared_, task_.unit(unit));
     // The block has taken a unit that is for a warp, which its first one has; unless none is left, or it was
     // told to stop.
     if (unit < task_.unit_count) {
       std::uint64_t end = warp_.in_block() == 0 ? unit + 1 : unit;
       unsigned char* mine = shared_ + warp_.in_block() * (task_.shared_bytes - kHeader);
       do {
-        for (; unit < end && !told_; ++unit) count_unit(WarpTeam{}, mine, task_.units[unit]);
+        for (; unit < end && !told_; ++unit) count_unit(WarpTeam{}, mine, task_.unit(unit));
       } while (warp_takes(unit, end));
     }
     report();

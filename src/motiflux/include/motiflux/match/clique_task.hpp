@@ -33,6 +33,11 @@ struct CliqueTask {
   std::uint32_t vertices;      // of the clique: 3 to 32
   std::uint32_t chunk;         // units that a warp takes at a time
   std::uint32_t shared_bytes;  // of a warp
+  // All units are dealt out to the devices that share the search: this one gets the `first` of each `stride`.
+  std::uint32_t first;
+  std::uint32_t stride;
+
+  MOTIFLUX_DEVICE const CliqueUnit& unit(std::uint64_t at) const { return units[first + at * stride]; }
 };
 
 struct CliqueArgs {
@@ -47,6 +52,9 @@ struct TriangleTask {
   std::uint32_t vertices;
   std::uint32_t piece;  // arcs that a warp takes at a time
   std::uint32_t shared_bytes;
+  // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
+  std::uint32_t first;
+  std::uint32_t stride;
 };
 
 struct TriangleArgs {

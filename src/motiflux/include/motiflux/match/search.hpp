@@ -331,9 +331,11 @@ class Search {
     place_.piece = 0;
     taken = lanes_.broadcast(taken);
     if (taken >= task_.arcs) return false;
-    place_.arc_end = task_.arcs - taken;
-    place_.arc = place_.arc_end > task_.piece ? place_.arc_end - task_.piece : 0;
-    place_.piece = place_.arc_end - place_.arc;
+    const std::uint64_t left = task_.arcs - taken;
+    place_.piece = left < task_.piece ? left : task_.piece;
+    const std::uint64_t before = taken * task_.stride + std::uint64_t{task_.first} * task_.piece;
+    place_.arc_end = task_.all_arcs - before;
+    place_.arc = place_.arc_end - place_.piece;
     find_row();
     return true;
   }

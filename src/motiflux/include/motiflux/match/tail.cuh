@@ -88,7 +88,8 @@ class TailCounting {
       first = search_.lanes().broadcast(first);
       if (first >= task.arcs) return;
       const std::uint64_t end = first + task.piece < task.arcs ? first + task.piece : task.arcs;
-      take({nullptr, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(end), 0});
+      const std::uint64_t begin = first * task.stride + std::uint64_t{task.first} * task.piece;
+      take({nullptr, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + end - first), 0});
       if (stopped_) return;
       report();
       if (search_.lanes().leads())

@@ -38,8 +38,12 @@ struct Task {
   view::Adjacency in;
   view::Adjacency root;  // the rows of level 1's first source: their arcs are the units of work
   std::uint64_t arcs;
+  std::uint64_t all_arcs;  // of all devices that share the search
   std::uint32_t vertices;
   std::uint32_t piece;  // root arcs that a group takes at a time
+  // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
+  std::uint32_t first;
+  std::uint32_t stride;
   std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
   Control* control;
   // Candidate lists: those of a group lie together, the list of a level `buffer_at[level]` words from there.

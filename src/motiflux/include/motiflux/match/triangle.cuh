@@ -24,7 +24,8 @@ class TriangleCount {
         std::uint64_t{warp_.in_grid()} * task_.piece;  // without a counter: all start at once
     for (std::uint32_t pieces = 1; first < task_.arcs; ++pieces) {
       const std::uint64_t end = first + task_.piece < task_.arcs ? first + task_.piece : task_.arcs;
-      count(first, end);
+      const std::uint64_t begin = first * task_.stride + std::uint64_t{task_.first} * task_.piece;
+      count(begin, begin + end - first);
       if (pieces % kPieces == 0) report();
       first = next();
     }

@@ -1,0 +1,155 @@
+"""``devices=``: the search on several devices of this machine at once, each with the graph."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from motiflux.codegen.tails import device_tail
+from motiflux.engine.accelerator import Accelerator, open_accelerator
+from motiflux.engine.base import Engine, Outcome, Request
+from motiflux.engine.cpu import formula_for
+from motiflux.engine.deadline import OutOfTimeError
+from motiflux.engine.device_names import names_of
+from motiflux.engine.device_tables import shares_roots
+from motiflux.engine.device_team import Team
+from motiflux.engine.dfs import DfsEngine, Evaluation
+from motiflux.engine.results import NoRows, ProgressReport, RowSource
+from motiflux.engine.several_rows import SeveralRows
+from motiflux.engine.several_tables import SharedTables
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.plan.local.formula import Formula, Searched
+from motiflux.plan.local.speeds import DEVICE_SPEEDS
+
+if TYPE_CHECKING:
+    from motiflux.engine.device_search import DeviceSearch
+
+_SLEEP = 50e-6
+"""Between two looks at all devices."""
+_LOOK_SECONDS = 0.05
+"""Time between two reports of progress."""
+_LIMIT_SECONDS = 1e-3
+"""Time between two looks at what was found, where there is a limit."""
+
+
+def open_several(request: Request, kind: str) -> Engine:
+    """Return the engine for the devices asked for; of one it is that device's.
+
+    Raises
+    ------
+    DeviceError
+        Not all of them are there, or one cannot be used.
+    """
+    accelerators = [open_accelerator(name) for name in names_of(kind, request.devices)]
+    accelerators[0].device.use()
+    if len(accelerators) == 1:
+        return DfsEngine(accelerators[0])
+    return SeveralDevices(accelerators)
+
+
+class SeveralDevices(DfsEngine):
+    """Executes plans on several devices. What cannot be cut runs on the first of them."""
+
+    def __init__(self, accelerators: Sequence[Accelerator]) -> None:
+        super().__init__(accelerators[0])
+        self._accelerators = accelerators
+        self.device = ", ".join(accelerator.device.name for accelerator in accelerators)
+
+    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return the count, at most ``request.limit``."""
+        deadline = None if request.timeout is None else started + request.timeout
+        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
+            outcome = self._from_tables(graph, plan, formula, request, started, deadline)
+            if outcome is not None:
+                return outcome
+        if plan.tail is not None and device_tail(plan) is None:
+            return self._on_host(graph, plan, request, started)
+        limit = None if request.limit is None else request.limit // plan.multiplier
+
+        def make(accelerator: Accelerator) -> DeviceSearch:
+            engine, devices = DfsEngine(accelerator), len(self._accelerators)
+            return engine._counting(graph, plan, request, limit, deadline, devices)
+
+        try:
+            with Team(self._accelerators, make, graph, plan, request, deadline) as team:
+                team.gather()
+                team.launch()
+                in_time = self._wait_for(team, plan.multiplier, request, limit, started, deadline)
+                team.stop()
+                team.tell_time()
+                beyond = any(search.passed_128_bits() for search in team.searches)
+                found = team.found()
+        except OutOfTimeError:
+            return Outcome(0, False)
+        if beyond:
+            return self._on_host(graph, plan, request, started)
+        if limit is not None and found > limit:
+            assert request.limit is not None
+            return Outcome(request.limit, False)
+        return Outcome(found * plan.multiplier, in_time)
+
+    def _wait_for(
+        self,
+        team: Team,
+        multiplier: int,
+        request: Request,
+        limit: int | None,
+        started: float,
+        deadline: float | None,
+    ) -> bool:
+        """Wait until all devices are done, or enough was found; False if time ran out first."""
+        next_look, next_report = started, started + _LOOK_SECONDS
+        while not team.done():
+            now = time.perf_counter()
+            if deadline is not None and now >= deadline:
+                return False
+            if limit is not None and now >= next_look:
+                next_look = now + _LIMIT_SECONDS
+                if team.look()[2] > limit:
+                    break
+            if request.progress is not None and now >= next_report:
+                next_report = now + _LOOK_SECONDS
+                done, units, found = team.look()
+                request.progress(ProgressReport(done, units, found * multiplier, now - started))
+            time.sleep(_SLEEP)
+        return True
+
+    def _start_tables(
+        self,
+        graph: Graph,
+        formula: Formula,
+        request: Request,
+        deadline: float | None,
+        search: Callable[[Searched], int],
+    ) -> Evaluation:
+        if not shares_roots(graph, formula):
+            return super()._start_tables(graph, formula, request, deadline, search)
+        return SharedTables(self._accelerators, graph, formula, request, deadline, search)
+
+    def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
+        """Start an enumeration of at most ``request.limit`` rows."""
+        if request.tuning["rows"] == "ring":  # there for comparisons, on the first device
+            return super().rows(graph, plan, request, batch_rows, started)
+        try:
+            return SeveralRows(self._accelerators, graph, plan, request, batch_rows, started)
+        except OutOfTimeError:
+            return NoRows(complete=False)
+
+    @property
+    def first(self) -> str:
+        """The name of the device that does what is not cut."""
+        return self._accelerators[0].device.name
+
+
+def sharing(engine: Engine, graph: Graph, plan: Plan, request: Request) -> str:
+    """Return what of a count is to be said beside the reason for its engine."""
+    if not isinstance(engine, SeveralDevices) or plan.impossible is not None:
+        return ""
+    formula = formula_for(plan, request, DEVICE_SPEEDS)
+    if formula is not None and not shares_roots(graph, formula):
+        return f"; {engine.first} alone: the tables that it comes from are not cut"
+    if formula is None and plan.tail is not None and device_tail(plan) is None:
+        return "; the CPU alone: kernels do not count this tail"
+    return ""
