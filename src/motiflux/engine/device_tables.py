@@ -20,6 +20,7 @@ from motiflux.engine.base import Request
 from motiflux.engine.deadline import OutOfTimeError, seconds_left
 from motiflux.engine.device_times import on_host
 from motiflux.engine.resident import DeviceRows
+from motiflux.engine.resting import resting
 from motiflux.engine.table_run import TableRun, TooWide
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import Graph
@@ -44,17 +45,33 @@ class DeviceTables:
         What the searches of the formula come to.
     """
 
-    def __init__(self, run: TableRun, graph: Graph, passes: Passes, searched: int) -> None:
-        self.run = self._run = run
+    def __init__(self, run: TableRun, searched: int) -> None:
+        self.run = run
+        self._searched = searched
+
+    def total(self) -> int:
+        """Return what the formula comes to, once the kernels are done.
+
+        Raises
+        ------
+        TooWide
+            A number passed 64 bits, or a sum 128.
+        """
+        return self._searched + self.run.total()
+
+
+class _Preparation:
+    """Makes memory, arguments and launches of one formula: all that goes into a `TableRun`."""
+
+    def __init__(self, run: TableRun, graph: Graph, passes: Passes) -> None:
+        self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
         self._passes = passes
         self._made: dict[Table, Buffer] = {}
-        self._slots: list[tuple[int, int]] = []
-        self._total = searched
 
-    def start(self) -> None:
-        """Enqueue all kernels.
+    def prepare(self) -> None:
+        """Prepare all kernels.
 
         Raises
         ------
@@ -71,17 +88,6 @@ class DeviceTables:
         self._enqueue()
         self._run.end()
 
-    def total(self) -> int:
-        """Return what the formula comes to, once the kernels are done.
-
-        Raises
-        ------
-        TooWide
-            A number passed 64 bits, or a sum 128.
-        """
-        found = self._run.numbers([slot for slot, _ in self._slots])
-        return self._total + sum(times * one for one, (_, times) in zip(found, self._slots, strict=True))
-
     def _enqueue(self) -> None:
         uses = Counter(self._used())
         for table, join in self._passes.tables.items():
@@ -95,7 +101,7 @@ class DeviceTables:
                 case Product():
                     products.setdefault(scalar.domain, []).append((scalar, times))
                 case Walks():
-                    self._slots.append((self._walk(scalar, None), times))
+                    self._run.sums.append((self._walk(scalar, None), times))
                 case Wedges():
                     self._wedge_total(scalar, times)
         for domain, several in products.items():
@@ -201,7 +207,7 @@ class DeviceTables:
             number = table.kinds[0].number
             self._histogram(Local.WEDGE_TOTAL, first, second, below, number, self._run.address(slot))
             times *= number
-        self._slots.append((slot, times))
+        self._run.sums.append((slot, times))
 
     def _wedge_rows(self, table: Wedges) -> tuple[DeviceRows, DeviceRows]:
         kind = table.kinds[0]
@@ -306,7 +312,7 @@ class DeviceTables:
         for product, times in products:
             if not product.factors:
                 size = self._vertices if of is None else self._run.rows_of(of).arcs
-                self._total += times * size
+                self._run.constant += times * size
         left = [one for one in products if one[0].factors]
         for first in range(0, len(left), layout.MOST_PRODUCTS):
             few = left[first : first + layout.MOST_PRODUCTS]
@@ -314,8 +320,8 @@ class DeviceTables:
             args = layout.SumArgs(domain)
             for at, (product, times) in enumerate(few):
                 args.products[at] = self._product(product)
-                self._slots.append((self._run.slot(), times))
-            args.count, args.out = len(few), self._run.address(self._slots[-len(few)][0])
+                self._run.sums.append((self._run.slot(), times))
+            args.count, args.out = len(few), self._run.address(self._run.sums[-len(few)][0])
             self._run.launch_pass(Local.SUMS, 32 * self._vertices if domain.by_rows else domain.size, args)
 
     def _domain(self, of: Domain, products: list[Product], *, by_rows: bool) -> layout.Domain:
@@ -346,28 +352,41 @@ def start_tables(
     deadline: float | None,
     search: Callable[[Searched], int],
 ) -> DeviceTables:
-    """Return the evaluation of a formula, which runs; raises what `DeviceTables.start` does.
+    """Return the evaluation of a formula, which runs: prepared earlier, or now.
 
     Parameters
     ----------
     search
         Returns how many embeddings a search finds: done first, one after another.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `_Preparation.prepare`.
     """
     seconds_left(deadline)
     passes = _known_passes(graph, formula)
     searched = sum(
         times * search(scalar) for scalar, times in passes.scalars.items() if isinstance(scalar, Searched)
     )
-    run = TableRun(accelerator, graph, request, deadline)
+    kept = resting(graph, accelerator)
+    name = ("tables", id(formula), request.gpu_memory, *request.tuning.values())
+    known = kept.begin(name, TableRun, request)
+    run = known or TableRun(accelerator, graph, request, deadline)
     try:
-        tables = DeviceTables(run, graph, passes, searched)
-        tables.start()
+        if known is None:
+            _Preparation(run, graph, passes).prepare()
+            if run.repeatable:
+                kept.keep(name, run, formula, request)
+            run.launch()
+        else:
+            run.launch_again(request, deadline)
     except BaseException as error:
         run.close()
         if isinstance(error, DeviceMemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
         raise
-    return tables
+    return DeviceTables(run, searched)
 
 
 def table_bytes(graph: Graph, formula: Formula) -> int:

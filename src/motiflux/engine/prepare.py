@@ -122,7 +122,6 @@ def _draft(
         graph.memo.drop(key)
         draft = graph.memo.get(key, make)
     search.read(rows)
-    draft.copies.touch(rows)
     return draft
 
 
@@ -138,6 +137,7 @@ def _set_up(
     accelerator = search.accelerator
     device = accelerator.device
     source, specialized = accelerator.choose(draft.general, draft.special, request.tuning["specialize"])
+    search.units = draft.general, draft.special, specialized
     kernel = accelerator.kernel(source, deadline)
     argument = draft.argument(specialized)
     task = argument.task
@@ -155,12 +155,17 @@ def _set_up(
     least, most = min(fewest, max(1, task.arcs // groups)), _PIECE[1]
     task.piece = max(least, min(most, task.arcs // (groups * _PIECES_PER_GROUP)))
     task.packs = request.tuning["packing"] != "off"
-    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    task.limit = task_limit(limit)
     if (places := kept_places(draft.tail, task.arcs, request)) > 0:
         _add_kept(search, argument, places, request.gpu_memory)
     if hands_over(draft.plan, draft.tail, request):
         _add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes)
+
+
+def task_limit(limit: int | None) -> int:
+    """Return a limit as kernels are given it."""
+    return layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
 
 
 def kept_places(tail: DeviceTail | None, arcs: int, request: Request) -> int:
@@ -181,7 +186,7 @@ def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | No
             places //= 4
             continue
         search.hold(buffer)
-        search.clear(buffer)
+        search.clear_at_launches(buffer, buffer.nbytes)
         argument.kept, argument.kept_mask = buffer.address, places - 1
         return
 
@@ -225,7 +230,7 @@ class _Draft:
         goal: Goal,
         means: Means,
     ) -> None:
-        copies = self.copies = resident(graph, search.accelerator.device)
+        copies = resident(graph, search.accelerator.device)
         self.asked = plan
         plan, sources, by_key, held = _sources(search, graph, plan, means)
         root = by_key[sources[1][0]]
