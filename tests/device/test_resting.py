@@ -236,7 +236,7 @@ def test_threads_that_ask_for_the_same_at_once_have_one_each(device: str, accele
             if found != (expected[at] if limit is None else min(limit, expected[at])):
                 wrong.append((ways[at], limit, found))
             if draw.random() < 0.05:
-                accelerator._reclaim(1 << 60)
+                accelerator.reclaim(1 << 60)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
     for thread in threads:

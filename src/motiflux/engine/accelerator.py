@@ -81,13 +81,14 @@ class Accelerator:
 
     def __post_init__(self) -> None:
         # Before any copy of a graph can be there: what rests is given up first, whatever graph it is of.
-        self.device.add_reclaimer(self._reclaim)
+        self.device.add_reclaimer(self.reclaim)
 
     def add_resting(self, resting: _Reclaimer) -> None:
         """Have what rests be given up when memory is short, for as long as somebody holds it."""
         self._resting = [*(ref for ref in self._resting if ref() is not None), weakref.ref(resting)]
 
-    def _reclaim(self, needed: int) -> int:
+    def reclaim(self, needed: int) -> int:
+        """Give up counts that rest; return the bytes of the device that they held."""
         freed = 0
         for ref in self._resting:
             if freed < needed and (resting := ref()) is not None:
