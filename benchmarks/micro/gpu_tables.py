@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,9 @@ class Parts:
     def __enter__(self) -> Parts:
         def launch(run: Any, kernel: Any, grid: int, threads: int, shared: int, args: Any) -> None:
             marks: list[Any] = []
-            run._queue.append(lambda: marks.append(run.stream.mark()))
+            run._queue.append(lambda stream: marks.append(stream.mark()))
             self._plain(run, kernel, grid, threads, shared, args)
-            run._queue.append(lambda: marks.append(run.stream.mark()))
+            run._queue.append(lambda stream: marks.append(stream.mark()))
             self.marks.append((f"{type(args).__name__}[{grid}x{threads},{shared}]", marks))
 
         table_run.TableRun._launch_plain = launch  # type: ignore[method-assign]
@@ -111,8 +112,9 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
         flush=True,
     )
     if parts:
+        anew = replace(request, tuning={**request.tuning, "rest": "off"})
         with Parts() as seen:
-            evaluate(engine, graph, plan, request, searched)
+            evaluate(engine, graph, plan, anew, searched)
         print("\n".join(seen.lines()), flush=True)
 
 

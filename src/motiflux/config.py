@@ -143,6 +143,12 @@ _OPTIONS = (
         "GPU: count cliques in bits that say which neighbours of a vertex are linked, or level by level",
     ),
     TuningOption(
+        "rest",
+        ("on", "off"),
+        "on",
+        "GPU: keep what a count was set up with for the next one like it, or set up each anew",
+    ),
+    TuningOption(
         "rows",
         ("memory", "ring"),
         "memory",
@@ -171,6 +177,11 @@ _OPTIONS = (
 
 TUNING: Mapping[str, TuningOption] = {option.name: option for option in _OPTIONS}
 """Every tuning switch by name."""
+_DEFAULTS = {option.name: option.default for option in _OPTIONS}
+
+
+class _Resolved(dict[str, str]):
+    """The value of every switch, checked."""
 
 
 def resolve_tuning(given: Mapping[str, str] | None) -> dict[str, str]:
@@ -181,7 +192,9 @@ def resolve_tuning(given: Mapping[str, str] | None) -> dict[str, str]:
     ArgumentError
         An unknown switch, or a value it does not take.
     """
-    settings = {option.name: option.default for option in _OPTIONS}
+    if isinstance(given, _Resolved):
+        return given
+    settings = _Resolved(_DEFAULTS)
     if given is not None and not isinstance(given, Mapping):
         raise ArgumentError("tuning", "a mapping of switches to values", given)
     for name, value in (given or {}).items():

@@ -134,7 +134,7 @@ def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
         raise table_run.TooWide
 
     monkeypatch.setattr(dfs, "count_from_tables", refuse)
-    monkeypatch.setattr(table_run.TableRun, "numbers", too_wide)
+    monkeypatch.setattr(table_run.TableRun, "total", too_wide)
     graph = mf.Graph.from_edges(clique(15))
     found = mf.count(graph, PATTERNS["house"], tuning=ON, device=device)
     assert (found, found.complete) == (factorial(15) // factorial(10), True)
@@ -156,7 +156,7 @@ def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch:
         return begin(run, nbytes, what)
 
     monkeypatch.setattr(table_run.TableRun, "zeros", counted)
-    found = mf.count(graph, house, tuning=ON, device=device)
+    found = mf.count(graph, house, tuning={**ON, "rest": "off"}, device=device)
     assert (found, found.complete) == (expected, True)
     assert len(begun) > 1
 

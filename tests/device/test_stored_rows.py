@@ -76,6 +76,17 @@ def test_rows_that_stay_on_the_device_are_the_same(
     assert matches.complete is True
 
 
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_table_of_all_rows_is_made_in_few_pieces(graph: mf.Graph, device: str, name: str) -> None:
+    pytest.importorskip("pyarrow")
+    expected = mf.match(graph, PATTERNS[name]).to_numpy()
+    table = mf.match(graph, PATTERNS[name], device=device, batch_rows=7).to_arrow()
+    assert sorted(map(tuple, zip(*table.to_pydict().values(), strict=True))) == sorted(map(tuple, expected))
+    assert table.column(0).num_chunks < max(2, len(expected) // 14)
+    cut = mf.match(graph, PATTERNS[name], device=device, batch_rows=7, limit=20).to_arrow()
+    assert len(cut) == min(20, len(expected))
+
+
 @pytest.mark.parametrize("limit", [0, 5, 100])
 def test_a_limit_holds_on_the_device_too(graph: mf.Graph, device: str, limit: int) -> None:
     matches = mf.match(graph, TRIANGLE, device=device, limit=limit)

@@ -224,7 +224,7 @@ class TestFullDevice:
         lists: list[int],
         unseen: int,
     ) -> None:
-        count(graph, bench)
+        count(graph, bench, tuning={"bitmaps": "off", "rest": "off"})
         shared.leave(lists[0] // 2)
         shared.unseen = unseen
         assert count(graph, bench, gpu_memory="1GiB") == on_cpu(graph)

@@ -174,7 +174,7 @@ class EmulatedStream:
         self._check_thread()
         buffer.lines.add(self._line)
 
-    def mark(self) -> EmulatedMark:
+    def mark(self, again: object = None) -> EmulatedMark:
         self._check_thread()
         return self._line.mark()
 

@@ -39,6 +39,9 @@ class Loader:
     def __init__(self) -> None:
         self.loaded: list[bytes] = []
 
+    def add_reclaimer(self, reclaim: object) -> None:
+        pass
+
     def load(self, image: bytes, name: str) -> Loaded:
         self.loaded.append(image)
         return Loaded(image)
@@ -163,6 +166,7 @@ from motiflux.device import register
 class Device:
     name = "example"
     def use(self): pass
+    def add_reclaimer(self, reclaim): pass
 
 held, done = threading.Event(), threading.Event()
 def hold():

@@ -457,7 +457,7 @@ BAD_OPTIONS = {
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
             " tail, parts, lists, backjump, room, tables, share, dispatch, lanes, remember, specialize,"
-            " stealing, packing, bitmaps, rows, orbits, at_once, put_off, found 'speed'"
+            " stealing, packing, bitmaps, rest, rows, orbits, at_once, put_off, found 'speed'"
         ),
     ),
     "tuning value": (

@@ -99,8 +99,8 @@ class Stream(Protocol):
     def hold(self, buffer: Buffer) -> None:
         """Have a buffer that kernels on this stream use outlive their work, if it is closed before."""
 
-    def mark(self) -> Mark:
-        """Return the point after all work enqueued so far."""
+    def mark(self, again: Mark | None = None) -> Mark:
+        """Return the point after all work enqueued so far: a new one, or an earlier one, moved there."""
 
     def wait(self) -> None:
         """Wait for everything enqueued so far; `DeviceError` if something failed."""

@@ -34,11 +34,15 @@ class CudaMark:
 
     def __init__(self, driver: CudaDriver, stream: Any) -> None:
         self._driver = driver
-        self._done = False
         self.event = event = driver.ask("a mark", driver.cuEventCreate(0))
         # The driver keeps what is recorded; destroying an event waits for nothing.
         weakref.finalize(self, _destroy_event, driver, event).atexit = False
-        driver.ask("a mark", driver.cuEventRecord(event, stream))
+        self.move(stream)
+
+    def move(self, stream: Any) -> None:
+        """Have it be the point after all work enqueued on a stream so far."""
+        self._done = False
+        self._driver.ask("a mark", self._driver.cuEventRecord(self.event, stream))
 
     def done(self) -> bool:
         """Whether everything before it is done; raise `DeviceError` if something before it failed."""
@@ -141,7 +145,8 @@ class CudaStream:
         if nbytes := _check_range(source, offset, destination.nbytes):
             driver = self._driver
             address = source.address + offset
-            answer = driver.cuMemcpyDtoHAsync(destination.ctypes.data, address, nbytes, self._stream)
+            target = ctypes.addressof(ctypes.c_char.from_buffer(destination.data))
+            answer = driver.cuMemcpyDtoHAsync(target, address, nbytes, self._stream)
             driver.ask("copying from the device", answer)
 
     def clear(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> None:
@@ -166,9 +171,12 @@ class CudaStream:
         if result != 0:
             raise self._driver.error(f"launching {kernel.name}", result)
 
-    def mark(self) -> CudaMark:
-        """Return the point after all work enqueued so far."""
-        return CudaMark(self._driver, self._stream)
+    def mark(self, again: Mark | None = None) -> CudaMark:
+        """Return the point after all work enqueued so far: a new one, or an earlier one, moved there."""
+        if not isinstance(again, CudaMark):
+            return CudaMark(self._driver, self._stream)
+        again.move(self._stream)
+        return again
 
     def wait(self) -> None:
         """Wait for everything enqueued so far; `DeviceError` if something failed. Interrupts get through."""

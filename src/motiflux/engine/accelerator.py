@@ -6,10 +6,12 @@ import contextlib
 import os
 import threading
 import warnings
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from motiflux.codegen.kernels import ENTRY
 from motiflux.device import Device, Kernel, open_device
@@ -20,6 +22,11 @@ from motiflux.jit import Code, Compiler, KernelCache, NvrtcToolchain, Source
 
 Specialize = str
 """Whether a plan's shape is compiled in: ``auto``, ``on`` or ``off`` (the tuning switch)."""
+
+
+class _Reclaimer(Protocol):
+    def reclaim(self, needed: int) -> int: ...
+
 
 _MOST_UNITS = 256
 """Units that an accelerator remembers, and keeps loaded: those used last."""
@@ -70,6 +77,23 @@ class Accelerator:
     patience: int = 200
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
+    _resting: list[weakref.ref[_Reclaimer]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        # Before any copy of a graph can be there: what rests is given up first, whatever graph it is of.
+        self.device.add_reclaimer(self.reclaim)
+
+    def add_resting(self, resting: _Reclaimer) -> None:
+        """Have what rests be given up when memory is short, for as long as somebody holds it."""
+        self._resting = [*(ref for ref in self._resting if ref() is not None), weakref.ref(resting)]
+
+    def reclaim(self, needed: int) -> int:
+        """Give up counts that rest; return the bytes of the device that they held."""
+        freed = 0
+        for ref in self._resting:
+            if freed < needed and (resting := ref()) is not None:
+                freed += resting.reclaim(needed - freed)
+        return freed
 
     def kernel(self, source: Source, deadline: float | None = None, entry: str = ENTRY) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if it is not yet.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -219,7 +218,7 @@ def _set_up(
     )
     name = ("cliques", vertices, teams)
     copy = resident(graph, device).keep(
-        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: _upload(units, rows, name, device, means)
+        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: _upload(units, rows, device, means)
     )
     search.read([copy])
     kernel = search.accelerator.kernel(clique_source(), means.deadline)
@@ -285,9 +284,9 @@ def _degrees(rows: DeviceRows, graph: Graph, means: Means) -> NDArray[np.int64]:
     return np.diff(offsets).astype(np.int64)
 
 
-def _upload(units: Units, rows: DeviceRows, name: Hashable, device: Device, means: Means) -> DeviceRows:
+def _upload(units: Units, rows: DeviceRows, device: Device, means: Means) -> DeviceRows:
     buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=means.budget)
     if units.units.nbytes:
         means.stream.upload(buffer, units.units)
         means.stream.wait()
-    return DeviceUnits(buffer, buffer, len(units.units), 0, rows.origin, what=name)
+    return DeviceUnits(buffer, buffer, len(units.units), 0, rows.origin)

@@ -16,7 +16,7 @@ from motiflux.codegen.local_kernels import Local, local_source
 from motiflux.device import Buffer, Device
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.deadline import seconds_left
-from motiflux.engine.resident import DeviceRows, Means
+from motiflux.engine.resident import DeviceRows, Means, ticks
 from motiflux.graph import Graph
 
 THREADS = 256
@@ -55,6 +55,7 @@ class DeviceRoots:
     parts: Buffer | None = None
     pieces: DeviceRoots | None = None
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
+    used: int = 0
 
     @property
     def count(self) -> int:
@@ -97,19 +98,17 @@ class ResidentRoots:
         found = self._known.get(name)
         if found is None or found.origin[0]() is not first or found.origin[1]() is not second:
             found = _find(accelerator, first, second, below, means)
-        self._known.pop(name, None)  # to the end: used last
+        found.used = next(ticks)
         self._known[name] = found
         return found
 
     def reclaim(self, needed: int) -> int:
         """Give up orders that no search uses, the least recently used first; return their bytes."""
         freed = 0
-        for name in list(self._known):
+        for name, roots in sorted(self._known.items(), key=lambda item: item[1].used):
             if freed >= needed:
                 break
-            roots = self._known.get(name)
-            if roots is not None and not roots.users:
-                self._known.pop(name, None)
+            if not roots.users and self._known.pop(name, None) is not None:
                 freed += sum(buffer.nbytes for buffer in roots.buffers)
         return freed
 

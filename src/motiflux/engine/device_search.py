@@ -6,7 +6,8 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -19,9 +20,10 @@ from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.deal import Deal
 from motiflux.engine.device_times import times_taken
-from motiflux.engine.resident import Copies
+from motiflux.engine.resident import Borrowed, ticks
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, InternalError
+from motiflux.jit import Source
 
 _STOP_SECONDS = 100e-6
 """Time between two stop flags."""
@@ -33,8 +35,18 @@ class DeviceSearch:
     """A search on a device, from its first upload to its last row. Close it, or use it as a context.
 
     It owns what it uses from the moment it has it, so that whatever interrupts its preparation, or itself,
-    `close` gives everything back.
+    `close` gives everything back: but for what it was set up with where it was told to rest.
+
+    Attributes
+    ----------
+    units
+        The general kernel and that of its own that it could have, and whether it has that.
+    subject
+        What it looks for, held on to while it rests.
     """
+
+    units: tuple[Source, Source | None, bool] | None = None
+    subject: object = None
 
     _session: Session | None = None
     part = "searches"
@@ -43,14 +55,22 @@ class DeviceSearch:
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
         self._process = os.getpid()
-        self._rows: list[Copies] = []
-        self._memory: list[Buffer | HostBuffer] = []
+        self._rows: list[Borrowed] = []
+        self._memory: list[Buffer] = []
+        self._host_memory: list[HostBuffer] = []
         self._cleared: list[tuple[Buffer, int]] = []
-        self._stopping = False
+        self._rest: Callable[[DeviceSearch], None] | None = None
+        self._resting: list[weakref.ref[Borrowed]] = []
+        self._last: weakref.ref[Session] | None = None
+        self._open()
+
+    def _open(self) -> Session:
+        self._stopping = self._over = False
         self._times = times_taken()
         self.timed = self._times is not None
         self._begun: Mark | None = None
-        self._session = accelerator.session()
+        session = self._session = self.accelerator.session()
+        return session
 
     @property
     def stream(self) -> Stream:
@@ -73,17 +93,21 @@ class DeviceSearch:
         return self._grid * self._groups_of_block
 
     @property
-    def rows(self) -> Sequence[Copies]:
+    def rows(self) -> Sequence[Borrowed]:
         """What stays on the device until the search is over."""
         return self._rows
 
-    def read(self, rows: Iterable[Copies]) -> None:
+    def read(self, rows: Iterable[Borrowed]) -> None:
         """Have rows stay on the device until the search is over."""
         for one in rows:
-            one.users.add(self)
-            self._rows.append(one)
+            self._borrow(one)
             for buffer in one.buffers:
                 self.stream.hold(buffer)
+
+    def _borrow(self, one: Borrowed) -> None:
+        one.users.add(self)
+        one.used = next(ticks)
+        self._rows.append(one)
 
     def hold(self, buffer: Buffer) -> None:
         """Keep memory of the device until the search is over."""
@@ -92,7 +116,7 @@ class DeviceSearch:
 
     def hold_host(self, memory: HostBuffer) -> None:
         """Keep memory of the host until the search is over."""
-        self._memory.append(memory)
+        self._host_memory.append(memory)
 
     def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int, deal: Deal) -> None:
         """Say what is to be launched and how its work is dealt out, and clear the control block for it."""
@@ -101,6 +125,36 @@ class DeviceSearch:
         self._argument = argument
         self._grid = grid
         self._groups_of_block = THREADS // lanes
+        session = self._on()
+        session.begin()
+        self.task.control = session.control.address
+
+    def rest_when_over(self, rest: Callable[[DeviceSearch], None]) -> None:
+        """Give the search to `rest` when it is closed after its end, with what it was set up with."""
+        self._rest = rest
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the device that are its own."""
+        return sum(buffer.nbytes for buffer in self._memory)
+
+    def begin_again(self) -> bool:
+        """Open a search that rests, to be launched once more; False if rows that it reads were given up."""
+        rows = [one for ref in self._resting if (one := ref()) is not None]
+        if len(rows) < len(self._resting):
+            return False
+        session = self._open()
+        moved = self._last is None or self._last() is not session
+        for one in rows:
+            self._borrow(one)
+        if moved:
+            for buffer in (*self._memory, *(buffer for one in rows for buffer in one.buffers)):
+                session.main.hold(buffer)
+        self._go_on(moved=moved)
+        return True
+
+    def _go_on(self, *, moved: bool) -> None:
+        """Prepare for the launch, on another session than the last one if it `moved`."""
         session = self._on()
         session.begin()
         self.task.control = session.control.address
@@ -137,7 +191,8 @@ class DeviceSearch:
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""
-        return self._on().done()
+        self._over = self._on().done()
+        return self._over
 
     def stop_and_wait(self) -> None:
         """Stop the kernel by its flag and wait for its end, which takes well under a millisecond."""
@@ -219,19 +274,33 @@ class DeviceSearch:
         if session is None:
             return
         usable, error = (False, None) if self.inherited else _end(session)
+        rest, self._rest = self._rest, None
+        if not (usable and self._over and not self._stopping):
+            rest = None
+        self._resting = [] if rest is None else [weakref.ref(one) for one in self._rows]
         for rows in self._rows:
             rows.users.discard(self)
         self._rows.clear()
-        self._memory.clear()
-        self._cleared.clear()
+        if rest is None:
+            self._forget()
+        self._last = weakref.ref(session)
         self._session = None  # first: a session that is lost can be made again, one that serves two cannot
         if usable:
             self.accelerator.recycle(session)
+        if rest is not None:
+            rest(self)
         if error is not None:
             raise error
 
+    def _forget(self) -> None:
+        """Give back what it was set up with."""
+        self._memory.clear()
+        self._host_memory.clear()
+        self._cleared.clear()
+
     def __del__(self) -> None:
         if self._session is not None and not sys.is_finalizing():
+            self._rest = None  # nobody is to hold it from now on
             if self.inherited:
                 self.close()
                 return

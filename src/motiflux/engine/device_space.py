@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -88,11 +88,7 @@ class DeviceSpace:
     """What filtering and measuring said."""
     slots: dict[SlotKey, SlotRows] = field(default_factory=dict, repr=False)
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-
-    @property
-    def names(self) -> Iterable[Hashable]:
-        """The name under which it is kept."""
-        return (self.name,)
+    used: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -100,12 +96,13 @@ class DeviceSpace:
         return sum(buffer.nbytes for buffer in self.buffers)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _NoRoom:
     """Says that a space does not fit, so that it is not tried again."""
 
     nbytes = 0
     users: tuple[()] = ()
+    used: int = 0
 
 
 def slot_keys(plan: Plan) -> list[list[SlotKey]]:

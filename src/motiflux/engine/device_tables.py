@@ -21,6 +21,7 @@ from motiflux.engine.base import Request
 from motiflux.engine.deadline import OutOfTimeError, seconds_left
 from motiflux.engine.device_times import on_host
 from motiflux.engine.resident import DeviceRows
+from motiflux.engine.resting import resting
 from motiflux.engine.table_run import TableRun, TooWide
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import Graph
@@ -43,26 +44,43 @@ class DeviceTables:
         What it is done with; closed with it.
     searched
         What the searches of the formula come to.
+    """
+
+    def __init__(self, run: TableRun, searched: int) -> None:
+        self.run: Final = run
+        self._searched = searched
+
+    def total(self) -> int:
+        """Return what the formula comes to, once the kernels are done.
+
+        Raises
+        ------
+        TooWide
+            A number passed 64 bits, or a sum 128.
+        """
+        return self._searched + self.run.total()
+
+
+class _Preparation:
+    """Makes memory, arguments and launches of one formula: all that goes into a `TableRun`.
+
+    Parameters
+    ----------
     share
         Which device this is of how many. The roots of sums are shared between them, the totals of all devices
         add up. The tables that these sums need are on each, all else is done by the first one.
     """
 
-    def __init__(
-        self, run: TableRun, graph: Graph, passes: Passes, searched: int, share: tuple[int, int] = (0, 1)
-    ) -> None:
+    def __init__(self, run: TableRun, graph: Graph, passes: Passes, share: tuple[int, int]) -> None:
         self._share = share
-        self.run: Final = run
         self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
         self._passes = passes
         self._made: dict[Table, Buffer] = {}
-        self._slots: list[tuple[int, int]] = []
-        self._total = searched
 
-    def start(self) -> None:
-        """Enqueue all kernels.
+    def prepare(self) -> None:
+        """Prepare all kernels.
 
         Raises
         ------
@@ -79,17 +97,6 @@ class DeviceTables:
         self._enqueue()
         self._run.end()
 
-    def total(self) -> int:
-        """Return what the formula comes to, once the kernels are done.
-
-        Raises
-        ------
-        TooWide
-            A number passed 64 bits, or a sum 128.
-        """
-        found = self._run.numbers([slot for slot, _ in self._slots])
-        return self._total + sum(times * one for one, (_, times) in zip(found, self._slots, strict=True))
-
     def _enqueue(self) -> None:
         uses = Counter(self._used())
         for table, join in self._needed().items():
@@ -105,7 +112,7 @@ class DeviceTables:
                         products.setdefault(scalar.domain, []).append((scalar, times))
                 case Walks():
                     self._run.share = self._share
-                    self._slots.append((self._walk(scalar, None), times))
+                    self._run.sums.append((self._walk(scalar, None), times))
                 case Wedges():
                     self._run.share = self._share
                     self._wedge_total(scalar, times)
@@ -226,7 +233,7 @@ class DeviceTables:
             number = table.kinds[0].number
             self._histogram(Local.WEDGE_TOTAL, first, second, below, number, self._run.address(slot))
             times *= number
-        self._slots.append((slot, times))
+        self._run.sums.append((slot, times))
 
     def _wedge_rows(self, table: Wedges) -> tuple[DeviceRows, DeviceRows]:
         kind = table.kinds[0]
@@ -331,7 +338,7 @@ class DeviceTables:
         for product, times in products:
             if not product.factors:
                 size = self._vertices if of is None else self._run.rows_of(of).arcs
-                self._total += times * size
+                self._run.constant += times * size
         left = [one for one in products if one[0].factors]
         for first in range(0, len(left), layout.MOST_PRODUCTS):
             few = left[first : first + layout.MOST_PRODUCTS]
@@ -339,8 +346,8 @@ class DeviceTables:
             args = layout.SumArgs(domain)
             for at, (product, times) in enumerate(few):
                 args.products[at] = self._product(product)
-                self._slots.append((self._run.slot(), times))
-            args.count, args.out = len(few), self._run.address(self._slots[-len(few)][0])
+                self._run.sums.append((self._run.slot(), times))
+            args.count, args.out = len(few), self._run.address(self._run.sums[-len(few)][0])
             self._run.launch_pass(Local.SUMS, 32 * self._vertices if domain.by_rows else domain.size, args)
 
     def _domain(self, of: Domain, products: list[Product], *, by_rows: bool) -> layout.Domain:
@@ -373,14 +380,19 @@ def start_tables(
     *,
     share: tuple[int, int] = (0, 1),
 ) -> DeviceTables:
-    """Return the evaluation of a formula, which runs; raises what `DeviceTables.start` does.
+    """Return the evaluation of a formula, which runs: prepared earlier, or now.
 
     Parameters
     ----------
     search
         Returns how many embeddings a search finds: done first, one after another.
     share
-        Which device this is of how many, as `DeviceTables` takes it.
+        Which device this is of how many, as `_Preparation` takes it.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `_Preparation.prepare`.
     """
     seconds_left(deadline)
     passes = _known_passes(graph, formula)
@@ -389,16 +401,24 @@ def start_tables(
         for scalar, times in passes.scalars.items()
         if isinstance(scalar, Searched) and share[0] == 0
     )
-    run = TableRun(accelerator, graph, request, deadline)
+    kept = resting(graph, accelerator)
+    name = ("tables", id(formula), share, request.gpu_memory, *request.tuning.values())
+    known = kept.begin(name, TableRun, request)
+    run = known or TableRun(accelerator, graph, request, deadline)
     try:
-        tables = DeviceTables(run, graph, passes, searched, share)
-        tables.start()
+        if known is None:
+            _Preparation(run, graph, passes, share).prepare()
+            if run.repeatable:
+                kept.keep(name, run, formula, request)
+            run.launch()
+        else:
+            run.launch_again(request, deadline)
     except BaseException as error:
         run.close()
         if isinstance(error, DeviceMemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
         raise
-    return tables
+    return DeviceTables(run, searched)
 
 
 def shares_roots(graph: Graph, formula: Formula) -> bool:

@@ -20,7 +20,8 @@ from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_tables import start_tables, table_bytes
 from motiflux.engine.device_times import on_host
-from motiflux.engine.prepare import prepare
+from motiflux.engine.prepare import prepare, task_limit
+from motiflux.engine.resting import resting
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.engine.ring_rows import RingRows
 from motiflux.engine.stored_rows import StoredRows
@@ -34,9 +35,12 @@ from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
 from motiflux.plan.space import candidate_space
 
-_SPIN_SECONDS = 300e-6
+_SPIN_SECONDS = 1e-3
 """How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
-_LONGEST_SLEEP = 2e-3
+_SLEEP = (20e-6, 2e-3)
+"""Shortest and longest: an answer comes up to that, and what the system adds, later than it is there."""
+_SLEEPS = 1000
+"""Share of the time waited so far that a sleep is: one over this."""
 _LOOK_SECONDS = 0.05
 """Time between two looks at how far a search is."""
 
@@ -209,9 +213,21 @@ class DfsEngine:
         deadline: float | None,
         devices: int = 1,
     ) -> DeviceSearch:
-        """Return the search that counts by a plan: its own kernel where the plan looks for cliques."""
-        known = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
-        return known or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+        """Return the search that counts by a plan, set up before or now: cliques have their own kernel.
+
+        One of several devices sets up a new one each time: its part of the work is its own.
+        """
+        kept = resting(graph, self._accelerator)
+        name = ("count", id(plan), request.gpu_memory, *request.tuning.values())
+        search = kept.begin(name, DeviceSearch, request) if devices == 1 else None
+        if search is not None:
+            search.task.limit = task_limit(limit)
+            return search
+        search = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
+        search = search or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+        if devices == 1:
+            kept.keep(name, search, plan, request)
+        return search
 
     def _watch(
         self,
@@ -252,5 +268,5 @@ def _moments() -> Iterator[float]:
         yield now
         waited = now - start
         if waited > _SPIN_SECONDS:
-            time.sleep(min(_LONGEST_SLEEP, waited / 10))
+            time.sleep(max(_SLEEP[0], min(_SLEEP[1], waited / _SLEEPS)))
         now = time.perf_counter()

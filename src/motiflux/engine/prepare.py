@@ -124,7 +124,6 @@ def _draft(
         graph.memo.drop(key)
         draft = graph.memo.get(key, make)
     search.read(rows)
-    draft.copies.touch(rows)
     return draft
 
 
@@ -140,6 +139,7 @@ def _set_up(
     accelerator = search.accelerator
     device = accelerator.device
     source, specialized = accelerator.choose(draft.general, draft.special, request.tuning["specialize"])
+    search.units = draft.general, draft.special, specialized
     kernel = accelerator.kernel(source, deadline)
     argument = draft.argument(specialized)
     task = argument.task
@@ -156,7 +156,7 @@ def _set_up(
     piece = partial(_piece_of, groups, _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0])
     task.piece = piece(task.arcs)
     task.packs = request.tuning["packing"] != "off"
-    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    task.limit = task_limit(limit)
     if (places := kept_places(draft.tail, task.arcs, request)) > 0:
         _add_kept(search, argument, places, request.gpu_memory)
     if hands_over(draft.plan, draft.tail, request):
@@ -168,6 +168,11 @@ def _piece_of(groups: int, fewest: int, arcs: int) -> int:
     """Return how many root arcs a group takes at a time."""
     least, most = min(fewest, max(1, arcs // groups)), _PIECE[1]
     return max(least, min(most, arcs // (groups * _PIECES_PER_GROUP)))
+
+
+def task_limit(limit: int | None) -> int:
+    """Return a limit as kernels are given it."""
+    return layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
 
 
 def kept_places(tail: DeviceTail | None, arcs: int, request: Request) -> int:
@@ -188,7 +193,7 @@ def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | No
             places //= 4
             continue
         search.hold(buffer)
-        search.clear(buffer)
+        search.clear_at_launches(buffer, buffer.nbytes)
         argument.kept, argument.kept_mask = buffer.address, places - 1
         return
 
@@ -232,7 +237,7 @@ class _Draft:
         goal: Goal,
         means: Means,
     ) -> None:
-        copies = self.copies = resident(graph, search.accelerator.device)
+        copies = resident(graph, search.accelerator.device)
         self.asked = plan
         plan, sources, by_key, held = _sources(search, graph, plan, means)
         root = by_key[sources[1][0]]

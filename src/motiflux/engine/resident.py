@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -16,7 +17,15 @@ from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
 from motiflux.types import LabelArray
 
-T = TypeVar("T")
+ticks = itertools.count(1)
+"""Moments, in order: who was used last has the greatest."""
+
+
+class _Kept(Protocol):
+    used: int
+
+
+T = TypeVar("T", bound=_Kept)
 
 _KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
 """What copies that no search uses may take: so many bytes, or so many times what the graph takes."""
@@ -68,11 +77,7 @@ class DeviceRows:
     longest: int
     origin: Adjacency = field(repr=False)
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-
-    @property
-    def names(self) -> Iterable[Hashable]:
-        """The names under which it may be kept."""
-        return [(id(self.origin[0]), id(self.origin[1]), above) for above in (False, True)]
+    used: int = 0
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -95,20 +100,27 @@ class DeviceRows:
         return self.offsets.nbytes + self.neighbors.nbytes
 
 
-class Copies(Protocol):
-    """What is kept on a device, and has to stay until searches that read it are over."""
+class Borrowed(Protocol):
+    """What is on a device, and has to stay until searches that read it are over."""
+
+    used: int
+    """When it was last: by `ticks`."""
 
     @property
     def users(self) -> weakref.WeakSet[Any]:
         """The searches that read it."""
 
     @property
-    def names(self) -> Iterable[Hashable]:
-        """The names under which it may be kept."""
+    def buffers(self) -> Sequence[Buffer]:
+        """Its memory."""
+
+
+class Copies(Borrowed, Protocol):
+    """The same, where it is kept under a name."""
 
     @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
 
 
 class WalkedRows(Protocol):
@@ -138,11 +150,7 @@ class DeviceLabels:
     buffer: Buffer
     origin: LabelArray = field(repr=False)
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-
-    @property
-    def names(self) -> Iterable[Hashable]:
-        """The name under which it is kept."""
-        return [("labels", id(self.origin))]
+    used: int = 0
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -157,14 +165,7 @@ class DeviceLabels:
 
 @dataclass(eq=False)
 class DeviceUnits(DeviceRows):
-    """What was derived from rows, as one buffer that goes under both names."""
-
-    what: Hashable = None
-
-    @property
-    def names(self) -> Iterable[Hashable]:
-        """The name under which it is kept."""
-        return [(id(self.origin[0]), id(self.origin[1]), self.what)]
+    """What was derived from rows, as one buffer in the place of both."""
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -228,7 +229,7 @@ class Resident:
         if found is None:
             found = make()
             self.reclaim(sum(one.nbytes for one in list(self._kept.values())) - self._room)
-        self._kept.pop(name, None)  # to the end: used last
+        found.used = next(ticks)
         self._kept[name] = found
         return found
 
@@ -257,22 +258,12 @@ class Resident:
         Those that a search reads are left.
         """
         freed = 0
-        for name in list(self._kept):
+        for name, found in sorted(self._kept.items(), key=lambda item: item[1].used):
             if freed >= needed:
                 break
-            found = self._kept.get(name)
-            if found is not None and not found.users:
-                self._kept.pop(name, None)
+            if not found.users and self._kept.pop(name, None) is not None:
                 freed += found.nbytes
         return freed
-
-    def touch(self, copies: Iterable[Copies]) -> None:
-        """Say that these were used."""
-        for one in copies:
-            for name in one.names:
-                if self._kept.get(name) is one:
-                    self._kept.pop(name, None)
-                    self._kept[name] = one
 
     def _upload(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
         # The copy holds on to both arrays, so the names stay theirs.

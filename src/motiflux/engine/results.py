@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_WIDE = 1 << 20
+"""Rows of a block where all rows are wanted at once."""
+
 
 class Count(int):
     """A number of embeddings or subgraphs: an int that knows how it came about.
@@ -126,6 +129,9 @@ class RowSource(Protocol):
 class StoresRows(RowSource, Protocol):
     """A source whose rows are on a device."""
 
+    def widen(self, rows: int) -> None:
+        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device, [rows, columns], or None at the end."""
 
@@ -139,6 +145,9 @@ class NoRows:
     def next(self) -> VertexArray | None:
         """Return None."""
         return None
+
+    def widen(self, rows: int) -> None:
+        """Do nothing."""
 
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return None."""
@@ -300,6 +309,7 @@ class Matches:
         """
         from motiflux.io.arrow_batches import arrow_table
 
+        self._widen()
         return self._closing_on_error(lambda: arrow_table(self))
 
     def to_pandas(self) -> Any:
@@ -309,13 +319,20 @@ class Matches:
         """
         from motiflux.io.arrow_batches import pandas_frame
 
+        self._widen()
         return self._closing_on_error(lambda: pandas_frame(self))
 
     def to_polars(self) -> Any:
         """Return all remaining rows as a ``polars.DataFrame``; this takes pyarrow too."""
         from motiflux.io.arrow_batches import polars_frame
 
+        self._widen()
         return self._closing_on_error(lambda: polars_frame(self))
+
+    def _widen(self) -> None:
+        """Take rows in blocks so large that threads share the making of columns, and large pages serve."""
+        if isinstance(self._source, StoresRows):
+            self._source.widen(_WIDE)
 
     def to_networkx(self) -> Any:
         """Return the part of the data graph that the remaining matches cover, as a graph of networkx.

@@ -38,6 +38,8 @@ class Session:
         self._launched = False
         self._words: HostBuffer | None = None
         self._mark: Mark | None = None
+        self._spare: Mark | None = None
+        self._beside = False
         self._looking: Mark | None = None
         self._began: Mark | None = None
         self._staging: HostBuffer | None = None
@@ -65,7 +67,7 @@ class Session:
         """Fetch the control block after the kernels."""
         self._ended = self.main.mark() if timed else None
         self.main.download(self.control, self._final)
-        self._mark = self.main.mark()
+        self._mark = self._spare = self.main.mark(self._spare)
 
     def words(self) -> HostBuffer:
         """Return some memory of the host, for numbers that kernels leave behind."""
@@ -98,27 +100,30 @@ class Session:
         if self._looking is not None and not self._looking.done():
             return None
         seen = None if self._looking is None else layout.Control.from_buffer_copy(self._seen.tobytes())
-        self._side.download(self.control, self._seen)
+        self.side.download(self.control, self._seen)
         self._looking = self._side.mark()
         return seen
 
     def settle(self) -> None:
         """Wait for what goes on beside the kernel: a stop flag that came late would end the next search."""
-        self._side.wait()
+        if self._beside:
+            self._side.wait()
+            self._beside = False
         self._looking = None
 
     def stop(self) -> None:
         """Ask the kernel to stop. Repeat until it is done: the flag may be there before it is cleared."""
-        self._side.upload(self.control, self._stop, layout.Control.stop.offset)
+        self.side.upload(self.control, self._stop, layout.Control.stop.offset)
 
     @property
     def side(self) -> Stream:
         """The stream that goes past the kernel."""
+        self._beside = True  # first: what is enqueued may be there although something is raised
         return self._side
 
     def pause(self) -> None:
         """Ask the groups of a listing kernel to save themselves. Settle before the next launch."""
-        self._side.upload(self.control, self._pause, layout.Control.stop.offset)
+        self.side.upload(self.control, self._pause, layout.Control.stop.offset)
 
     def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:
         """Return the first bytes of `source`, beside the main stream, in memory that the next call reuses."""
@@ -126,6 +131,6 @@ class Session:
             self._staging = None
             self._staging = self.device.allocate_host(nbytes, "rows on their way from the device")
         fetched = self._staging.array[:nbytes]
-        self._side.download(source, fetched)
+        self.side.download(source, fetched)
         self._side.wait()
         return fetched

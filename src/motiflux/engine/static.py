@@ -300,6 +300,9 @@ class _WithBarOnDevice(_WithBar):
         super().__init__(source, bar)
         self._stored = source
 
+    def widen(self, rows: int) -> None:
+        self._stored.widen(rows)
+
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         array = self._stored.next_on_device(ids)
         if array is None:

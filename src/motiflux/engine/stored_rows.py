@@ -136,6 +136,10 @@ class StoredRows(FoundRows):
             self._launch(resume=True)
         return full, stored
 
+    def widen(self, rows: int) -> None:
+        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+        self._batch_rows = max(self._batch_rows, rows)
+
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device, [rows, columns]; None at the end.
 

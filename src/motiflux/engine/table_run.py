@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux.codegen import local_layout as layout
 from motiflux.codegen.kernels import ENTRY
 from motiflux.codegen.local_kernels import MOST_THREADS, Local, local_source
-from motiflux.device import Buffer, Device, Kernel
+from motiflux.device import Buffer, Device, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
@@ -98,6 +97,15 @@ class TableRun(DeviceSearch):
     """Kernels that are enqueued one after another, and the numbers they leave.
 
     Close it, or use it as a context.
+
+    Attributes
+    ----------
+    sums
+        The slot of each number that is wanted, and how often it counts.
+    constant
+        What counts besides.
+    repeatable
+        Whether all of it is done by kernels.
     """
 
     part = "tables"
@@ -105,11 +113,15 @@ class TableRun(DeviceSearch):
     def __init__(
         self, accelerator: Accelerator, graph: Graph, request: Request, deadline: float | None
     ) -> None:
-        self._orders: list[DeviceRoots] = []
         super().__init__(accelerator)
-        self._graph = graph
+        self._graph: Graph | None = graph
+        self.vertices = graph.num_vertices
+        self.sums: list[tuple[int, int]] = []
+        self.constant = 0
+        self.repeatable = True
         self.means = Means(self.stream, request.threads, request.gpu_memory, deadline)
-        self._queue: list[Callable[[], None]] = []
+        self._queue: list[Callable[[Stream], object]] = []
+        self._frames: list[Any] = []
         self._free: dict[int, list[Buffer]] = {}
         self._roots = 0
         self.share = (0, 1)
@@ -118,30 +130,51 @@ class TableRun(DeviceSearch):
 
     def begin(self) -> None:
         """Prepare for launches, which are done together: the device does not wait for the host in between."""
-        session = self._on()
-        self._host_words = session.words()
         self._words = self.zeros(WORD_BYTES, "the numbers of a search")
 
     def end(self) -> None:
+        """Say that all is prepared; then `launch`."""
+        self._graph = None  # which is not to be held by what is kept with it
+        self._go_on(moved=True)
+
+    def launch(self, *, resume: bool = False) -> None:
         """Launch all kernels, and fetch the numbers that they leave."""
         seconds_left(self.means.deadline)
-        session = self._on()
-        session.begin()
+        session, stream = self._on(), self.stream
+        self._found = session.words().array[: 8 * self._next_word]
         session.start(timed=self.timed)
         try:
             for work in self._queue:
-                work()
-            self.stream.download(self._words, self._host_words.array)
+                work(stream)
+            stream.download(self._words, self._found)
         finally:
             session.finish(timed=self.timed)
+
+    def launch_again(self, request: Request, deadline: float | None) -> None:
+        """Launch what was prepared for an earlier evaluation."""
+        self.means = Means(self.stream, request.threads, request.gpu_memory, deadline)
+        self.launch()
+
+    def _go_on(self, *, moved: bool) -> None:
+        session = self._on()
+        session.begin()
+        if moved:
+            frame = layout.Frame(session.control.address, self._words.address)
+            for args in self._frames:
+                args.frame = frame
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._queue.clear()
+        self._free.clear()
 
     def look(self) -> tuple[int, int, int] | None:
         """Return roots done, roots in all, and 0; None if not known."""
         seen = self._on().look()
         return None if seen is None else (int(seen.done), self._roots, 0)
 
-    def numbers(self, slots: list[int]) -> list[int]:
-        """Return the numbers of two words that kernels left, once all are done.
+    def total(self) -> int:
+        """Return what the numbers come to that kernels left, once all are done.
 
         Raises
         ------
@@ -149,18 +182,14 @@ class TableRun(DeviceSearch):
             A number passed 64 bits, or a sum 128.
         """
         self.found()  # not stopped by another
-        words = self._host_words.array.view(np.uint64)
+        words: list[int] = self._found.view(np.uint64).tolist()
         if words[0]:
             raise TooWide
-        return [int(words[at]) | int(words[at + 1]) << 64 for at in slots]
-
-    @property
-    def vertices(self) -> int:
-        """Number of vertices of the graph."""
-        return self._graph.num_vertices
+        return self.constant + sum(times * (words[at] | words[at + 1] << 64) for at, times in self.sums)
 
     def rows_of(self, key: AdjacencyKey) -> DeviceRows:
         """Return rows of the graph, copied if they are not there yet."""
+        assert self._graph is not None
         copies = resident(self._graph, self.accelerator.device)
         rows = copies.rows(self._graph, RowsKey(key, above=False), self.means)
         if self not in rows.users:
@@ -169,17 +198,12 @@ class TableRun(DeviceSearch):
 
     def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
         """Return the order of the roots of wedges along `first` and `second`."""
+        assert self._graph is not None
         known = resident_roots(self._graph, self.accelerator.device)
         roots = known.roots(self.accelerator, first, second, below, self.means)
-        self._use(roots)
-        return roots
-
-    def _use(self, roots: DeviceRoots) -> None:
         if self not in roots.users:
-            roots.users.add(self)
-            self._orders.append(roots)
-            for buffer in roots.buffers:
-                self.stream.hold(buffer)
+            self.read([roots])
+        return roots
 
     def _allocate(self, nbytes: int, what: str) -> Buffer:
         nbytes = max(nbytes, 8)
@@ -194,7 +218,8 @@ class TableRun(DeviceSearch):
         self._free.setdefault(buffer.nbytes, []).append(buffer)
 
     def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
-        """Return memory with these numbers."""
+        """Return memory with these numbers, which the host found for this evaluation."""
+        self.repeatable = False
         buffer = self.accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.means.budget)
         self.hold(buffer)
         if numbers.nbytes:
@@ -209,7 +234,7 @@ class TableRun(DeviceSearch):
     def zeros(self, nbytes: int, what: str = _TABLE) -> Buffer:
         """Return memory that is zero."""
         buffer = self._allocate(nbytes, what)
-        self._queue.append(partial(self.stream.clear, buffer))
+        self._queue.append(lambda stream: stream.clear(buffer))
         return buffer
 
     def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
@@ -308,14 +333,5 @@ class TableRun(DeviceSearch):
     def _launch_plain(self, kernel: Kernel, grid: int, threads: int, shared: int, args: Any) -> None:
         seconds_left(self.means.deadline)
         if hasattr(args, "frame"):
-            args.frame = layout.Frame(self._on().control.address, self._words.address)
-        self._queue.append(partial(self.stream.launch, kernel, grid, threads, shared, args))
-
-    def close(self) -> None:
-        """Stop what runs, and give everything back."""
-        try:
-            super().close()
-        finally:
-            for roots in self._orders:
-                roots.users.discard(self)
-            self._orders.clear()
+            self._frames.append(args)
+        self._queue.append(lambda stream: stream.launch(kernel, grid, threads, shared, args))

@@ -44,6 +44,8 @@ def _drawn(
     code = accelerator.compiler.wait(rmat_source())
     kernel = opened.load(code.image, code.name).kernel(RMAT_ENTRY)
     stream = opened.stream()  # goes when the last array that was written on it goes
+    if budget is not None:
+        accelerator.reclaim(opened.used_memory() + 2 * rows * _ROW_BYTES - budget)
     free = int(_USABLE * opened.free_memory())
     room = free if budget is None else max(0, min(free, budget - opened.used_memory()))
     # Two at once: whoever asks for the next block still has the one before.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from lark import Lark, Token, UnexpectedInput, UnexpectedToken
@@ -17,6 +17,8 @@ from motiflux.pattern.syntax import PatternText, TextError, TreeBuilder
 MAX_TEXT = 100_000
 """Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""
 
+_MOST_TEXTS, _SHORT = 256, 2000
+"""Texts whose patterns are remembered, and how long they are at most."""
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 
@@ -30,6 +32,16 @@ def parse_pattern(text: str, name: str = "") -> Pattern:
     """
     if not isinstance(text, str):
         raise ArgumentError("text", "a string", text)
+    return _known(text, name) if len(text) <= _SHORT else _parsed(text, name)
+
+
+@lru_cache(_MOST_TEXTS)
+def _known(text: str, name: str) -> Pattern:
+    """Return the pattern of a text, the same if it was asked for not long ago: patterns do not change."""
+    return _parsed(text, name)
+
+
+def _parsed(text: str, name: str) -> Pattern:
     try:
         if len(text) > MAX_TEXT:
             raise TextError(f"expected at most {MAX_TEXT:,} characters, found {len(text):,}", MAX_TEXT)

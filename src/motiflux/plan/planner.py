@@ -131,22 +131,7 @@ def make_plan(
         raise ArgumentError(
             "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
         )
-    switches = resolve_tuning(tuning)
-    options = _Options(
-        semantics,
-        symmetry,
-        counting,
-        space,
-        tail,
-        parts,
-        meetings,
-        searchers,
-        tables,
-        threads,
-        deadline,
-        switches,
-        tuple(beside),
-    )
+    switches, others = resolve_tuning(tuning), tuple(beside)
     key = (
         "plan",
         pattern,
@@ -160,10 +145,29 @@ def make_plan(
         searchers,
         tables,
         tuple(switches.values()),
-        options.beside,
+        others,
         deadline is not None and deadline - time.perf_counter() < _NO_HURRY,
     )
-    return graph.memo.get(key, lambda: _make_plan(graph, pattern, options))
+
+    def make() -> Plan:
+        options = _Options(
+            semantics,
+            symmetry,
+            counting,
+            space,
+            tail,
+            parts,
+            meetings,
+            searchers,
+            tables,
+            threads,
+            deadline,
+            switches,
+            others,
+        )
+        return _make_plan(graph, pattern, options)
+
+    return graph.memo.get(key, make)
 
 
 def check_symmetry(semantics: Semantics, symmetry: Symmetry) -> None:

@@ -1,0 +1,357 @@
+"""Counts that are kept to be launched once more: nothing of an earlier call shows in a later one."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import threading
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.engine import resting as resting_module
+from motiflux.engine import table_run
+from motiflux.engine.accelerator import Accelerator, open_accelerator
+from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.resident import resident
+from motiflux.engine.resting import resting
+from motiflux.errors import DeviceError
+from tests.device.test_device import settled, wait_until
+from tests.device.test_device_engine import interrupt_at
+
+if TYPE_CHECKING:
+    from motiflux.device.base import Device
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
+
+DIAMOND = "(a)--(b)--(c)--(a), (b)--(d)--(c)"
+HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
+SEARCH = {"tables": "off", "tail": "off", "parts": "off"}
+WAYS: dict[str, tuple[str, dict[str, str]]] = {
+    "search": (DIAMOND, SEARCH),
+    "triangles by arcs": ("(a)--(b)--(c)--(a)", {"tables": "off"}),
+    "cliques": ("(a)--(b)--(c)--(a), (d)--(a), (d)--(b), (d)--(c)", {"tables": "off"}),
+    "tail": ("(a)--(b)--(c)--(a), (a)--(d)", {"tables": "off", "parts": "off"}),
+    "star": ("(a)--(b), (a)--(c), (a)--(d)", {"tables": "off", "parts": "off"}),
+    "parts": ("(a)--(b)--(c)--(a), (a)--(d)--(e), (b)--(f)", {"tables": "off", "parts": "on"}),
+    "diamond": (DIAMOND, {"tables": "on"}),
+    "house": (HOUSE, {"tables": "on"}),
+    "wedges": ("(a)--(b)--(c)--(d)--(a)", {"tables": "on"}),
+    "candidates": ("(a:0)--(b:1)--(c:0)--(a)", {"candidates": "on"}),
+}
+
+
+def random_graph(seed: int, vertices: int = 60, edges: int = 260, labels: int = 2) -> mf.Graph:
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(0, vertices, (edges, 2))
+    return mf.Graph.from_edges(
+        pairs[pairs[:, 0] != pairs[:, 1]],
+        num_vertices=vertices,
+        vertex_labels=rng.integers(0, labels, vertices),
+    )
+
+
+@pytest.fixture
+def graph() -> mf.Graph:
+    return random_graph(7)
+
+
+@pytest.fixture
+def accelerator(device: str) -> Accelerator:
+    return open_accelerator(device)
+
+
+def kept(graph: mf.Graph, accelerator: Accelerator) -> list[DeviceSearch]:
+    return [search for place in resting(graph, accelerator)._places.values() for search in place]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_count_that_comes_again_allocates_nothing_and_finds_the_same(
+    way: str, graph: mf.Graph, device: str, gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern)
+    assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it was set up again")
+
+    for name in ("allocate", "allocate_host", "stream", "load"):
+        monkeypatch.setattr(type(gpu), name, refuse)
+    for _ in range(3):
+        found = mf.count(graph, pattern, device=device, tuning=tuning)
+        assert (found, found.complete) == (expected, True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_call_has_its_own_limit(way: str, graph: mf.Graph, device: str) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern)
+    assert expected > 20
+    for limit in (None, 7, None, expected, 0, expected - 1, 10 * expected, 1, None):
+        found = mf.count(graph, pattern, device=device, tuning=tuning, limit=limit)
+        least = expected if limit is None else min(expected, limit)
+        assert (found, found.complete) == (least, limit is None or limit >= expected)
+
+
+def test_switches_and_budgets_have_searches_of_their_own(
+    graph: mf.Graph, device: str, accelerator: Accelerator
+) -> None:
+    expected = mf.count(graph, DIAMOND)
+    ways: list[dict[str, Any]] = [
+        {"tuning": SEARCH},
+        {"tuning": {**SEARCH, "lanes": "8"}},
+        {"tuning": {**SEARCH, "stealing": "off"}},
+        {"tuning": SEARCH, "gpu_memory": "64MiB"},
+        {"tuning": {**SEARCH, "rest": "off"}},
+    ]
+    for _ in range(2):
+        assert [mf.count(graph, DIAMOND, device=device, **way) for way in ways] == [expected] * len(ways)
+        assert len(kept(graph, accelerator)) == len(ways) - 1
+
+
+def test_another_kernel_takes_another_set_up(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = mf.count(graph, DIAMOND)
+    kernels = []
+    set_up = DeviceSearch.set_up
+
+    def told(search: DeviceSearch, kernel: Any, *more: Any) -> None:
+        kernels.append(kernel)
+        set_up(search, kernel, *more)
+
+    monkeypatch.setattr(DeviceSearch, "set_up", told)
+    for special in (False, False, True, True, False):
+        monkeypatch.setattr(
+            accelerator, "choose", lambda general, own, _, s=special: (own if s else general, s)
+        )
+        assert mf.count(graph, DIAMOND, device=device, tuning=SEARCH) == expected
+    assert len(kernels) == 3
+    assert kernels[0] is kernels[2] is not kernels[1]
+
+
+@pytest.mark.parametrize("way", ["tail", "house", "candidates"])
+def test_rows_that_are_given_up_are_not_read(way: str, graph: mf.Graph, device: str, gpu: Device) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern)
+    for _ in range(3):
+        assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+        assert resident(graph, gpu).reclaim(1 << 60) > 0
+        filler = gpu.allocate(1 << 16, "a test")  # likely where they were
+        stream = gpu.stream()
+        stream.upload(filler, np.full(1 << 16, 255, np.uint8))
+        stream.wait()
+
+
+def test_what_rests_is_given_up_before_copies_of_any_graph(
+    device: str, gpu: Device, accelerator: Accelerator
+) -> None:
+    graphs = [random_graph(seed) for seed in (1, 2)]
+    for graph in graphs:
+        mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
+    resting_bytes = sum(search.nbytes for graph in graphs for search in kept(graph, accelerator))
+    copies = [len(resident(graph, gpu)._kept) for graph in graphs]
+    held = settled(gpu)
+    gpu.allocate(resting_bytes // 2, "a test", budget=held).close()
+    assert sum(len(kept(graph, accelerator)) for graph in graphs) == 1
+    assert [len(resident(graph, gpu)._kept) for graph in graphs] == copies
+    for graph in graphs:
+        found = mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
+        assert found == mf.count(graph, HOUSE)
+
+
+def test_rows_that_what_rests_reads_count_as_used(graph: mf.Graph, device: str, gpu: Device) -> None:
+    copies = resident(graph, gpu)
+    star, triangles = WAYS["star"], WAYS["triangles by arcs"]
+    for pattern, tuning in (star, triangles, star):
+        mf.count(graph, pattern, device=device, tuning=tuning)
+    of_triangles = next(name for name, copy in copies._kept.items() if name[-1] is True)
+    assert copies.reclaim(1) > 0
+    assert of_triangles not in copies._kept
+
+
+def test_what_rests_serves_no_call_whose_budget_is_passed(
+    graph: mf.Graph, device: str, gpu: Device, accelerator: Accelerator
+) -> None:
+    expected = mf.count(graph, HOUSE)
+    tuning = WAYS["house"][1]
+    budget = settled(gpu) + (1 << 20)
+    ask = partial(mf.count, graph, HOUSE, device=device, tuning=tuning, gpu_memory=budget)
+    assert ask() == ask() == expected
+    (first,) = kept(graph, accelerator)
+    filler = gpu.allocate(2 << 20, "a test")
+    with pytest.raises(mf.errors.DeviceMemoryError):
+        ask()
+    filler.close()
+    assert ask() == expected
+    assert first not in kept(graph, accelerator)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_goes_with_the_graph(way: str, device: str, gpu: Device) -> None:
+    pattern, tuning = WAYS[way]
+    mf.count(random_graph(5), pattern, device=device, tuning=tuning)  # its session stays
+    before = settled(gpu)
+    graph = random_graph(6)
+    gone = weakref.ref(graph)
+    for _ in range(2):
+        mf.count(graph, pattern, device=device, tuning=tuning)
+    gc.collect()
+    assert settled(gpu) > before
+    gc.disable()
+    try:
+        del graph
+        assert gone() is None, "a cycle holds the graph"
+    finally:
+        gc.enable()
+    wait_until(lambda: settled(gpu) <= before)
+
+
+def test_a_graph_that_forgets_keeps_none(graph: mf.Graph, device: str, accelerator: Accelerator) -> None:
+    expected = mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
+    assert kept(graph, accelerator)
+    graph.forget()
+    assert not kept(graph, accelerator)
+    assert mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1]) == expected
+
+
+def test_threads_that_ask_for_the_same_at_once_have_one_each(device: str, accelerator: Accelerator) -> None:
+    graph = random_graph(11)
+    ways = [*WAYS.values()]
+    expected = [int(mf.count(graph, pattern)) for pattern, _ in ways]
+    wrong: list[object] = []
+
+    def work(seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(25):
+            at = draw.randrange(len(ways))
+            limit = draw.choice([None, None, 5])
+            found = mf.count(graph, ways[at][0], device=device, tuning=ways[at][1], limit=limit)
+            if found != (expected[at] if limit is None else min(limit, expected[at])):
+                wrong.append((ways[at], limit, found))
+            if draw.random() < 0.05:
+                accelerator.reclaim(1 << 60)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert all(len(place) <= 1 for place in resting(graph, accelerator)._places.values())
+
+
+@pytest.mark.parametrize("way", ["search", "cliques", "house"])
+@pytest.mark.parametrize("method", ["launch", "done", "begin_again", "close"])
+def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
+    way: str,
+    method: str,
+    graph: mf.Graph,
+    device: str,
+    accelerator: Accelerator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern)
+    assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+    kinds = {type(search) for search in kept(graph, accelerator)}
+    for after in (False, True):
+        for kind in kinds:
+            plainly = getattr(kind, method)
+
+            def interrupted(
+                search: Any, *given: Any, _plainly: Any = plainly, _after: bool = after, **more: Any
+            ) -> Any:
+                monkeypatch.undo()
+                if _after:
+                    _plainly(search, *given, **more)
+                raise KeyboardInterrupt
+
+            monkeypatch.setattr(kind, method, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            mf.count(graph, pattern, device=device, tuning=tuning)
+        gc.collect()
+        copies = resident(graph, accelerator.device)._kept.values()
+        assert not any(getattr(copy, "users", ()) for copy in copies)
+        for _ in range(2):
+            assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+
+
+@pytest.mark.parametrize("way", ["search", "house"])
+@pytest.mark.parametrize("module", [resting_module, table_run], ids=["resting", "tables"])
+def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
+    way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator
+) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern)
+    assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+    line, interrupted = 0, True
+    while interrupted:
+        line += 1
+        with interrupt_at(line, module.__file__) as came:
+            assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+        interrupted = bool(came)
+        gc.collect()
+        copies = resident(graph, accelerator.device)._kept.values()
+        assert not any(getattr(copy, "users", ()) for copy in copies)
+        assert len(set(map(id, accelerator._sessions))) == len(accelerator._sessions)
+        for _ in range(2):
+            assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+
+
+@pytest.mark.parametrize("way", ["search", "house"])
+def test_a_search_that_was_stopped_is_not_kept(
+    way: str, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern)
+    ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
+    assert ask(timeout=9) == expected  # planned in a hurry, as the others
+    (first,) = kept(graph, accelerator)
+    done = DeviceSearch.done
+    monkeypatch.setattr(DeviceSearch, "done", lambda search: search._stopping and done(search))
+    assert not ask(timeout=0.2).complete
+    monkeypatch.undo()
+    assert not kept(graph, accelerator)
+    assert ask(timeout=9) == expected
+    (second,) = kept(graph, accelerator)
+    assert second is not first
+
+
+def test_more_than_there_is_room_for_is_not_kept(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiflux.engine.resting._MOST", 3)
+    for lanes in ("8", "16", "32"):
+        for stealing in ("on", "off"):
+            tuning = {**SEARCH, "lanes": lanes, "stealing": stealing}
+            mf.count(graph, DIAMOND, device=device, tuning=tuning)
+    assert len(kept(graph, accelerator)) == 3
+    monkeypatch.setattr("motiflux.engine.resting._ROOM", 0)
+    mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
+    assert len(kept(graph, accelerator)) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_does_not_take_what_its_parent_keeps(graph: mf.Graph, device: str) -> None:
+    pattern, tuning = WAYS["house"]
+    expected = mf.count(graph, pattern, device=device, tuning=tuning)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = int(mf.count(graph, pattern, device=device, tuning=tuning) != expected)
+        except DeviceError as error:
+            code = int("fork" not in str(error))
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
