@@ -139,7 +139,7 @@ def test_what_is_assigned_to_and_set_on_the_way_is_found(statement: str, refused
 
 
 def test_kernels_assign_to_nothing_that_the_right_side_sets() -> None:
-    """In ``failed |= f(failed)`` NVRTC reads the flag on the left before the call, against C++17: it is lost."""
+    """In ``failed |= f(failed)`` NVRTC reads the left side before the call, against C++17."""
     headers = [
         path
         for kind in ("*.hpp", "*.cuh")
