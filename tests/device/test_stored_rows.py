@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import Device
-from motiflux.engine import stored_rows
+from motiflux.engine import ring_rows, stored_rows
 from motiflux.errors import ArgumentError, DeviceError, DeviceMemoryError
-from tests.backend.cases import TRIANGLE, clique, cycle, path
+from tests.backend.cases import PATH, TRIANGLE, clique, cycle, path
+from tests.device.test_device import settled
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no memory of its own to store rows in")
 
@@ -95,13 +97,34 @@ def test_a_limit_holds_on_the_device_too(graph: mf.Graph, device: str, limit: in
     assert matches.complete is (limit >= total)
 
 
+@pytest.mark.parametrize("rows", ["memory", "ring"])
+def test_time_is_up_for_a_consumer_that_is_slower_than_the_kernel(
+    device: str, rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
+    monkeypatch.setattr(ring_rows, "_RING_BYTES", 1)
+    dense = mf.Graph.from_edges(clique(60))
+    tuning = {"rows": rows}
+    assert len(mf.match(dense, PATH, device=device, limit=1, tuning=tuning).to_numpy()) == 1
+    matches = mf.match(dense, PATH, device=device, timeout=0.5, tuning=tuning, batch_rows=32)
+    source: Any = matches._source
+    search = source._source._search
+    until = time.monotonic() + 10.0
+    for _ in matches:
+        assert time.monotonic() < until, "it goes on for ever"
+        while search._session is not None and not search.done():
+            time.sleep(1e-4)
+    assert matches.complete is False
+    assert matches.rows > 0
+
+
 def test_memory_of_batches_counts_and_goes_back(graph: mf.Graph, device: str, gpu: Device) -> None:
     matches = mf.match(graph, TRIANGLE, device=device)
     held = gpu.used_memory()
     batches = list(matches.device_batches())
     del batches, matches
     mf.match(graph, TRIANGLE, device=device).close()
-    assert gpu.used_memory() <= held
+    assert settled(gpu) <= held
 
 
 def test_rows_that_find_no_memory_leave_nothing_behind(

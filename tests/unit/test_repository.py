@@ -124,3 +124,32 @@ def test_the_tool_check_refuses_a_compiler_too_old_for_the_language(tmp_path):
 def _plain_environment(**more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return {**kept, **more}
+
+
+@pytest.mark.parametrize(
+    ("statement", "refused"),
+    [
+        ("failed |= add(sum, value_of(root, failed));", True),
+        ("failed |= add(sum, value);", False),
+        ("failed_ |= add(sum, failed);", False),
+    ],
+)
+def test_what_is_assigned_to_and_set_on_the_way_is_found(statement: str, refused: bool) -> None:
+    assert bool(set_on_the_way(statement)) is refused
+
+
+def test_kernels_assign_to_nothing_that_the_right_side_sets() -> None:
+    """In ``failed |= f(failed)`` NVRTC reads the left side before the call, against C++17."""
+    headers = [
+        path
+        for kind in ("*.hpp", "*.cuh")
+        for path in (REPOSITORY / "src/motiflux/include").rglob(kind)
+        if set_on_the_way(path.read_text())
+    ]
+    assert [named(path) for path in headers] == []
+
+
+def set_on_the_way(text: str) -> list[str]:
+    """Return assignments to flags, of calls, whose right side names the flag too."""
+    found = re.finditer(r"\b(\w*(?:failed|beyond|passed)_?) \|= ([^;]*\([^;]*);", text)
+    return [one[0] for one in found if re.search(rf"\b{one[1]}\b", one[2])]

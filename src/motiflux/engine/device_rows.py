@@ -106,11 +106,14 @@ class FoundRows(ABC):
             self._search.stop_and_wait()
 
     def _may_go_on(self) -> bool:
-        """Whether groups parked, which may go on."""
+        """Whether groups parked, which may go on: there is time left too, however soon they park again."""
         if self._was_stopped:
             return False
         self._search.found()  # refuses a result that is not whole
-        return self._search.parked() > 0
+        if self._search.parked() == 0:
+            return False
+        self._was_stopped = self._deadline is not None and time.perf_counter() >= self._deadline
+        return not self._was_stopped
 
     def _reaches_limit(self, filled: int) -> bool:
         limit = self._request.limit

@@ -90,9 +90,12 @@ MOTIFLUX_DEVICE void sum_products(const SumArgs& args) {
       lanes, args.domain,
       [&](std::uint64_t root, std::uint64_t source) {
 #pragma unroll
-        for (std::uint32_t i = 0; i < kMostProducts; ++i)
-          if (i < args.count)
-            failed |= add(sums[i], value_of(args.domain, args.products[i], root, source, failed));
+        for (std::uint32_t i = 0; i < kMostProducts; ++i) {
+          if (i >= args.count) break;
+          // Apart: NVRTC reads what is assigned to before it calls what is on the right, which sets it here.
+          const Wide value = value_of(args.domain, args.products[i], root, source, failed);
+          failed |= add(sums[i], value);
+        }
       },
       [](std::uint64_t) {});
 #pragma unroll

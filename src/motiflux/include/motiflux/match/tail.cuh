@@ -232,10 +232,11 @@ class TailCounting {
     const view::TailLevel own = at(level);
     for (std::uint32_t c = own.first_component; c < own.first_component + own.components; ++c) {
       const view::TailComponent& component = tail_.components[c];
-      beyond_ |= multiply(ways, ways_of(component, [&](std::uint32_t i) {
-                            return size_alone(search_.plan(), tail_, component.first_set + i,
-                                              vertices_with(level, candidate));
-                          }));
+      // Apart: NVRTC reads what is assigned to before it calls what is on the right, which sets beyond_ here.
+      const Number found = ways_of(component, [&](std::uint32_t i) {
+        return size_alone(search_.plan(), tail_, component.first_set + i, vertices_with(level, candidate));
+      });
+      beyond_ |= multiply(ways, found);
       if (ways.is_zero()) break;
     }
     return ways;
