@@ -176,6 +176,11 @@ class SeveralRows:
         """Return the next block, or None at the end."""
         return self._taken(SharedRows.poll)
 
+    def widen(self, rows: int) -> None:
+        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+        for source in self._sources:
+            source.widen(rows)
+
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device that found them, or None at the end."""
         return self._taken(lambda source: source.poll_on_device(ids))
