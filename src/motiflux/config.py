@@ -110,6 +110,19 @@ _OPTIONS = (
         "done soon, or only where that cannot do it",
     ),
     TuningOption(
+        "sample_order",
+        ("quicksi", "plan"),
+        "quicksi",
+        "estimate: samples grow by the rarest edge next, or in the order that the search would take",
+    ),
+    TuningOption(
+        "inheritance",
+        ("spread", "one", "off"),
+        "spread",
+        "estimate: samples that died go on with those of others in their group of 32: dealt to all that "
+        "live, all with the first, or not",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

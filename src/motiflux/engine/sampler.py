@@ -1,0 +1,87 @@
+"""What draws samples: the CPU here, a GPU where one is asked for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from motiflux.cpu.sampling import Groups, draw_groups, sample_graph
+from motiflux.engine.base import Request
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+
+
+class Sampler(Protocol):
+    """Draws groups of 32 samples by one plan on one graph.
+
+    A group is a function of the plan, the estimator, the switch ``inheritance``, the seed and its number:
+    every sampler gives the same for it, up to the last bits of a sum.
+    """
+
+    device: str
+
+    def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
+        """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Within 100 ms of Ctrl-C.
+        """
+
+    def trees(self) -> tuple[float, int]:
+        """Return the number of embeddings of the spanning tree, as a fraction and an exponent of two.
+
+        No pattern has more embeddings than this tree has, repeated vertices allowed.
+        """
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class CpuSampler:
+    """Draws on the threads of this machine."""
+
+    device = "cpu"
+
+    def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
+        self.candidates = sample_graph(graph, plan, request.threads)
+        self._threads = request.threads
+        self._inheritance = request.tuning["inheritance"]
+
+    def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
+        """Return groups; see `Sampler`."""
+        if estimator == "tree":
+            self.trees()
+        return draw_groups(
+            self.candidates,
+            estimator=estimator,
+            inheritance=self._inheritance,
+            seed=seed,
+            first=first,
+            count=count,
+            threads=self._threads,
+            timeout=timeout,
+        )
+
+    def trees(self) -> tuple[float, int]:
+        """Return the number of trees; see `Sampler`."""
+        return self.candidates.grow_tree()
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
+    """Return what draws for `request`, by a plan that is not impossible.
+
+    Raises
+    ------
+    DeviceError
+        The device asked for is not here.
+    """
+    if request.device in ("auto", "cpu"):
+        return CpuSampler(graph, plan, request)
+    # Imported here: sampling on the CPU needs nothing of this.
+    from motiflux.engine.device_sampler import DeviceSampler
+
+    return DeviceSampler(graph, plan, request)
