@@ -150,7 +150,7 @@ nb::object roots_of(nb::handle self) {
   return graph.roots ? shared(self, graph.roots, graph.root_count) : nb::none();
 }
 
-// Beside the rows of a level's tree source; of level 0, beside the roots.
+// Beside the rows of a level's tree source, or None; of level 0, beside the roots.
 nb::object sums_of(nb::handle self, std::uint32_t level) {
   auto& owned = nb::cast<PySampleGraph&>(self);
   const sample::CandidateGraph& graph = owned.get();
@@ -158,6 +158,7 @@ nb::object sums_of(nb::handle self, std::uint32_t level) {
   if (level == 0) return shared(self, graph.root_sums, graph.root_count);
   const sample::Level& at = graph.level[level];
   const sample::Source& from = graph.sources[at.first_source + at.tree_source];
+  if (!at.sums) return nb::none();
   return shared(self, at.sums, from.rows.offsets[owned.owned().size(from.level)]);
 }
 
@@ -216,6 +217,8 @@ void bind_sample(nb::module_& module) {
                     PyAdjacency, PyAdjacency>(),
            nb::kw_only(), "levels"_a, "rows"_a, "roots"_a, "out"_a, "in_"_a)
       .def("grow_tree", &trees)
+      .def_prop_ro("tree_bytes", [](PySampleGraph& graph) { return graph.owned().tree_bytes(); })
+      .def_prop_ro("most_bits", [](PySampleGraph& graph) { return graph.owned().most_bits(); })
       .def_prop_ro("root_count", [](const PySampleGraph& graph) { return graph.get().root_count; })
       .def_prop_ro("roots", &roots_of)
       .def("members", &members_of, "level"_a)

@@ -45,6 +45,37 @@ void OwnedGraph::choose_tree() {
   }
 }
 
+std::uint64_t OwnedGraph::tree_bytes() const {
+  std::uint64_t bytes = graph_.root_count * sizeof(double);
+  for (std::uint32_t level = 1; level < graph_.levels; ++level) {
+    const Level& at = graph_.level[level];
+    std::uint64_t most = 0;
+    for (std::uint32_t source = 0; source < at.source_count; ++source) {
+      const Source& from = sources_[at.first_source + source];
+      most = std::max(most, from.rows.offsets[sizes_[from.level]]);
+    }
+    bytes += most * sizeof(double);
+  }
+  return bytes;
+}
+
+double OwnedGraph::most_bits() const {
+  double bits = std::log2(static_cast<double>(graph_.root_count));
+  for (std::uint32_t level = 1; level < graph_.levels; ++level) {
+    const Level& at = graph_.level[level];
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::uint32_t source = 0; source < at.source_count; ++source) {
+      const Source& from = sources_[at.first_source + source];
+      std::uint64_t longest = 0;
+      for (std::uint32_t start = 0; start < sizes_[from.level]; ++start)
+        longest = std::max(longest, from.rows.degree(start));
+      least = std::min(least, longest);
+    }
+    bits += std::log2(static_cast<double>(least));
+  }
+  return bits;
+}
+
 // From the last level to the first: what hangs from a value is the product, over the levels that the tree
 // reaches from it, of the sums of their rows. What hangs at a level is divided by a power of two again and
 // again, so that its greatest number is between 1 and 2.
@@ -66,18 +97,23 @@ void OwnedGraph::grow_tree() {
     Level& at = graph_.level[level];
     const Source& from = sources_[at.first_source + at.tree_source];
     const std::uint64_t* offsets = from.rows.offsets;
-    std::vector<double>& sums = sums_[level];
     std::vector<double>& below = hang[from.level];
-    sums.resize(offsets[sizes_[from.level]]);
     below.resize(sizes_[from.level], 1.0);
-    for (std::uint64_t start = 0; start < sizes_[from.level]; ++start) {
-      double sum = 0;
-      for (std::uint64_t i = offsets[start]; i < offsets[start + 1]; ++i)
-        sums[i] = sum += own.empty() ? 1 : own[from.rows.neighbors[i]];
-      below[start] *= sum;
+    if (own.empty()) {
+      for (std::uint64_t start = 0; start < sizes_[from.level]; ++start)
+        below[start] *= static_cast<double>(offsets[start + 1] - offsets[start]);
+    } else {
+      std::vector<double>& sums = sums_[level];
+      sums.resize(offsets[sizes_[from.level]]);
+      for (std::uint64_t start = 0; start < sizes_[from.level]; ++start) {
+        double sum = 0;
+        for (std::uint64_t i = offsets[start]; i < offsets[start + 1]; ++i)
+          sums[i] = sum += own[from.rows.neighbors[i]];
+        below[start] *= sum;
+      }
+      at.sums = sums.data();
     }
     rescale(below);
-    at.sums = sums.data();
   }
   double sum = 0;
   root_sums_.reserve(graph_.root_count + 1);

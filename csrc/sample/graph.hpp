@@ -33,9 +33,13 @@ class OwnedGraph {
   // Counts trees: of the edges that join a level to earlier ones the tree takes that which leaves the fewest
   // of all pairs joined. For the tree estimator; once.
   void grow_tree();
-  // Embeddings of the tree: a number between 1 and 2 times 2 to the power of the other; 0 if there is none.
+  // Bytes that growing it takes at most.
+  std::uint64_t tree_bytes() const;
+  // Embeddings of the tree: a number below 1 times 2 to the power of the other; 0 if there is none.
   double trees() const { return trees_; }
   int trees_exponent() const { return trees_exponent_; }
+  // The logarithm to base 2 of a number that no weight of the other estimators exceeds.
+  double most_bits() const;
 
  private:
   void choose_tree();

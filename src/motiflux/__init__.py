@@ -1,7 +1,8 @@
 """motiflux finds every place where a small pattern occurs in a large graph, exactly.
 
 The calls are `read_graph` and `Graph.from_edges` for the data, `read_pattern`, `Pattern.from_edges` and
-`PatternBuilder` for what is looked for, and `count`, `match` and `explain`.
+`PatternBuilder` for what is looked for, and `count`, `match`, `estimate` and
+`explain`.
 """
 
 from importlib import import_module as _import_module
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
     from motiflux import datasets, generate
     from motiflux.engine import (
         Count,
+        Estimate,
+        EstimateProgress,
         Explanation,
         Matches,
         ProgressReport,
         count,
         draw_graph,
         draw_match,
+        estimate,
         explain,
         match,
     )
@@ -52,6 +56,8 @@ __all__ = [
     "Delta",
     "DeviceError",
     "DeviceMemoryError",
+    "Estimate",
+    "EstimateProgress",
     "Explanation",
     "FormatError",
     "FoundMatches",
@@ -82,6 +88,7 @@ __all__ = [
     "datasets",
     "draw_graph",
     "draw_match",
+    "estimate",
     "explain",
     "generate",
     "match",
@@ -97,12 +104,15 @@ __all__ = [
 _HOMES = {
     "motiflux.engine": (
         "Count",
+        "Estimate",
+        "EstimateProgress",
         "Explanation",
         "Matches",
         "ProgressReport",
         "count",
         "draw_graph",
         "draw_match",
+        "estimate",
         "explain",
         "match",
     ),

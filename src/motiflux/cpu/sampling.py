@@ -13,11 +13,6 @@ from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.space import candidate_space
 
-GROUP = 32
-"""Samples of a group (``include/motiflux/sample/inherit.hpp``)."""
-UNIT_BITS = 200
-"""Weights come divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
-
 ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
 INHERITANCE = {"off": 0, "one": 1, "spread": 2}
 
@@ -28,7 +23,8 @@ class Groups(NamedTuple):
     Parameters
     ----------
     weights
-        Sum of the weights of the samples that lived to the end, divided by two to the power `UNIT_BITS`.
+        Sum of the weights of the samples that lived to the end, divided by two to the power
+        `motiflux.statistics.UNIT_BITS`.
     valid
         Number of these samples.
     work

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.cpu.sampling import Groups
+from motiflux.cpu.sampling import Groups, sample_graph
 from motiflux.engine.base import Request
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
@@ -15,14 +15,11 @@ class DeviceSampler:
     device = "cuda"
 
     def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
+        self.candidates = sample_graph(graph, plan, request.threads)
         raise DeviceError(f"device={request.device!r}: no kernel samples yet; use device='cpu'")
 
     def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
         """Return groups; see `motiflux.engine.sampler.Sampler`."""
-        raise NotImplementedError
-
-    def trees(self) -> tuple[float, int]:
-        """Return the number of trees."""
         raise NotImplementedError
 
     def close(self) -> None:

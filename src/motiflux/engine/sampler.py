@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from motiflux import _native
 from motiflux.cpu.sampling import Groups, draw_groups, sample_graph
 from motiflux.engine.base import Request
 from motiflux.graph import Graph
@@ -18,6 +19,8 @@ class Sampler(Protocol):
     """
 
     device: str
+    candidates: _native.SampleGraph
+    """What it samples, as this machine has it."""
 
     def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
         """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
@@ -26,12 +29,6 @@ class Sampler(Protocol):
         ------
         KeyboardInterrupt
             Within 100 ms of Ctrl-C.
-        """
-
-    def trees(self) -> tuple[float, int]:
-        """Return the number of embeddings of the spanning tree, as a fraction and an exponent of two.
-
-        No pattern has more embeddings than this tree has, repeated vertices allowed.
         """
 
     def close(self) -> None:
@@ -51,7 +48,7 @@ class CpuSampler:
     def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
         """Return groups; see `Sampler`."""
         if estimator == "tree":
-            self.trees()
+            self.candidates.grow_tree()
         return draw_groups(
             self.candidates,
             estimator=estimator,
@@ -62,10 +59,6 @@ class CpuSampler:
             threads=self._threads,
             timeout=timeout,
         )
-
-    def trees(self) -> tuple[float, int]:
-        """Return the number of trees; see `Sampler`."""
-        return self.candidates.grow_tree()
 
     def close(self) -> None:
         """Do nothing."""

@@ -113,11 +113,12 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_weighted(const CandidateGraph& graph, 
   return {row[reservoir.kept], reservoir.total / reservoir.weight};
 }
 
-// The tree's: a sample has the weight of all trees from the start.
+// The tree's: a sample has the weight of all trees from the start. Without sums, all candidates are alike.
 MOTIFLUX_HOST_DEVICE inline Choice choose_by_sums(const Row& row, const double* sums, const Key& key,
                                                   std::uint32_t level) {
-  if (row.size == 0 || !(sums[row.size - 1] > 0)) return {0, 0};
+  if (row.size == 0 || (sums && !(sums[row.size - 1] > 0))) return {0, 0};
   const random::Words words = draw(key, Purpose::kChoice, level);
+  if (!sums) return {row[below(row.size, words.word[0], words.word[1])], 1};
   const double point = random::unit(random::joined(words.word[0], words.word[1])) * sums[row.size - 1];
   return {row[place_of(sums, row.size, point)], 1};
 }

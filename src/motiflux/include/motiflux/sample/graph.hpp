@@ -21,7 +21,7 @@ struct Source {
 
 struct Level {
   const std::uint32_t* members;  // the data vertex of each value; null: values are data vertices
-  const double* sums;            // the tree estimator's: see tree.hpp; null without
+  const double* sums;            // the tree estimator's: see tree.hpp
   std::uint32_t first_source;    // into CandidateGraph::sources; level 0 has none
   std::uint32_t source_count;
   std::uint32_t distinct;     // bit l: the vertex differs from that of level l, which nothing else sees to

@@ -4,7 +4,7 @@
 // differ, are seen level by level, so that a sample dies as soon as it must.
 //
 //   sums   [arcs of the level's tree source]   beside the rows: within each row, how many trees hang from its
-//                                              candidates up to and including this one
+//                                              candidates up to and including this one; null: one from each
 //   root_sums  [roots]                         the same of the roots
 //
 // Sums are relative: those of one level may all be multiplied by the same number. `trees` is not.
@@ -39,13 +39,13 @@ struct Tree {
   }
 };
 
-// The sums beside the row of a level that the tree follows.
+// The sums beside the row of a level that the tree follows; null where nothing hangs from its candidates.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline const double* sums_of(const CandidateGraph& graph, const State& state,
                                                   std::uint32_t level) {
   const Level& at = graph.level[level];
   const Source& from = graph.sources[at.first_source + at.tree_source];
-  return at.sums + from.rows.offsets[state.value(from.level)];
+  return at.sums ? at.sums + from.rows.offsets[state.value(from.level)] : nullptr;
 }
 
 // The first place whose sum exceeds `point`, which is below the last of `size` sums.
