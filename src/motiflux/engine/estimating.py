@@ -158,13 +158,11 @@ def _sampled(
             "estimator", "'alley' or 'wanderjoin', as the weights of trees would not fit", estimator
         )
     planned = time.perf_counter()
-    chosen: str | None = estimator
     if estimator == "auto":
         left = None if deadline is None else max(0.0, deadline - planned)
-        chosen = choose_estimator(sampler, seed, tree=tree, timeout=left)
-    run = Run(sampler, plan, chosen or "alley", seed, rules, tree=tree, deadline=deadline)
-    if chosen is not None:
-        run.go(callback, planned)
+        estimator = choose_estimator(sampler, seed, tree=tree, timeout=left)
+    run = Run(sampler, plan, estimator, seed, rules, tree=tree, deadline=deadline)
+    run.go(callback, planned)
     return run.result(planned - started, time.perf_counter() - planned)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from motiflux.engine.sampler import Sampler
 
 _GROUPS = 64
 _WITHOUT_TREE = "alley"
+_SHARE = 0.25
 _MASK = 2**64 - 1
 
 _FEW = 8
@@ -44,8 +46,8 @@ def pilot_seed(seed: int) -> int:
     return (seed * 0x9E3779B97F4A7C15 + 0xD1B54A32D192ED03) & _MASK
 
 
-def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float | None = None) -> str | None:
-    """Return the estimator that promises the narrowest interval for its work; None if time was up before.
+def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float | None = None) -> str:
+    """Return the estimator that promises the narrowest interval for its work.
 
     The samples of the pilot are not used again: an estimate whose own samples had a say in what is sampled
     would be biased. Work is counted, not timed, so that the same seed makes the same choice anywhere.
@@ -57,17 +59,22 @@ def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float 
     ----------
     tree
         Whether the tree estimator may be taken: it needs memory.
+    timeout
+        Seconds that are left; a pilot takes a quarter of them at most, or is given up.
     """
+    deadline = None if timeout is None else time.perf_counter() + _SHARE * timeout
+    unsure = _IF_FEW_LIVE if tree else _WITHOUT_TREE
     trials = []
     for name in ESTIMATORS:
         if name == "tree" and not tree:
             continue
-        groups = sampler.draw(name, pilot_seed(seed), 0, _GROUPS, timeout)
+        left = None if deadline is None else max(0.0, deadline - time.perf_counter())
+        groups = sampler.draw(name, pilot_seed(seed), 0, _GROUPS, left)
         if len(groups.weights) < _GROUPS:
-            return None
+            return unsure
         trials.append(_Trial(name, groups))
     living = [trial.living for trial in trials]
     if min(living) < _FEW:
-        return _IF_FEW_LIVE if tree else _WITHOUT_TREE
+        return unsure
     mean = float(np.average([trial.mean for trial in trials], weights=living))
     return min(trials, key=lambda trial: trial.cost(mean)).name
