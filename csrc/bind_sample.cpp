@@ -14,6 +14,7 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
+#include "sample/embeddings.hpp"
 #include "sample/graph.hpp"
 #include "sample/groups.hpp"
 
@@ -176,6 +177,12 @@ std::tuple<double, int> trees(PySampleGraph& graph) {
   return {graph.owned().trees(), graph.owned().trees_exponent()};
 }
 
+std::optional<search::Clock::time_point> deadline_of(std::optional<double> timeout) {
+  if (!timeout || *timeout >= kForever) return std::nullopt;
+  return search::Clock::now() +
+         std::chrono::duration_cast<search::Clock::duration>(std::chrono::duration<double>(*timeout));
+}
+
 // The sums of weights over 2^-200, the numbers of valid samples and the work of groups, as far as time went.
 nb::tuple draw_groups(const PySampleGraph& graph, int estimator, int inheritance, std::uint64_t seed,
                       std::uint64_t first, std::size_t count, int threads, std::optional<double> timeout) {
@@ -187,10 +194,7 @@ nb::tuple draw_groups(const PySampleGraph& graph, int estimator, int inheritance
                                 static_cast<sample::Inheritance>(inheritance), seed};
   require(drawing.estimator != sample::Estimator::kTree || graph.get().root_sums != nullptr,
           "no tree was grown");
-  std::optional<search::Clock::time_point> deadline;
-  if (timeout && *timeout < kForever)
-    deadline = search::Clock::now() +
-               std::chrono::duration_cast<search::Clock::duration>(std::chrono::duration<double>(*timeout));
+  const auto deadline = deadline_of(timeout);
   std::vector<double> weights(count);
   std::vector<std::uint32_t> valid(count), work(count);
   const sample::GroupSums sums{weights.data(), valid.data(), work.data()};
@@ -204,6 +208,23 @@ nb::tuple draw_groups(const PySampleGraph& graph, int estimator, int inheritance
   valid.resize(drawn);
   work.resize(drawn);
   return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(valid)), to_numpy(std::move(work)));
+}
+
+// Embeddings [rows, levels] as data vertices, and of how many samples they are what lived.
+nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::uint64_t first,
+                          std::size_t count, int threads, std::optional<double> timeout) {
+  require(count <= kMaxGroups, "too many samples at once");
+  require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  require(graph.get().root_sums != nullptr, "no tree was grown");
+  const auto deadline = deadline_of(timeout);
+  std::atomic<bool> stop{false};
+  sample::Drawn drawn;
+  const auto draw = [&] {
+    drawn = sample::draw_embeddings(graph.get(), seed, first, count, Workers{threads, &stop}, deadline);
+  };
+  run_watched(draw, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+  const std::size_t levels = graph.get().levels, rows = drawn.rows.size() / levels;
+  return nb::make_tuple(to_numpy(std::move(drawn.rows), rows, levels), drawn.samples);
 }
 
 }  // namespace
@@ -227,6 +248,8 @@ void bind_sample(nb::module_& module) {
       .def_prop_ro("tree_sources", &tree_sources);
   module.def("draw_groups", &draw_groups, "graph"_a, "estimator"_a, "inheritance"_a, "seed"_a, "first"_a,
              "count"_a, "threads"_a, "timeout"_a.none());
+  module.def("draw_embeddings", &draw_embeddings, "graph"_a, "seed"_a, "first"_a, "count"_a, "threads"_a,
+             "timeout"_a.none());
 }
 
 }  // namespace motiflux

@@ -8,34 +8,14 @@
 #include "motiflux/sample/state.hpp"
 #include "motiflux/sample/tree.hpp"
 #include "motiflux/sample/wander_join.hpp"
+#include "sample/watch.hpp"
 
 namespace motiflux::sample {
 namespace {
 
 // Groups that a thread takes at a time.
 constexpr std::size_t kGrain = 8;
-// Work between looks at the clock and at whether to stop: well under a millisecond.
-constexpr std::uint64_t kLookEvery = 1 << 14;
 constexpr std::uint64_t kMostWork = ~std::uint32_t{0};
-
-struct Late {};
-
-// Says when to stop.
-class Watch {
- public:
-  Watch(const Workers& workers, std::optional<search::Clock::time_point> deadline)
-      : workers_(workers), deadline_(deadline) {}
-
-  // Throws Late after the deadline, Cancelled if asked to stop.
-  void look() const {
-    workers_.check();
-    if (deadline_ && search::Clock::now() >= *deadline_) throw Late{};
-  }
-
- private:
-  const Workers& workers_;
-  const std::optional<search::Clock::time_point> deadline_;
-};
 
 template <class Policy>
 class Group {

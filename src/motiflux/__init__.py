@@ -1,7 +1,7 @@
 """motiflux finds every place where a small pattern occurs in a large graph, exactly.
 
 The calls are `read_graph` and `Graph.from_edges` for the data, `read_pattern`, `Pattern.from_edges` and
-`PatternBuilder` for what is looked for, and `count`, `match`, `estimate` and
+`PatternBuilder` for what is looked for, and `count`, `match`, `estimate`, `sample` and
 `explain`.
 """
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         estimate,
         explain,
         match,
+        sample,
     )
     from motiflux.errors import (
         ArgumentError,
@@ -95,6 +96,7 @@ __all__ = [
     "open_source",
     "read_graph",
     "read_pattern",
+    "sample",
     "verify_graph",
     "write_graph",
 ]
@@ -115,6 +117,7 @@ _HOMES = {
         "estimate",
         "explain",
         "match",
+        "sample",
     ),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),

@@ -239,6 +239,9 @@ def draw_groups(
     threads: int,
     timeout: float | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32]]: ...
+def draw_embeddings(
+    graph: SampleGraph, seed: int, first: int, count: int, threads: int, timeout: float | None
+) -> tuple[NDArray[np.uint32], int]: ...
 def count(
     problem: Problem,
     threads: int,

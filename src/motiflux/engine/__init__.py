@@ -4,6 +4,7 @@ from motiflux.engine.estimate_result import Estimate, EstimateProgress
 from motiflux.engine.estimating import estimate
 from motiflux.engine.explanation import Explanation, explain
 from motiflux.engine.picture import draw_graph, draw_match
+from motiflux.engine.random_rows import sample
 from motiflux.engine.results import Count, Matches, ProgressReport
 from motiflux.engine.static import count, match
 
@@ -20,4 +21,5 @@ __all__ = [
     "estimate",
     "explain",
     "match",
+    "sample",
 ]

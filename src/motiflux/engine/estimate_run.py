@@ -83,6 +83,8 @@ class Run:
             self._reached = True
             return True
         width = self._width(self._looks.confidence)
+        if self._is_nothing(self._looks.confidence):
+            width = 0.0
         if width <= self._rules.rel_error:
             self._reached = True
         elif self._looks.exhausted:
@@ -97,6 +99,10 @@ class Run:
         if value <= 0:
             return 0.0 if interval.high <= 0 else math.inf
         return max(interval.high - value, value - interval.low) / value
+
+    def _is_nothing(self, confidence: float) -> bool:
+        """Return whether no embedding was found and there is not even one, as sure as that."""
+        return self._tally.valid == 0 and self._interval(confidence).high * self._images < 1
 
     def _value(self) -> float:
         value = _scaled(*self._tally.mean())
@@ -151,6 +157,8 @@ class Run:
         if tally.samples == 0:
             return "time was up before the first samples"
         if tally.valid == 0:
+            if self._is_nothing(self._rules.confidence):
+                return None
             return f"none of {tally.samples:,} samples is an embedding: likely too few samples"
         if effective < min(_FEW_EFFECTIVE, tally.groups / 2):
             return (
