@@ -66,14 +66,24 @@ def sample_graph(graph: Graph, plan: Plan, threads: int) -> _native.SampleGraph:
     for key in keys:
         if key not in narrowed:
             narrowed[key] = graph.adjacency(key, threads)
-    offsets = narrowed[plan.args.steps[1].adjacencies[0]][0]
     return _native.SampleGraph(
         levels=levels,
         rows=[narrowed[key] for key in keys],
-        roots=np.flatnonzero(np.diff(offsets)).astype(np.uint32),
+        roots=_roots(graph, plan, narrowed[plan.args.steps[1].adjacencies[0]][0]),
         out=out,
         in_=into,
     )
+
+
+def _roots(graph: Graph, plan: Plan, offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the vertices to begin with: those that have a row, and the degrees that the plan bounds."""
+    fits = np.diff(offsets) > 0
+    least = plan.args.steps[0]
+    if least.min_out_degree > 0:
+        fits &= graph.forward.degrees() >= least.min_out_degree
+    if least.min_in_degree > 0:
+        fits &= graph.reverse.degrees() >= least.min_in_degree
+    return np.flatnonzero(fits).astype(np.uint32)
 
 
 def draw_groups(

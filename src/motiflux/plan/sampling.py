@@ -82,7 +82,8 @@ def _make(
         order = planned.order
     else:
         order = quicksi_order(bound, sizes, arcs)
-    shape, args = build_steps(bound, order, (), semantics, degrees=False)
+    degrees = space is None and switches["degrees"] == "on"
+    shape, args = build_steps(bound, order, (), semantics, degrees=degrees)
     return Plan(
         order=order,
         shape=shape,

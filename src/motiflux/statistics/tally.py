@@ -29,6 +29,8 @@ class Moments:
     total, variance, largest
         Sum, sample variance and greatest of the units, all times two to the power -`exponent`
         (the variance to twice that).
+    skewness
+        Third central moment over the variance to the power 3/2.
     effective
         Number of units of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2).
     """
@@ -38,6 +40,7 @@ class Moments:
     total: float
     variance: float
     largest: float
+    skewness: float
     effective: float
     exponent: int
 
@@ -96,17 +99,20 @@ class Tally:
         units = self._units
         largest = float(units.max(initial=0.0))
         if largest == 0:
-            return Moments(len(units), self.span, 0.0, 0.0, 0.0, 0.0, 0)
+            return Moments(len(units), self.span, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
         exponent = frexp(largest)[1]
         scaled = np.ldexp(units, -exponent)
         total, squares = float(scaled.sum()), float((scaled * scaled).sum())
-        variance = float(scaled.var(ddof=1)) if len(units) > 1 else 0.0
+        deviations = scaled - total / len(units)
+        second = float((deviations * deviations).mean())
+        third = float((deviations**3).mean())
         return Moments(
             len(units),
             self.span,
             total,
-            variance,
+            second * len(units) / max(1, len(units) - 1),
             ldexp(largest, -exponent),
+            third / second**1.5 if second > 0 else 0.0,
             total * total / squares,
             exponent,
         )
