@@ -8,6 +8,7 @@
 #include "motiflux/sample/state.hpp"
 #include "motiflux/sample/tree.hpp"
 #include "motiflux/sample/wander_join.hpp"
+#include "sample/draws.hpp"
 #include "sample/watch.hpp"
 
 namespace motiflux::sample {
@@ -30,9 +31,9 @@ class Group {
     work_ = 0;
     for (std::uint32_t level = 0; level < graph_.levels && alive != 0; ++level) {
       std::uint32_t left = 0;
+      make_ready(drawing_.seed, number * kGroup, level, keys_);
       for_each_bit(alive, [&](std::uint32_t lane) {
-        const std::uint64_t more =
-            extend<Policy>(graph_, lanes_[lane], level, Key{drawing_.seed, number * kGroup + lane});
+        const std::uint64_t more = extend<Policy>(graph_, lanes_[lane], level, keys_[lane]);
         work_ += more;
         unwatched_ += more;
         if (unwatched_ >= kLookEvery) {
@@ -59,17 +60,25 @@ class Group {
   }
 
  private:
-  // Returns the lanes that go on.
+  // Returns the lanes that go on. What `heritage` says lane by lane, found for all at once.
   std::uint32_t inherit(std::uint32_t level, std::uint32_t alive) {
     if (drawing_.inheritance == Inheritance::kOff || alive == 0 || alive == ~std::uint32_t{0}) return alive;
-    double weights[kGroup];
-    for (std::uint32_t lane = 0; lane < kGroup; ++lane) {
-      const Heritage from = heritage(drawing_.inheritance, alive, lane);
-      weights[lane] = lanes_[from.lane].weight / from.shares;
-      if (from.lane == lane) continue;
-      for (std::uint32_t at = 0; at <= level; ++at) lanes_[lane].values[at] = lanes_[from.lane].values[at];
-    }
-    for (std::uint32_t lane = 0; lane < kGroup; ++lane) lanes_[lane].weight = weights[lane];
+    std::uint32_t living[kGroup], shares[kGroup], count = 0;
+    for_each_bit(alive, [&](std::uint32_t lane) { living[count++] = lane; });
+    const std::uint32_t heirs = drawing_.inheritance == Inheritance::kOne ? 1 : count;
+    for (std::uint32_t rank = 0; rank < count; ++rank) shares[rank] = 1;
+    std::uint32_t rank = 0;
+    for_each_bit(~alive, [&](std::uint32_t lane) {
+      ++shares[rank];
+      std::copy_n(lanes_[living[rank]].values, level + 1, lanes_[lane].values);
+      if (++rank == heirs) rank = 0;
+    });
+    for (rank = 0; rank < count; ++rank) lanes_[living[rank]].weight /= shares[rank];
+    rank = 0;
+    for_each_bit(~alive, [&](std::uint32_t lane) {
+      lanes_[lane].weight = lanes_[living[rank]].weight;
+      if (++rank == heirs) rank = 0;
+    });
     return ~std::uint32_t{0};
   }
 
@@ -79,6 +88,7 @@ class Group {
   std::uint64_t work_ = 0;
   std::uint64_t unwatched_ = 0;
   State lanes_[kGroup];
+  ReadyKey keys_[kGroup];
 };
 
 template <class Policy>

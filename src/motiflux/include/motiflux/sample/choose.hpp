@@ -4,6 +4,8 @@
 // (gSWORD, Algorithm 3): a block with c refined candidates after T - c before it puts one of its own, each
 // alike, in place of the one kept with probability c / T. One draw per block that has any, keyed by the
 // block's number; so a warp that tests a block at once and a lane that goes through it choose the same.
+//
+// A key is anything that `draw(key, purpose, level, part)` takes: sample::Key, or one that has numbers ready.
 #pragma once
 
 #include "motiflux/sample/inherit.hpp"
@@ -27,6 +29,7 @@ struct Reservoir {
   std::uint64_t kept = 0;  // index in the row
 
   // Adds the candidates of a block whose bits are set in `refined`.
+  template <class Key>
   MOTIFLUX_HOST_DEVICE void add(const Key& key, std::uint32_t level, std::uint32_t block,
                                 std::uint32_t refined) {
     if (refined == 0) return;
@@ -47,6 +50,7 @@ struct WeightedReservoir {
   std::uint64_t kept = 0;
 
   // `best` is the candidate of the block with the greatest key, `sum` the weights of the block.
+  template <class Key>
   MOTIFLUX_HOST_DEVICE void add(const Key& key, std::uint32_t level, std::uint32_t block, double sum,
                                 std::uint64_t best, double weight_of_best) {
     if (!(sum > 0)) return;
@@ -59,6 +63,7 @@ struct WeightedReservoir {
 };
 
 // The key of a candidate with a weight above 0.
+template <class Key>
 MOTIFLUX_HOST_DEVICE inline double race_key(const Key& key, std::uint32_t level, std::uint32_t index,
                                             double weight) {
   const random::Words words = draw(key, Purpose::kKey, level, index);
@@ -66,13 +71,14 @@ MOTIFLUX_HOST_DEVICE inline double race_key(const Key& key, std::uint32_t level,
   return log(1 - random::unit(random::joined(words.word[0], words.word[1]))) / weight;
 }
 
+template <class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_any(const Row& row, const Key& key, std::uint32_t level) {
   if (row.size == 0) return {0, 0};
   const random::Words words = draw(key, Purpose::kChoice, level);
   return {row[below(row.size, words.word[0], words.word[1])], static_cast<double>(row.size)};
 }
 
-template <class Policy, class State>
+template <class Policy, class State, class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_refined(const CandidateGraph& graph, const State& state,
                                                   std::uint32_t level, const Row& row, const Key& key) {
   Reservoir reservoir;
@@ -87,7 +93,7 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_refined(const CandidateGraph& graph, c
   return {row[reservoir.kept], static_cast<double>(reservoir.total)};
 }
 
-template <class Policy, class State>
+template <class Policy, class State, class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_weighted(const CandidateGraph& graph, const State& state,
                                                    std::uint32_t level, const Row& row, const Key& key) {
   WeightedReservoir reservoir;
@@ -114,6 +120,7 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_weighted(const CandidateGraph& graph, 
 }
 
 // The tree's: a sample has the weight of all trees from the start. Without sums, all candidates are alike.
+template <class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_by_sums(const Row& row, const double* sums, const Key& key,
                                                   std::uint32_t level) {
   if (row.size == 0 || (sums && !(sums[row.size - 1] > 0))) return {0, 0};
@@ -131,7 +138,7 @@ MOTIFLUX_HOST_DEVICE inline double first_weight(const CandidateGraph& graph) {
 
 // Takes a sample one level on, by a policy: GetMinCandidate, Refine, Sample, Validate. Its weight is 0 if it
 // dies. Returns the work: rows read, and candidates that were refined.
-template <class Policy>
+template <class Policy, class Key>
 MOTIFLUX_HOST_DEVICE inline std::uint64_t extend(const CandidateGraph& graph, State& state,
                                                  std::uint32_t level, const Key& key) {
   const Level& at = graph.level[level];
