@@ -111,9 +111,10 @@ _OPTIONS = (
     ),
     TuningOption(
         "sample_order",
-        ("quicksi", "plan"),
-        "quicksi",
-        "estimate: samples grow by the rarest edge next, or in the order that the search would take",
+        ("cost", "quicksi", "plan"),
+        "cost",
+        "estimate: samples grow by the vertex that multiplies them least, by the rarest edge (QuickSI), or in "
+        "the order that the search would take",
     ),
     TuningOption(
         "inheritance",

@@ -39,7 +39,7 @@ def test_groups_have_the_count_for_their_mean(case: SamplingCase, groups: int) -
             assert distance(means(drawn), count) < MOST, (estimator, inheritance, candidates)
 
 
-@pytest.mark.parametrize("order", ["quicksi", "plan"])
+@pytest.mark.parametrize("order", ["quicksi", "plan", "cost"])
 @pytest.mark.parametrize("case", CASES[::4], ids=str)
 def test_whatever_the_order(case: SamplingCase, order: str) -> None:
     drawn = case.groups("alley", "spread", 9, 300, sample_order=order)

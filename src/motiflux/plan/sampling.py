@@ -10,7 +10,7 @@ from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies
 from motiflux.plan.ir import Plan, SpaceKey
-from motiflux.plan.order import ordered
+from motiflux.plan.order import ordered, promising_orders
 from motiflux.plan.planner import NO_CANDIDATES, check_symmetry, make_plan
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
@@ -80,6 +80,8 @@ def _make(
             tuning=switches,
         )
         order = planned.order
+    elif switches["sample_order"] == "cost":
+        order = promising_orders(bound, CostModel(bound, sizes, arcs), tails=False)[0].vertices
     else:
         order = quicksi_order(bound, sizes, arcs)
     degrees = space is None and switches["degrees"] == "on"
