@@ -113,8 +113,8 @@ _OPTIONS = (
         "sample_order",
         ("cost", "quicksi", "plan"),
         "cost",
-        "estimate: samples grow by the vertex that multiplies them least, by the rarest edge (QuickSI), or in "
-        "the order that the search would take",
+        "estimate: samples grow by the vertex that multiplies them least, by the rarest edge (QuickSI), or "
+        "as the search would",
     ),
     TuningOption(
         "inheritance",
