@@ -35,6 +35,17 @@ class _Trial:
     def mean(self) -> float:
         return float(self.groups.weights.mean())
 
+    @property
+    def unevenness(self) -> float:
+        """How many groups live for each that counts; 1 of trees, which weigh the same.
+
+        What a pilot says of uneven weights flatters them as long as it did not meet the heaviest.
+        """
+        if self.name == "tree":
+            return 1.0
+        weights = self.groups.weights / self.groups.weights.max()
+        return self.living * float((weights * weights).sum()) / float(weights.sum()) ** 2
+
     def cost(self, mean: float) -> float:
         """Return work per group times the mean square distance from `mean`."""
         distances = self.groups.weights / mean - 1
@@ -77,4 +88,4 @@ def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float 
     if min(living) < _FEW:
         return unsure
     mean = float(np.average([trial.mean for trial in trials], weights=living))
-    return min(trials, key=lambda trial: trial.cost(mean)).name
+    return min(trials, key=lambda trial: trial.cost(mean) * trial.unevenness).name
