@@ -124,6 +124,20 @@ _OPTIONS = (
         "live, all with the first, or not",
     ),
     TuningOption(
+        "streaming",
+        ("packed", "leader", "off"),
+        "packed",
+        "GPU, estimate: candidates are refined by all lanes of a warp, those of all samples as one list or "
+        "full blocks of one sample's at a time, or by each lane alone",
+    ),
+    TuningOption(
+        "sync",
+        ("sample", "iteration"),
+        "sample",
+        "GPU, estimate: lanes of a warp begin new samples together when all are done, or each as soon as its "
+        "own died, and nothing is inherited",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

@@ -17,6 +17,7 @@ struct State {
   MOTIFLUX_HOST_DEVICE std::uint32_t vertex(std::uint32_t level) const {
     return vertex_of(graph->level[level], values[level]);
   }
+  MOTIFLUX_HOST_DEVICE void take(std::uint32_t level, std::uint32_t value) { values[level] = value; }
 };
 
 }  // namespace motiflux::sample
