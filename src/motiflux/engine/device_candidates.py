@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.sampling import CandidateGraph, SampleSource
-from motiflux.cpu.sampling import UNIT_BITS
 from motiflux.device import Buffer, Device
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.statistics import UNIT_BITS
 
 _ALIGNED = 16
 
@@ -70,12 +70,10 @@ class Loader:
     Parameters
     ----------
     host
-        Gives the host's candidate graph, which is looked at only if it has to be copied.
+        The host's candidate graph.
     """
 
-    def __init__(
-        self, graph: Graph, plan: Plan, device: Device, host: Callable[[], _native.SampleGraph]
-    ) -> None:
+    def __init__(self, graph: Graph, plan: Plan, device: Device, host: _native.SampleGraph) -> None:
         self._graph = graph
         self._plan = plan
         self._device = device
@@ -144,7 +142,7 @@ class Loader:
         return DeviceCandidates(name, buffer, graph)
 
     def _pack(self, packer: Packer, graph: CandidateGraph, rows: list[DeviceRows]) -> None:
-        host, steps = self._host(), self._plan.shape.steps
+        host, steps = self._host, self._plan.shape.steps
         graph.levels = len(steps)
         levels = [source.level for step in steps for source in step.sources]
         sources = (SampleSource * len(levels))()
@@ -167,7 +165,7 @@ class Loader:
             first += len(step.sources)
 
     def _pack_tree(self, packer: Packer, graph: CandidateGraph, rows: list[DeviceRows]) -> None:
-        host = self._host()
+        host = self._host
         fraction, exponent = host.grow_tree()
         graph.trees = math.ldexp(fraction, exponent - UNIT_BITS)
         for level, source in enumerate(host.tree_sources):

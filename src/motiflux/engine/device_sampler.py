@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from motiflux import _native
 from motiflux.codegen.sampling import (
     DRAW_THREADS,
     ESTIMATORS,
@@ -19,7 +18,6 @@ from motiflux.codegen.sampling import (
     DrawArgs,
     DrawKernel,
     Estimator,
-    custom_estimator,
     desk_bytes,
     draw_source,
 )
@@ -31,6 +29,7 @@ from motiflux.engine.deadline import OutOfTimeError, moments
 from motiflux.engine.device_candidates import Loader
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import Means
+from motiflux.engine.sampler import inheritance_of
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 
@@ -132,17 +131,15 @@ class DeviceSampler:
     def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
         self.device = request.device
         self._accelerator = open_accelerator(request.device)
-        self._graph = graph
-        self._plan = plan
         self._request = request
         self._iterates = request.tuning["sync"] == "iteration"
-        self._loader = Loader(graph, plan, self._accelerator.device, self._on_host)
-        self._host: _native.SampleGraph | None = None
+        self.candidates = sample_graph(graph, plan, request.threads)
+        self._loader = Loader(graph, plan, self._accelerator.device, self.candidates)
         self._trays: list[Tray] = []
 
     def draw(
         self,
-        estimator: str,
+        estimator: str | Estimator,
         seed: int,
         first: int,
         count: int,
@@ -155,7 +152,7 @@ class DeviceSampler:
         Parameters
         ----------
         estimator
-            ``wanderjoin``, ``alley``, ``tree``, or the C++ text of another (`custom_estimator`).
+            ``wanderjoin``, ``alley``, ``tree``, or one made of C++ text (`custom_estimator`).
 
         Raises
         ------
@@ -186,7 +183,7 @@ class DeviceSampler:
         return _joined(parts)
 
     def start(
-        self, estimator: str, seed: int, first: int, count: int, deadline: float | None = None
+        self, estimator: str | Estimator, seed: int, first: int, count: int, deadline: float | None = None
     ) -> Drawing:
         """Begin to draw groups; `finish` returns them. What is not finished has to be closed.
 
@@ -198,7 +195,7 @@ class DeviceSampler:
         assert 0 < count <= MOST_GROUPS
         device = self._accelerator.device
         device.use()
-        chosen = _estimator_of(estimator)
+        chosen = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
         tuning = self._request.tuning
         source = draw_source(chosen, tuning["streaming"], tuning["sync"])
         entries = self._accelerator.kernels(source, DrawKernel, deadline)
@@ -209,7 +206,7 @@ class DeviceSampler:
             args = DrawArgs()
             args.graph = self._loader.load(drawing, means, tree=chosen.name == "tree")
             args.seed, args.first, args.count = seed, first, count
-            args.inheritance = INHERITANCE[tuning["inheritance"]]
+            args.inheritance = INHERITANCE[inheritance_of(self._request)]
             args.desk_bytes = desk_bytes(chosen, args.graph.levels)
             drawing.start(entries, args, self._tray(count))
         except BaseException:
@@ -230,19 +227,9 @@ class DeviceSampler:
         finally:
             self._give_back(drawing)
 
-    def trees(self) -> tuple[float, int]:
-        """Return the number of trees; see `motiflux.engine.sampler.Sampler`."""
-        return self._on_host().grow_tree()
-
     def close(self) -> None:
         """Give back what it holds, the candidate graph excepted, which is kept with the data graph."""
         self._trays.clear()
-        self._host = None
-
-    def _on_host(self) -> _native.SampleGraph:
-        if self._host is None:
-            self._host = sample_graph(self._graph, self._plan, self._request.threads)
-        return self._host
 
     def _tray(self, count: int) -> Tray:
         for number, tray in enumerate(self._trays):
@@ -267,11 +254,6 @@ class DeviceSampler:
         if drawing._tray is not None:
             self._trays.append(drawing._tray)
             drawing._tray = None
-
-
-def _estimator_of(name: str) -> Estimator:
-    known = ESTIMATORS.get(name)
-    return custom_estimator(name) if known is None else known
 
 
 def _joined(parts: list[Groups]) -> Groups:

@@ -14,8 +14,8 @@ from motiflux.plan import Plan
 class Sampler(Protocol):
     """Draws groups of 32 samples by one plan on one graph.
 
-    A group is a function of the plan, the estimator, the switch ``inheritance``, the seed and its number:
-    every sampler gives the same for it, up to the last bits of a sum.
+    A group is a function of the plan, the estimator, the switches ``inheritance`` and ``sync``, the seed and
+    its number: every sampler gives the same for it, to the last bit.
     """
 
     device: str
@@ -43,7 +43,7 @@ class CpuSampler:
     def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
         self.candidates = sample_graph(graph, plan, request.threads)
         self._threads = request.threads
-        self._inheritance = request.tuning["inheritance"]
+        self._inheritance = inheritance_of(request)
 
     def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
         """Return groups; see `Sampler`."""
@@ -62,6 +62,11 @@ class CpuSampler:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+def inheritance_of(request: Request) -> str:
+    """Return how samples are inherited: lanes that go on at once, each with a new one, inherit none."""
+    return "off" if request.tuning["sync"] == "iteration" else request.tuning["inheritance"]
 
 
 def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
