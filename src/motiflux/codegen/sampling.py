@@ -77,7 +77,8 @@ STREAMING = {"packed": "kPacked", "leader": "kLeader", "off": "kOff"}
 def custom_estimator(text: str) -> Estimator:
     """Return the estimator that C++ text defines: a structure ``Custom``, as in ``sample/policy.hpp``."""
     inside = f"""\
-#include "motiflux/sample/rules.hpp"
+#include "motiflux/sample/alley.hpp"
+#include "motiflux/sample/wander_join.hpp"
 
 namespace motiflux::sample {{
 #line 1 "estimator"

@@ -82,11 +82,9 @@ class Drawing(DeviceSearch):
             session.finish(timed=self.timed)
 
     def _launch(self, entries: Mapping[str, Kernel], args: DrawArgs, tray: Tray) -> None:
-        count, multiprocessors = self.count, self.accelerator.device.multiprocessors
+        count, kernel = self.count, entries[DrawKernel.DRAW]
         shared = POOL_BYTES + _WARPS * args.desk_bytes
-        kernel = entries[DrawKernel.DRAW]
-        at_once = multiprocessors * max(1, kernel.blocks_per_multiprocessor(DRAW_THREADS, shared))
-        grid = max(1, min(at_once, -(-count // _WARPS)))
+        grid = self._blocks(kernel, shared)
         self.stream.clear(tray.results, 8 * count, 4 * count)
         args.pool = _WARPS
         if tray.samples is not None:
@@ -95,6 +93,12 @@ class Drawing(DeviceSearch):
         self.stream.launch(kernel, grid, DRAW_THREADS, shared, args)
         if tray.samples is not None:
             self.stream.launch(entries[DrawKernel.ADD_GROUPS], grid, DRAW_THREADS, 0, args)
+
+    def _blocks(self, kernel: Kernel, shared: int) -> int:
+        """Return how many blocks to launch: as many as run at once, or have a group for each of their warps."""
+        at_once = kernel.blocks_per_multiprocessor(DRAW_THREADS, shared)
+        most = self.accelerator.device.multiprocessors * max(1, at_once)
+        return min(most, -(-self.count // _WARPS))
 
     def groups_drawn(self) -> Groups:
         """Return the groups that were drawn, from the first on without a gap, once the kernels are done."""
