@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -88,11 +87,11 @@ def assert_same(ours: Groups | None, theirs: Groups | None) -> None:
 
 
 @pytest.fixture(params=[1, 3])
-def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Launch so many blocks, for so many groups at a time that several launches are under way."""
     monkeypatch.setattr(Drawing, "_blocks", lambda *_: request.param)
     monkeypatch.setattr(device_sampler, "_BATCH", 1 + request.param)
-    yield request.param
+    return int(request.param)
 
 
 SWITCHES = st.fixed_dictionaries(

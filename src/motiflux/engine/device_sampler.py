@@ -95,7 +95,7 @@ class Drawing(DeviceSearch):
             self.stream.launch(entries[DrawKernel.ADD_GROUPS], grid, DRAW_THREADS, 0, args)
 
     def _blocks(self, kernel: Kernel, shared: int) -> int:
-        """Return how many blocks to launch: as many as run at once, or have a group for each of their warps."""
+        """Return how many blocks to launch: as many as run at once, or as have a group for each warp."""
         at_once = kernel.blocks_per_multiprocessor(DRAW_THREADS, shared)
         most = self.accelerator.device.multiprocessors * max(1, at_once)
         return min(most, -(-self.count // _WARPS))
