@@ -39,14 +39,22 @@ GRAPHS = {
     "human": "human",
     "enron_label20": "enron_label20",
     "wordnet30": "wordnet30_relations",
+    "slashdot": "soc_slashdot0902",
+    "uk2007": "web_uk2007_100k",
 }
+RANDOM_LABELS = {"slashdot": 16, "uk2007": 16}
 VERTICES = 16
 SEED = 1611
 RUNS = 5
+FEWER = 8
+"""Of samples over rows of the graph: a part of those over candidates."""
 ESTIMATORS = ("wanderjoin", "alley", "tree")
 O0 = {"inheritance": "off", "streaming": "off"}
 O1 = {"streaming": "off"}
 LEADER = {"streaming": "leader"}
+NO_BITS = {"edge_bits": "off"}
+# Rows of the graph, narrowed to labels; no candidate graph.
+ROWS = {"candidates": "off"}
 OFF = {"inheritance": "off"}
 ITERATION = {"inheritance": "off", "sync": "iteration"}
 
@@ -64,6 +72,18 @@ def queries(name: str, graph: mf.Graph) -> Iterator[tuple[str, mf.Pattern]]:
         yield f"dense_{number}", dense(graph, randomness)
     for number in range(2):
         yield f"sparse_{number}", sparse(graph, randomness)
+
+
+def graph_of(name: str) -> mf.Graph:
+    """Return a shared graph, undirected; where it has no labels, with random ones, always the same."""
+    graph = mf.read_graph(SHARED / f"data/{GRAPHS[name]}.npz", directed=False)
+    if name not in RANDOM_LABELS:
+        return graph
+    rows = graph.forward
+    sources = np.repeat(np.arange(graph.num_vertices), np.diff(rows.offsets).astype(np.int64))
+    edges = np.column_stack([sources, rows.neighbors])[sources < rows.neighbors]
+    labels = np.random.default_rng(SEED).integers(0, RANDOM_LABELS[name], graph.num_vertices)
+    return mf.Graph.from_edges(edges, vertex_labels=labels)
 
 
 def walked(graph: mf.Graph, randomness: random.Random) -> list[tuple[int, int]]:
@@ -170,7 +190,7 @@ def main() -> None:
     given = parser.parse_args()
     ratios: dict[str, list[float]] = {}
     for name in given.graph or GRAPHS:
-        graph = mf.read_graph(SHARED / f"data/{GRAPHS[name]}.npz", directed=False)
+        graph = graph_of(name)
         for query, pattern in queries(name, graph):
             if given.setup:
                 setup(name, query, graph, pattern, given.device)
@@ -186,7 +206,7 @@ def main() -> None:
                 ablation(graph, pattern, given.samples, given.device, ratios)
     for what, several in ratios.items():
         least, mean, most = min(several), math.exp(statistics.fmean(map(math.log, several))), max(several)
-        print(f"{what:<36} {least:6.2f} to {most:6.2f}, geometric mean {mean:6.2f}, of {len(several)}")
+        print(f"{what:<54} {least:6.2f} to {most:6.2f}, geometric mean {mean:6.2f}, of {len(several)}")
 
 
 def ablation(
@@ -196,8 +216,11 @@ def ablation(
     for estimator in ("wanderjoin", "alley"):
         per_valid, whole, line = {}, {}, f"    {estimator:<12}"
         named = {"O0": O0, "O1": O1, "O2": {}, "leader": LEADER, "off": OFF, "iteration": ITERATION}
+        if estimator == "alley":
+            named |= {"no bits": NO_BITS, "O1 rows": O1 | ROWS, "leader rows": LEADER | ROWS, "O2 rows": ROWS}
         for what, tuning in named.items():
-            inner, _, valid, same = measure(graph, pattern, estimator, tuning, samples, device)
+            count = samples // FEWER if "rows" in what else samples
+            inner, _, valid, same = measure(graph, pattern, estimator, tuning, count, device)
             per_valid[what], whole[what] = (1e6 * inner / valid if valid else math.nan), inner
             line += f" | {what} {inner:8.3f} ms {per_valid[what]:10.2f}{'' if same else ' DIFFERS'}"
         print(line, flush=True)
@@ -205,9 +228,13 @@ def ablation(
             ("inheritance, per valid sample", "O0", "O1", per_valid),
             ("streaming packed, per valid sample", "O1", "O2", per_valid),
             ("streaming leader, per valid sample", "O1", "leader", per_valid),
+            ("the same over rows of the graph, packed", "O1 rows", "O2 rows", per_valid),
+            ("... leader", "O1 rows", "leader rows", per_valid),
+            ("both, per valid sample", "O0", "O2", per_valid),
+            ("bits", "no bits", "O2", whole),
             ("iteration over sample", "iteration", "off", whole),
         ):
-            ratio = of[slow] / of[fast]
+            ratio = of.get(slow, math.nan) / of.get(fast, math.nan)
             if math.isfinite(ratio):
                 ratios.setdefault(f"{estimator}: {what}", []).append(ratio)
 

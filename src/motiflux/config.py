@@ -131,6 +131,12 @@ _OPTIONS = (
         "full blocks of one sample's at a time, or by each lane alone",
     ),
     TuningOption(
+        "edge_bits",
+        ("on", "off"),
+        "on",
+        "GPU, estimate: rows of small candidate sets are bits too, in which an edge is one look, or not",
+    ),
+    TuningOption(
         "sync",
         ("sample", "iteration"),
         "sample",

@@ -133,6 +133,7 @@ SAMPLING_STRUCTURES: dict[str, Any] = {
     "motiflux::sample::Level": sampling.Level,
     "motiflux::sample::CandidateGraph": sampling.CandidateGraph,
     "motiflux::sample::DrawArgs": sampling.DrawArgs,
+    "motiflux::sample::BitsArgs": sampling.BitsArgs,
 }
 SAMPLING_CONSTANTS: dict[str, int | str] = {
     "motiflux::sample::kGroup": sampling.GROUP,
@@ -201,7 +202,8 @@ def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
 
 
 def test_sizes_and_offsets_of_sampling_agree(tmp_path: Path) -> None:
-    includes = ['#include "simt.hpp"', '#include "motiflux/sample/draw.cuh"']
+    names = ("simt.hpp", "motiflux/sample/draw.cuh", "motiflux/sample/bits.cuh")
+    includes = [f'#include "{name}"' for name in names]
     text = "\n".join([*includes, *assertions(SAMPLING_STRUCTURES, SAMPLING_CONSTANTS)])
     assert compiled(text, tmp_path) == ""
 

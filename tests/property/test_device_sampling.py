@@ -99,6 +99,7 @@ SWITCHES = st.fixed_dictionaries(
         "inheritance": st.sampled_from(("spread", "one", "off")),
         "streaming": st.sampled_from(("packed", "leader", "off")),
         "candidates": st.sampled_from(("auto", "on", "off")),
+        "edge_bits": st.sampled_from(("on", "off")),
         "sync": st.sampled_from(("sample", "sample", "iteration")),
     }
 )

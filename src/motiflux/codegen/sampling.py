@@ -29,6 +29,9 @@ MOST_GROUPS = 1 << 25
 """Of one launch."""
 
 
+BITS_ENTRY = "motiflux_write_bits"
+
+
 class DrawKernel(StrEnum):
     """Entry points of a unit."""
 
@@ -121,17 +124,31 @@ extern "C" __global__ void __launch_bounds__({DRAW_THREADS})
     return Source(name, text, options=("--fmad=false",), description=f"estimator {estimator.name}")
 
 
+def bits_source() -> Source:
+    """Return the unit that writes rows as bits; its entry point is `BITS_ENTRY`."""
+    text = f"""\
+#include "motiflux/sample/bits.cuh"
+
+extern "C" __global__ void __launch_bounds__({DRAW_THREADS})
+{BITS_ENTRY}(const __grid_constant__ motiflux::sample::BitsArgs args) {{
+  motiflux::sample::write_bits(args);
+}}
+"""
+    return Source("sample-bits", text)
+
+
 def draw_sources() -> list[Source]:
     """Return all units that estimators of motiflux need."""
     plain = [draw_source(estimator) for estimator in (WANDERJOIN, TREE)]
     alley = [draw_source(ALLEY, streaming) for streaming in STREAMING]
-    return [*plain, *alley, *(draw_source(one, sync="iteration") for one in (WANDERJOIN, ALLEY))]
+    iterating = [draw_source(one, sync="iteration") for one in (WANDERJOIN, ALLEY)]
+    return [*plain, *alley, *iterating, bits_source()]
 
 
 class SampleSource(ctypes.Structure):
     """``sample::Source``."""
 
-    _fields_ = [("rows", Adjacency), ("level", _u32)]
+    _fields_ = [("rows", Adjacency), ("level", _u32), ("words", _u32), ("bits", _u64)]
 
 
 class Level(ctypes.Structure):
@@ -163,6 +180,12 @@ class CandidateGraph(ctypes.Structure):
         ("levels", _u32),
         ("level", Level * MAX_PATTERN_VERTICES),
     ]
+
+
+class BitsArgs(ctypes.Structure):
+    """``sample::BitsArgs``."""
+
+    _fields_ = [("rows", Adjacency), ("bits", _u64), ("starts", _u32), ("words", _u32)]
 
 
 class DrawArgs(ctypes.Structure):

@@ -138,7 +138,8 @@ class DeviceSampler:
         self._request = request
         self._iterates = request.tuning["sync"] == "iteration"
         self.candidates = sample_graph(graph, plan, request.threads)
-        self._loader = Loader(graph, plan, self._accelerator.device, self.candidates)
+        bits = request.tuning["edge_bits"] == "on"
+        self._loader = Loader(self._accelerator, graph, plan, self.candidates, bits=bits)
         self._trays: list[Tray] = []
 
     def draw(

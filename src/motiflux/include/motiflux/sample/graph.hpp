@@ -17,6 +17,9 @@ namespace motiflux::sample {
 struct Source {
   view::Adjacency rows;  // from values of `level` to values of the level that the source belongs to
   std::uint32_t level;
+  // The same rows as bits, where they are small enough: row v is the words [words * v, words * (v + 1)).
+  std::uint32_t words = 0;
+  const std::uint32_t* bits = nullptr;
 };
 
 struct Level {

@@ -7,14 +7,24 @@
 
 namespace motiflux::sample {
 
+// Whether the query edge of a source leads from one value to the other.
+MOTIFLUX_HOST_DEVICE inline bool joins(const Source& source, std::uint32_t from, std::uint32_t to) {
+  if (source.bits) {
+    const std::uint32_t* row = source.bits + std::uint64_t{source.words} * from;
+    return (row[to / 32] >> to % 32 & 1) != 0;
+  }
+  return sets::contains(sets::View{source.rows.begin(from), source.rows.end(from)}, to);
+}
+
 // Whether every query edge holds, but that of `row`, which the candidate is from.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline bool is_joined(const CandidateGraph& graph, const State& state,
                                            std::uint32_t level, const Row& row, std::uint32_t value) {
-  for (std::uint32_t source = 0; source < graph.level[level].source_count; ++source) {
+  const Level& at = graph.level[level];
+  for (std::uint32_t source = 0; source < at.source_count; ++source) {
     if (source == row.source) continue;
-    const Row other = row_of(graph, state, level, source);
-    if (!sets::contains(sets::View{other.first, other.first + other.size}, value)) return false;
+    const Source& other = graph.sources[at.first_source + source];
+    if (!joins(other, state.value(other.level), value)) return false;
   }
   return true;
 }
