@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.sampling import custom_estimator
 from motiflux.cpu.sampling import Groups
 from motiflux.engine import device_sampler
 from motiflux.engine.accelerator import open_accelerator
@@ -27,6 +27,7 @@ from tests.backend.cases import clique
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no memory or kernels of a device")
 
+PAGE = Path(__file__).parents[2] / "docs/guide/own-estimator.md"
 PATTERN = mf.Pattern.parse("(a:0)--(b:1)--(c:2)--(a), (c)--(d:1)")
 
 
@@ -232,17 +233,30 @@ class TestCustom:
     @pytest.mark.parametrize("inheritance", ["spread", "one", "off"])
     def test_it_estimates_without_bias(self, inheritance: str, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device, inheritance=inheritance)
-        groups = sampler.draw(custom_estimator(MOST_NEIGHBORS), 1, 0, 400)
+        groups = sampler.draw(mf.SamplingPolicy(MOST_NEIGHBORS), 1, 0, 400)
         means = np.ldexp(groups.weights, UNIT_BITS) / GROUP
         error = means.std(ddof=1) / math.sqrt(len(means))
         assert error > 0
         assert abs(means.mean() - EXPECTED) < 4.3 * error
+
+    def test_the_policy_of_the_guide_loses_no_sample_to_repeated_vertices(
+        self, graph: mf.Graph, device: str
+    ) -> None:
+        text = PAGE.read_text(encoding="utf-8").partition("```cpp\n")[2].partition("```")[0]
+        policy = mf.SamplingPolicy(text, name="no repeats")
+        pattern = mf.Pattern.parse("(a:0)--(b:0)--(c:0)--(d:0)--(a)")
+        found = mf.estimate(graph, pattern, samples=3200, estimator=policy, device=device, seed=3)
+        assert found.estimator == "no repeats"
+        assert found.valid_samples == found.samples
+        assert found.value == pytest.approx(10 * 9 * 8 * 7)
+        alley = mf.estimate(graph, pattern, samples=3200, estimator="alley", device=device, seed=3)
+        assert alley.valid_samples < alley.samples
 
     def test_text_that_does_not_compile_is_shown_with_what_the_compiler_says(
         self, graph: mf.Graph, device: str
     ) -> None:
         sampler = sampler_of(graph, device)
         with pytest.raises(CompileError, match=r"estimator.*nonsense") as told:
-            sampler.draw(custom_estimator("struct Custom : Alley { int x = nonsense; };"), 1, 0, 4)
+            sampler.draw(mf.SamplingPolicy("struct Custom : Alley { int x = nonsense; };"), 1, 0, 4)
         assert "nonsense" in str(told.value)
         assert len(sampler.draw("alley", 1, 0, 4).valid) == 4

@@ -10,11 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.codegen.sampling import Estimator, custom_estimator
 from motiflux.cpu.sampling import Groups
 from motiflux.engine import device_sampler
 from motiflux.engine.base import make_request
-from motiflux.engine.device_sampler import DeviceSampler, Drawing
+from motiflux.engine.device_sampler import Drawing
 from motiflux.engine.sampler import open_sampler
 from motiflux.plan.sampling import sampling_plan
 from tests.strategies import COMBINATIONS, Case, Combination, cases
@@ -45,7 +44,7 @@ def drawn(
     device: str,
     graph: mf.Graph,
     pattern: mf.Pattern,
-    estimator: str | Estimator,
+    estimator: str | mf.SamplingPolicy,
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -69,9 +68,6 @@ def drawn(
         return None
     sampler = open_sampler(graph, plan, request)
     try:
-        if isinstance(estimator, str):
-            return sampler.draw(estimator, seed, first, count)
-        assert isinstance(sampler, DeviceSampler)
         return sampler.draw(estimator, seed, first, count)
     finally:
         sampler.close()
@@ -176,14 +172,14 @@ def test_any_grid_gives_the_groups_of_the_cpu(
 def test_a_policy_of_the_users_draws_what_the_same_one_of_ours_draws(blocks: int, device: str) -> None:
     graph, pattern = hubs(), mf.Pattern.parse(PATTERNS[0])
     assert_same(
-        drawn(device, graph, pattern, custom_estimator(ALLEY)),
+        drawn(device, graph, pattern, mf.SamplingPolicy(ALLEY)),
         drawn("cpu", graph, pattern, "alley"),
     )
 
 
 def test_weighted_candidates_are_chosen_alike_however_they_are_streamed(device: str) -> None:
     graph, pattern = hubs(), mf.Pattern.parse(PATTERNS[0])
-    weighted = custom_estimator(WEIGHTED)
+    weighted = mf.SamplingPolicy(WEIGHTED)
     packed, leader, off = (
         drawn(device, graph, pattern, weighted, streaming=how, candidates="off")
         for how in ("packed", "leader", "off")

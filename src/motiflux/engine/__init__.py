@@ -6,6 +6,7 @@ from motiflux.engine.explanation import Explanation, explain
 from motiflux.engine.picture import draw_graph, draw_match
 from motiflux.engine.random_rows import sample
 from motiflux.engine.results import Count, Matches, ProgressReport
+from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import count, match
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Explanation",
     "Matches",
     "ProgressReport",
+    "SamplingPolicy",
     "count",
     "draw_graph",
     "draw_match",

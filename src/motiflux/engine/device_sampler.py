@@ -18,6 +18,7 @@ from motiflux.codegen.sampling import (
     DrawArgs,
     DrawKernel,
     Estimator,
+    custom_estimator,
     desk_bytes,
     draw_source,
 )
@@ -30,6 +31,7 @@ from motiflux.engine.device_candidates import Loader
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import Means
 from motiflux.engine.sampler import inheritance_of
+from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 
@@ -144,7 +146,7 @@ class DeviceSampler:
 
     def draw(
         self,
-        estimator: str | Estimator,
+        estimator: str | SamplingPolicy,
         seed: int,
         first: int,
         count: int,
@@ -157,7 +159,7 @@ class DeviceSampler:
         Parameters
         ----------
         estimator
-            ``wanderjoin``, ``alley``, ``tree``, or one made of C++ text (`custom_estimator`).
+            ``wanderjoin``, ``alley``, ``tree``, or a policy of the user's.
 
         Raises
         ------
@@ -188,7 +190,12 @@ class DeviceSampler:
         return _joined(parts)
 
     def start(
-        self, estimator: str | Estimator, seed: int, first: int, count: int, deadline: float | None = None
+        self,
+        estimator: str | SamplingPolicy,
+        seed: int,
+        first: int,
+        count: int,
+        deadline: float | None = None,
     ) -> Drawing:
         """Begin to draw groups; `finish` returns them. What is not finished has to be closed.
 
@@ -200,7 +207,7 @@ class DeviceSampler:
         assert 0 < count <= MOST_GROUPS
         device = self._accelerator.device
         device.use()
-        chosen = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
+        chosen = _estimator_of(estimator)
         tuning = self._request.tuning
         source = draw_source(chosen, tuning["streaming"], tuning["sync"])
         entries = self._accelerator.kernels(source, DrawKernel, deadline)
@@ -259,6 +266,10 @@ class DeviceSampler:
         if drawing._tray is not None:
             self._trays.append(drawing._tray)
             drawing._tray = None
+
+
+def _estimator_of(asked: str | SamplingPolicy) -> Estimator:
+    return ESTIMATORS[asked] if isinstance(asked, str) else custom_estimator(asked.text)
 
 
 def _joined(parts: list[Groups]) -> Groups:

@@ -8,6 +8,7 @@ import time
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
 from motiflux.engine.estimate_rules import Rules
 from motiflux.engine.sampler import Sampler
+from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.errors import CountOverflowError
 from motiflux.plan import Plan
 from motiflux.statistics import Interval, Looks, Tally, confidence_interval, share_upper_bound
@@ -36,7 +37,7 @@ class Run:
         self,
         sampler: Sampler,
         plan: Plan,
-        estimator: str,
+        estimator: str | SamplingPolicy,
         seed: int,
         rules: Rules,
         *,
@@ -53,7 +54,9 @@ class Run:
         self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
         fraction, exponent = sampler.candidates.grow_tree() if tree else (1.0, 2**20)
         self._trees = _scaled(fraction, exponent)
-        self._most = self._trees if estimator == "tree" else _scaled(1.0, sampler.candidates.most_bits)
+        # Nothing is known of the weights of a policy of the user's.
+        bounded = estimator in ("wanderjoin", "alley")
+        self._most = _scaled(1.0, sampler.candidates.most_bits) if bounded else self._trees
         self._trace: list[EstimateProgress] = []
         self._reached = False
         self._late = False
@@ -146,7 +149,7 @@ class Run:
             complete=self._reached,
             seconds=seconds,
             plan_seconds=plan_seconds,
-            estimator=self._estimator,
+            estimator=self._estimator if isinstance(self._estimator, str) else self._estimator.name,
             device=self._sampler.device,
             warning=self._warning(effective),
             trace=tuple(self._trace),

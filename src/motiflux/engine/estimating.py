@@ -15,6 +15,7 @@ from motiflux.engine.estimate_rules import Rules, make_rules
 from motiflux.engine.estimate_run import Run
 from motiflux.engine.pilot import choose_estimator
 from motiflux.engine.sampler import Sampler, open_sampler
+from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import check_subject
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
@@ -37,12 +38,13 @@ def estimate(
     rel_error: float | None = None,
     confidence: float = 0.95,
     samples: int | None = None,
-    estimator: str = "auto",
+    estimator: str | SamplingPolicy = "auto",
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
     device: str = "auto",
     threads: int | None = None,
     timeout: float | None = None,
+    gpu_memory: int | str | None = None,
     seed: int = 0,
     progress: EstimateShown = False,
     tuning: Mapping[str, str] | None = None,
@@ -60,13 +62,15 @@ def estimate(
         How many samples to draw; with `rel_error`, at most. Rounded up to groups of 32.
     estimator
         ``"wanderjoin"``, ``"alley"`` (gSWORD, section 2.2), ``"tree"`` (candidate trees, after FaSTest), or
-        ``"auto"``: the one that a few samples of each speak for.
+        ``"auto"``: the one that a few samples of each speak for. On a GPU, also a `SamplingPolicy`.
     semantics
         ``"isomorphism"``, ``"induced"`` or ``"homomorphism"``, as for `motiflux.count`.
     symmetry
         ``"embeddings"``, or ``"subgraphs"``: divided by the number of automorphisms.
     timeout
         Seconds of wall clock, for the whole call. The estimate of the samples until then is unbiased still.
+    gpu_memory
+        Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
         Of the random numbers: the same seed gives the same estimate on any device and number of threads,
         unless a timeout cuts it short.
@@ -98,15 +102,30 @@ def estimate(
     """
     pattern = check_subject(graph, pattern)
     rules = make_rules(rel_error, confidence, samples)
-    if estimator not in ("auto", *ESTIMATORS):
-        raise ArgumentError("estimator", f"one of auto, {', '.join(ESTIMATORS)}", estimator)
+    _check_estimator(estimator, device)
     seed = check_integer("seed", seed, 0, MAX_SEED)
     request = make_request(
-        semantics=semantics, symmetry=symmetry, device=device, timeout=timeout, threads=threads, tuning=tuning
+        semantics=semantics,
+        symmetry=symmetry,
+        device=device,
+        timeout=timeout,
+        threads=threads,
+        gpu_memory=gpu_memory,
+        tuning=tuning,
     )
     started = time.perf_counter()
     with _shown(progress, rules) as callback:
         return _estimate(graph, pattern, request, rules, estimator, seed, callback, started)
+
+
+def _check_estimator(estimator: str | SamplingPolicy, device: str) -> None:
+    names = f"one of auto, {', '.join(ESTIMATORS)}"
+    if not isinstance(estimator, SamplingPolicy):
+        if estimator not in ("auto", *ESTIMATORS):
+            raise ArgumentError("estimator", names, estimator)
+    elif device in ("auto", "cpu"):
+        expected = f"{names} on the CPU (a policy of your own is compiled for a GPU: device='cuda')"
+        raise ArgumentError("estimator", expected, estimator.name)
 
 
 def _estimate(
@@ -114,7 +133,7 @@ def _estimate(
     pattern: Pattern,
     request: Request,
     rules: Rules,
-    estimator: str,
+    estimator: str | SamplingPolicy,
     seed: int,
     callback: EstimateCallback | None,
     started: float,
@@ -146,7 +165,7 @@ def _sampled(
     graph: Graph,
     plan: Plan,
     rules: Rules,
-    estimator: str,
+    estimator: str | SamplingPolicy,
     seed: int,
     callback: EstimateCallback | None,
     started: float,

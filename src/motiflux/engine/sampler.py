@@ -7,6 +7,7 @@ from typing import Protocol
 from motiflux import _native
 from motiflux.cpu.sampling import Groups, draw_groups, sample_graph
 from motiflux.engine.base import Request
+from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 
@@ -22,7 +23,14 @@ class Sampler(Protocol):
     candidates: _native.SampleGraph
     """What it samples, as this machine has it."""
 
-    def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
+    def draw(
+        self,
+        estimator: str | SamplingPolicy,
+        seed: int,
+        first: int,
+        count: int,
+        timeout: float | None = None,
+    ) -> Groups:
         """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
 
         Raises
@@ -45,8 +53,16 @@ class CpuSampler:
         self._threads = request.threads
         self._inheritance = inheritance_of(request)
 
-    def draw(self, estimator: str, seed: int, first: int, count: int, timeout: float | None = None) -> Groups:
-        """Return groups; see `Sampler`."""
+    def draw(
+        self,
+        estimator: str | SamplingPolicy,
+        seed: int,
+        first: int,
+        count: int,
+        timeout: float | None = None,
+    ) -> Groups:
+        """Return groups; see `Sampler`. Policies of the user's are for devices."""
+        assert isinstance(estimator, str)
         if estimator == "tree":
             self.candidates.grow_tree()
         return draw_groups(
