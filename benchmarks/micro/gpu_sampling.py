@@ -215,9 +215,16 @@ def ablation(
     """Print one line per estimator, and note ratios."""
     for estimator in ("wanderjoin", "alley"):
         per_valid, whole, line = {}, {}, f"    {estimator:<12}"
-        named = {"O0": O0, "O1": O1, "O2": {}, "leader": LEADER, "off": OFF, "iteration": ITERATION}
+        named = {"O0": O0, "O1": O1, "off": OFF, "iteration": ITERATION}
         if estimator == "alley":
-            named |= {"no bits": NO_BITS, "O1 rows": O1 | ROWS, "leader rows": LEADER | ROWS, "O2 rows": ROWS}
+            named |= {
+                "O2": {},
+                "leader": LEADER,
+                "no bits": NO_BITS,
+                "O1 rows": O1 | ROWS,
+                "leader rows": LEADER | ROWS,
+                "O2 rows": ROWS,
+            }
         for what, tuning in named.items():
             count = samples // FEWER if "rows" in what else samples
             inner, _, valid, same = measure(graph, pattern, estimator, tuning, count, device)
