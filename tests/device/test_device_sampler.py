@@ -217,13 +217,15 @@ class TestInterrupts:
 
 
 MOST_NEIGHBORS = """\
+// Candidates of later vertices first, and of many neighbours.
 struct Custom : Alley {
   static constexpr Pick kPick = Pick::kWeighted;
   MOTIFLUX_HOST_DEVICE static bool refines(const Level&) { return true; }
   template <class State>
-  MOTIFLUX_HOST_DEVICE static double sample(const CandidateGraph&, const State&, std::uint32_t, const Row&,
-                                            std::uint32_t candidate) {
-    return 1 + candidate % 4;
+  MOTIFLUX_HOST_DEVICE static double sample(const CandidateGraph& graph, const State&, std::uint32_t level,
+                                            const Row&, std::uint32_t candidate) {
+    const std::uint32_t vertex = vertex_of(graph.level[level], candidate);
+    return static_cast<double>(graph.out.degree(vertex) + graph.in.degree(vertex)) * (1 + vertex % 4);
   }
 };
 """

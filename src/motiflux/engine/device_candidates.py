@@ -109,8 +109,15 @@ class Loader:
         self._bits = bits
         self._copies = resident(graph, accelerator.device)
 
-    def load(self, search: DeviceSearch, means: Means, *, tree: bool) -> CandidateGraph:
+    def load(self, search: DeviceSearch, means: Means, *, tree: bool, arcs: bool) -> CandidateGraph:
         """Return the candidate graph, which stays until `search` is over.
+
+        Parameters
+        ----------
+        tree
+            Whether the sums of the tree estimator are needed.
+        arcs
+            Whether all arcs of the data graph are, though the plan does not ask for them.
 
         Raises
         ------
@@ -126,10 +133,10 @@ class Loader:
         graph = CandidateGraph.from_buffer_copy(found.graph)
         steps = self._plan.shape.steps
         for into, side in ((False, "out"), (True, "in_")):
-            if any(step.not_in if into else step.not_out for step in steps):
-                arcs = self._copies.arcs(self._graph, into=into, means=means)
-                search.read([arcs])
-                setattr(graph, side, Adjacency(*arcs.addresses))
+            if arcs or any(step.not_in if into else step.not_out for step in steps):
+                all_arcs = self._copies.arcs(self._graph, into=into, means=means)
+                search.read([all_arcs])
+                setattr(graph, side, Adjacency(*all_arcs.addresses))
         if tree:
             self._add_tree(graph, search, means)
         return graph

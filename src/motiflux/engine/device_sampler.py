@@ -216,7 +216,8 @@ class DeviceSampler:
         try:
             means = Means(drawing.stream, self._request.threads, self._request.gpu_memory, deadline)
             args = DrawArgs()
-            args.graph = self._loader.load(drawing, means, tree=chosen.name == "tree")
+            own = not isinstance(estimator, str)  # it may read the graph's arcs
+            args.graph = self._loader.load(drawing, means, tree=estimator == "tree", arcs=own)
             args.seed, args.first, args.count = seed, first, count
             args.inheritance = INHERITANCE[inheritance_of(self._request)]
             args.desk_bytes = desk_bytes(chosen, args.graph.levels)
