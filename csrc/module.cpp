@@ -16,6 +16,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_names(module);
   motiflux::bind_ring(module);
   motiflux::bind_rows(module);
+  motiflux::bind_sample(module);
   motiflux::bind_search(module);
   motiflux::bind_table(module);
   motiflux::bind_text(module);

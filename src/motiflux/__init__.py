@@ -1,7 +1,8 @@
 """motiflux finds every place where a small pattern occurs in a large graph, exactly.
 
 The calls are `read_graph` and `Graph.from_edges` for the data, `read_pattern`, `Pattern.from_edges` and
-`PatternBuilder` for what is looked for, and `count`, `match` and `explain`.
+`PatternBuilder` for what is looked for, and `count`, `match`, `estimate`, `sample` and
+`explain`.
 """
 
 from importlib import import_module as _import_module
@@ -12,14 +13,19 @@ if TYPE_CHECKING:
     from motiflux import datasets, generate
     from motiflux.engine import (
         Count,
+        Estimate,
+        EstimateProgress,
         Explanation,
         Matches,
         ProgressReport,
+        SamplingPolicy,
         count,
         draw_graph,
         draw_match,
+        estimate,
         explain,
         match,
+        sample,
     )
     from motiflux.errors import (
         ArgumentError,
@@ -52,6 +58,8 @@ __all__ = [
     "Delta",
     "DeviceError",
     "DeviceMemoryError",
+    "Estimate",
+    "EstimateProgress",
     "Explanation",
     "FormatError",
     "FoundMatches",
@@ -72,6 +80,7 @@ __all__ = [
     "ProgressReport",
     "QueryEdge",
     "QueryVertex",
+    "SamplingPolicy",
     "ShapeStats",
     "StreamError",
     "Totals",
@@ -82,12 +91,14 @@ __all__ = [
     "datasets",
     "draw_graph",
     "draw_match",
+    "estimate",
     "explain",
     "generate",
     "match",
     "open_source",
     "read_graph",
     "read_pattern",
+    "sample",
     "verify_graph",
     "write_graph",
 ]
@@ -97,14 +108,19 @@ __all__ = [
 _HOMES = {
     "motiflux.engine": (
         "Count",
+        "Estimate",
+        "EstimateProgress",
         "Explanation",
         "Matches",
         "ProgressReport",
+        "SamplingPolicy",
         "count",
         "draw_graph",
         "draw_match",
+        "estimate",
         "explain",
         "match",
+        "sample",
     ),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),

@@ -9,6 +9,7 @@ _Rows: TypeAlias = tuple[
 ]
 _Adjacency: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32]]
 _Progress: TypeAlias = Callable[[int, int, int], None]
+_SampleLevel: TypeAlias = tuple[Sequence[int], int, int, int]
 
 def build_rows(
     sources: NDArray[np.uint32],
@@ -191,6 +192,56 @@ class Problem:
     ) -> None: ...
     def prune(self, backjump: int, room: Sequence[tuple[int, int]]) -> None: ...
 
+class SampleGraph:
+    @overload
+    def __init__(
+        self,
+        *,
+        levels: Sequence[_SampleLevel],
+        space: Space,
+        order: Sequence[int],
+        source_edges: Sequence[tuple[int, bool]],
+        out: _Adjacency,
+        in_: _Adjacency,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        levels: Sequence[_SampleLevel],
+        rows: Sequence[_Adjacency],
+        roots: NDArray[np.uint32],
+        out: _Adjacency,
+        in_: _Adjacency,
+    ) -> None: ...
+    def grow_tree(self) -> tuple[float, int]: ...
+    @property
+    def tree_bytes(self) -> int: ...
+    @property
+    def most_bits(self) -> float: ...
+    @property
+    def root_count(self) -> int: ...
+    @property
+    def roots(self) -> NDArray[np.uint32] | None: ...
+    def members(self, level: int) -> NDArray[np.uint32] | None: ...
+    def rows(self, source: int) -> _Adjacency: ...
+    def sums(self, level: int) -> NDArray[np.float64] | None: ...
+    @property
+    def tree_sources(self) -> list[int]: ...
+
+def draw_groups(
+    graph: SampleGraph,
+    estimator: int,
+    inheritance: int,
+    seed: int,
+    first: int,
+    count: int,
+    threads: int,
+    timeout: float | None,
+) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32]]: ...
+def draw_embeddings(
+    graph: SampleGraph, seed: int, first: int, count: int, threads: int, timeout: float | None
+) -> tuple[NDArray[np.uint32], int]: ...
 def count(
     problem: Problem,
     threads: int,

@@ -110,6 +110,40 @@ _OPTIONS = (
         "done soon, or only where that cannot do it",
     ),
     TuningOption(
+        "sample_order",
+        ("cost", "quicksi", "plan"),
+        "cost",
+        "estimate: samples grow by the vertex that multiplies them least, by the rarest edge (QuickSI), or "
+        "as the search would",
+    ),
+    TuningOption(
+        "inheritance",
+        ("spread", "one", "off"),
+        "spread",
+        "estimate: samples that died go on with those of others in their group of 32: dealt to all that "
+        "live, all with the first, or not",
+    ),
+    TuningOption(
+        "streaming",
+        ("packed", "leader", "off"),
+        "packed",
+        "GPU, estimate: candidates are refined by all lanes of a warp, those of all samples as one list or "
+        "full blocks of one sample's at a time, or by each lane alone",
+    ),
+    TuningOption(
+        "edge_bits",
+        ("on", "off"),
+        "on",
+        "GPU, estimate: rows of small candidate sets are bits too, in which an edge is one look, or not",
+    ),
+    TuningOption(
+        "sync",
+        ("sample", "iteration"),
+        "sample",
+        "GPU, estimate: lanes of a warp begin new samples together when all are done, or each as soon as its "
+        "own died, and nothing is inherited",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

@@ -15,6 +15,8 @@ from motiflux.packages import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from motiflux.engine import Estimate
+
 Direction = Literal["both", "out", "in"]
 _MOST_BARS = 64
 _MOST_COUNT = 2**128
@@ -144,6 +146,46 @@ def counts(
     ax.margins(x=0.3)
     if len(series) > 1:
         ax.legend()
+    return ax
+
+
+def estimate(result: Estimate, *, true: float | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how an estimate went: its value and interval over the number of samples.
+
+    Parameters
+    ----------
+    result
+        What `motiflux.estimate` returned.
+    true
+        The true count, if it is known: a line across.
+    ax
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
+
+    Raises
+    ------
+    ArgumentError
+        The estimate has no trace: nothing had to be sampled, or there was no time to.
+    MotifluxError
+        There is no matplotlib.
+    """
+    if not result.trace:
+        raise ArgumentError("result", "an estimate with a trace", result)
+    ax = _axes(ax)
+    samples = [point.samples for point in result.trace]
+    ax.plot(samples, [point.value for point in result.trace], marker="o", markersize=3, label="estimate")
+    low, high = ([getattr(point, end) for point in result.trace] for end in ("low", "high"))
+    ax.fill_between(samples, low, high, alpha=0.2, label=f"{100 * result.confidence:g} % interval")
+    if true is not None:
+        ax.axhline(true, color="black", linewidth=1, linestyle="--", label="true count")
+    ax.set_xscale("log")
+    ax.set_xlabel("samples")
+    ax.set_ylabel("occurrences")
+    ax.legend()
     return ax
 
 

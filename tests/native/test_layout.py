@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import layout, local_layout, space
+from motiflux.codegen import layout, local_layout, sampling, space
 from motiflux.codegen.kernels import Goal, clique, search_source
 
 REPOSITORY = Path(__file__).parents[2]
@@ -128,6 +128,27 @@ LOCAL_CONSTANTS: dict[str, int | str] = {
     "static_cast<int>(motiflux::local::At::kTarget)": local_layout.TARGET,
 }
 
+SAMPLING_STRUCTURES: dict[str, Any] = {
+    "motiflux::sample::Source": sampling.SampleSource,
+    "motiflux::sample::Level": sampling.Level,
+    "motiflux::sample::CandidateGraph": sampling.CandidateGraph,
+    "motiflux::sample::DrawArgs": sampling.DrawArgs,
+    "motiflux::sample::BitsArgs": sampling.BitsArgs,
+}
+SAMPLING_CONSTANTS: dict[str, int | str] = {
+    "motiflux::sample::kGroup": sampling.GROUP,
+    "motiflux::sample::kPoolBytes": sampling.POOL_BYTES,
+    **{
+        f"motiflux::sample::desk_bytes(motiflux::sample::Pick::{pick}, 7)": sampling.desk_bytes(estimator, 7)
+        for pick, estimator in (
+            ("kAny", sampling.WANDERJOIN),
+            ("kRefined", sampling.ALLEY),
+            ("kSums", sampling.TREE),
+            ("kWeighted", sampling.custom_estimator("")),
+        )
+    },
+}
+
 
 def assertions(structures: dict[str, Any], constants: dict[str, int | str]) -> Iterator[str]:
     for name, structure in structures.items():
@@ -177,6 +198,13 @@ def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     headers = ["simt.hpp", *(f"motiflux/local/{name}.cuh" for name in names)]
     includes = [f'#include "{name}"' for name in headers]
     text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])
+    assert compiled(text, tmp_path) == ""
+
+
+def test_sizes_and_offsets_of_sampling_agree(tmp_path: Path) -> None:
+    names = ("simt.hpp", "motiflux/sample/draw.cuh", "motiflux/sample/bits.cuh")
+    includes = [f'#include "{name}"' for name in names]
+    text = "\n".join([*includes, *assertions(SAMPLING_STRUCTURES, SAMPLING_CONSTANTS)])
     assert compiled(text, tmp_path) == ""
 
 

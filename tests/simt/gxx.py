@@ -27,6 +27,8 @@ _COMMON = ("-std=c++20", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror", "-f
 # could not be unloaded.
 _HIDDEN = ("-fvisibility=hidden", "-fno-gnu-unique")
 _KERNEL = ("-O1", "-Wno-unknown-pragmas")
+# What NVRTC's options are called here.
+_OF_NVRTC = {"--fmad=false": "-ffp-contract=off"}
 _SANITIZERS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS")
 
 
@@ -93,7 +95,8 @@ class GxxToolchain:
             text, runtime = folder / f"{source.name}.cu", folder / "runtime.o"
             text.write_text(source.text)
             runtime.write_bytes(self._runtime)
-            given = ("-include", str(BUILT_INS), *(f"-I{path}" for path in include), *source.options)
+            options = (_OF_NVRTC.get(option, option) for option in source.options)
+            given = ("-include", str(BUILT_INS), *(f"-I{path}" for path in include), *options)
             files = ("-x", "c++", str(text), "-x", "none", str(runtime))
             return self._compile((*_KERNEL, *given, "-shared", *files), folder / "image.so")
 

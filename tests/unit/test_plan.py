@@ -456,8 +456,9 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
-            " tail, parts, lists, backjump, room, tables, share, dispatch, lanes, remember, specialize,"
-            " stealing, packing, bitmaps, rest, rows, orbits, at_once, put_off, found 'speed'"
+            " tail, parts, lists, backjump, room, tables, share, dispatch, sample_order, inheritance,"
+            " streaming, edge_bits, sync, lanes, remember, specialize, stealing, packing, bitmaps, rest,"
+            " rows, orbits, at_once, put_off, found 'speed'"
         ),
     ),
     "tuning value": (

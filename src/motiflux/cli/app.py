@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from motiflux.cli import bench, convert, count, doctor, explain, generate, info, match, watch
+from motiflux.cli import bench, convert, count, doctor, estimate, explain, generate, info, match, watch
 from motiflux.cli import options as opt
 from motiflux.cli.columns import with_columns
 from motiflux.cli.exits import guarded
@@ -45,6 +45,7 @@ app = typer.Typer(
 
 app.command("count", help=count.HELP, cls=_Command)(guarded(with_columns(count.run)))
 app.command("match", help=match.HELP, cls=_Command)(guarded(with_columns(match.run)))
+app.command("estimate", help=estimate.HELP, cls=_Command)(guarded(with_columns(estimate.run)))
 app.command("watch", help=watch.HELP, cls=_Command)(guarded(with_columns(watch.run)))
 app.command("explain", help=explain.HELP, cls=_Command)(guarded(with_columns(explain.run)))
 app.command("info", help=info.HELP, cls=_Command)(guarded(with_columns(info.run)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.codegen.sampling import draw_sources
 from motiflux.codegen.space import space_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
@@ -62,6 +63,7 @@ def all_sources() -> list[Source]:
         rmat_source(),
         number_source(),
         space_source(),
+        *draw_sources(),
     ]
     return [*searches, *cliques, *diamonds, *others]
 

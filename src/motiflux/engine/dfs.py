@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,7 +14,7 @@ from motiflux.engine.base import Outcome, Request
 from motiflux.engine.cliques import prepare_cliques
 from motiflux.engine.costs import H100, host_work
 from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
-from motiflux.engine.deadline import OutOfTimeError
+from motiflux.engine.deadline import OutOfTimeError, moments
 from motiflux.engine.device_memory import device_bytes
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_tables import start_tables, table_bytes
@@ -35,12 +34,6 @@ from motiflux.plan.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.report import MemoryReport, Prediction
 from motiflux.plan.space import candidate_space
 
-_SPIN_SECONDS = 1e-3
-"""How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
-_SLEEP = (20e-6, 2e-3)
-"""Shortest and longest: an answer comes up to that, and what the system adds, later than it is there."""
-_SLEEPS = 1000
-"""Share of the time waited so far that a sleep is: one over this."""
 _LOOK_SECONDS = 0.05
 """Time between two looks at how far a search is."""
 
@@ -239,7 +232,7 @@ class DfsEngine:
     ) -> bool:
         """Wait for the end of a search; False if time ran out first."""
         next_look = started + _LOOK_SECONDS
-        for now in _moments():
+        for now in moments():
             if search.done():
                 search.tell_time()
                 return True
@@ -259,14 +252,3 @@ class DfsEngine:
 
 def _deadline(request: Request, started: float) -> float | None:
     return None if request.timeout is None else started + request.timeout
-
-
-def _moments() -> Iterator[float]:
-    """Give the time again and again: at once at first, then after longer and longer sleeps."""
-    start = now = time.perf_counter()
-    while True:
-        yield now
-        waited = now - start
-        if waited > _SPIN_SECONDS:
-            time.sleep(max(_SLEEP[0], min(_SLEEP[1], waited / _SLEEPS)))
-        now = time.perf_counter()

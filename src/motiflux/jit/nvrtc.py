@@ -47,7 +47,8 @@ class NvrtcToolchain:
 
     Notes
     -----
-    Options that a unit may have: ``-DNAME``, ``-DNAME=VALUE``, ``--maxrregcount=COUNT``.
+    Options that a unit may have: ``-DNAME``, ``-DNAME=VALUE``, ``--maxrregcount=COUNT``, ``--fmad=false``
+    (products and sums are rounded one by one, as a CPU rounds them).
     """
 
     def __init__(self, arch: str) -> None:
@@ -102,9 +103,12 @@ def _unit_options(source: Source) -> dict[str, Any]:
             macros.append(macro["name"] if macro["value"] is None else (macro["name"], macro["value"]))
         elif registers := _REGISTERS.fullmatch(option):
             options["max_register_count"] = int(registers["count"])
+        elif option == "--fmad=false":
+            options["fma"] = False
         else:
             raise InternalError(
-                f"unit {source.name}: expected options -DNAME[=VALUE], --maxrregcount=N, found {option!r}"
+                f"unit {source.name}: expected options -DNAME[=VALUE], --maxrregcount=N, --fmad=false, "
+                f"found {option!r}"
             )
     return options | ({"define_macro": macros} if macros else {})
 

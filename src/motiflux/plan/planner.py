@@ -66,7 +66,8 @@ _LONGEST_LOOK = 2.0
 _NO_HURRY = 10.0
 _SHARE_OF_TIMEOUT = 0.1
 
-_NO_CANDIDATES = "some query vertex has no candidate"
+NO_CANDIDATES = "some query vertex has no candidate"
+"""Why nothing matches where a candidate set is empty."""
 
 
 def make_plan(
@@ -126,11 +127,7 @@ def make_plan(
     PatternError
         The pattern asks for directions in an undirected graph.
     """
-    check_symmetry(semantics, symmetry)
-    if pattern.may_coincide and symmetry is Symmetry.SUBGRAPHS:
-        raise ArgumentError(
-            "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
-        )
+    check_symmetry(semantics, symmetry, pattern)
     switches, others = resolve_tuning(tuning), tuple(beside)
     key = (
         "plan",
@@ -170,7 +167,7 @@ def make_plan(
     return graph.memo.get(key, make)
 
 
-def check_symmetry(semantics: Semantics, symmetry: Symmetry) -> None:
+def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | None = None) -> None:
     """Refuse to fold what no automorphism tells apart.
 
     Raises
@@ -178,8 +175,14 @@ def check_symmetry(semantics: Semantics, symmetry: Symmetry) -> None:
     ArgumentError
         Subgraphs where any query vertices may share a data vertex.
     """
-    if semantics is Semantics.HOMOMORPHISM and symmetry is Symmetry.SUBGRAPHS:
+    if symmetry is not Symmetry.SUBGRAPHS:
+        return
+    if semantics is Semantics.HOMOMORPHISM:
         raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
+    if pattern is not None and pattern.may_coincide:
+        raise ArgumentError(
+            "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
+        )
 
 
 @dataclass(frozen=True)
@@ -398,7 +401,7 @@ class _Drafter:
         self.options = options
         self._key = key
         self.space = space
-        self.impossible = bound.missing or (_NO_CANDIDATES if space is not None and space.empty else None)
+        self.impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)
         self._multiply = (
             options.counting
             and options.symmetry is Symmetry.EMBEDDINGS

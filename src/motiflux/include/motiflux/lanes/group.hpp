@@ -40,10 +40,21 @@ class Group {
     return __shfl_sync(mask_, static_cast<unsigned long long>(value), static_cast<int>(from), Lanes);
   }
 
+  MOTIFLUX_DEVICE double broadcast(double value, std::uint32_t from = 0) const {
+    return __shfl_sync(mask_, value, static_cast<int>(from), Lanes);
+  }
+
   // The sum over all lanes, in each.
   MOTIFLUX_DEVICE std::uint64_t sum(std::uint64_t value) const {
     for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
       value += __shfl_xor_sync(mask_, static_cast<unsigned long long>(value), static_cast<int>(step), Lanes);
+    return value;
+  }
+
+  // The same of numbers with a fraction: lane l adds what lane l ^ 16 has, then l ^ 8, and so on.
+  MOTIFLUX_DEVICE double add_up(double value) const {
+    for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
+      value += __shfl_xor_sync(mask_, value, static_cast<int>(step), Lanes);
     return value;
   }
 

@@ -1,0 +1,58 @@
+#include "sample/embeddings.hpp"
+
+#include <algorithm>
+
+#include "motiflux/sample/choose.hpp"
+#include "sample/watch.hpp"
+
+namespace motiflux::sample {
+namespace {
+
+// Samples that a thread takes at a time.
+constexpr std::size_t kGrain = 256;
+
+// Whether a tree, drawn as the tree estimator draws it, is an embedding.
+bool draw_tree(const CandidateGraph& graph, const Key& key, State& state) {
+  state.graph = &graph;
+  state.weight = first_weight<Tree>(graph);
+  for (std::uint32_t level = 0; level < graph.levels; ++level) {
+    extend<Tree>(graph, state, level, key);
+    if (!(state.weight > 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Drawn draw_embeddings(const CandidateGraph& graph, std::uint64_t seed, std::uint64_t first, std::size_t count,
+                      const Workers& workers, std::optional<search::Clock::time_point> deadline) {
+  struct Piece {
+    std::vector<std::uint32_t> rows;
+    bool done = false;
+  };
+  const Watch watch(workers, deadline);
+  std::vector<Piece> pieces((count + kGrain - 1) / kGrain);
+  parallel_for(workers, count, kGrain, [&](std::size_t begin, std::size_t end) {
+    Piece& piece = pieces[begin / kGrain];
+    try {
+      watch.look();
+    } catch (const Late&) {
+      return;
+    }
+    State state{};
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!draw_tree(graph, Key{seed, first + i}, state)) continue;
+      for (std::uint32_t level = 0; level < graph.levels; ++level) piece.rows.push_back(state.vertex(level));
+    }
+    piece.done = true;
+  });
+  Drawn drawn;
+  for (const Piece& piece : pieces) {
+    if (!piece.done) break;
+    drawn.rows.insert(drawn.rows.end(), piece.rows.begin(), piece.rows.end());
+    drawn.samples = std::min(drawn.samples + kGrain, count);
+  }
+  return drawn;
+}
+
+}  // namespace motiflux::sample

@@ -1,0 +1,57 @@
+// A candidate graph for samplers, with the arrays that it needs beyond those it points into.
+#pragma once
+
+#include <vector>
+
+#include "candidates/space.hpp"
+#include "motiflux/sample/graph.hpp"
+
+namespace motiflux::sample {
+
+// A level as the plan has it.
+struct LevelPlan {
+  std::vector<std::uint32_t> source_levels;
+  std::uint32_t distinct = 0;
+  std::uint32_t not_out = 0;
+  std::uint32_t not_in = 0;
+};
+
+class OwnedGraph {
+ public:
+  // The rows and `members` must outlive it; `members` is empty where values are data vertices.
+  OwnedGraph(const std::vector<LevelPlan>& plan, const std::vector<view::Adjacency>& rows,
+             std::vector<const std::uint32_t*> members, std::vector<std::uint32_t> sizes,
+             std::vector<std::uint32_t> roots, view::Adjacency out, view::Adjacency in);
+  OwnedGraph(const OwnedGraph&) = delete;
+  OwnedGraph& operator=(const OwnedGraph&) = delete;
+
+  const CandidateGraph& get() const { return graph_; }
+  std::size_t source_count() const { return sources_.size(); }
+  // Values that a level may have.
+  std::uint32_t size(std::uint32_t level) const { return sizes_[level]; }
+
+  // Counts trees: of the edges that join a level to earlier ones the tree takes that which leaves the fewest
+  // of all pairs joined. For the tree estimator; once.
+  void grow_tree();
+  // Bytes that growing it takes at most.
+  std::uint64_t tree_bytes() const;
+  // Embeddings of the tree: a number below 1 times 2 to the power of the other; 0 if there is none.
+  double trees() const { return trees_; }
+  int trees_exponent() const { return trees_exponent_; }
+  // The logarithm to base 2 of a number that no weight of the other estimators exceeds.
+  double most_bits() const;
+
+ private:
+  void choose_tree();
+
+  CandidateGraph graph_{};
+  std::vector<Source> sources_;
+  std::vector<std::uint32_t> sizes_;
+  std::vector<std::uint32_t> roots_;
+  std::vector<std::vector<double>> sums_;
+  std::vector<double> root_sums_;
+  double trees_ = 0;
+  int trees_exponent_ = 0;
+};
+
+}  // namespace motiflux::sample

@@ -1,0 +1,36 @@
+// Groups of samples on the CPU: what a warp does on a GPU, lane by lane.
+#pragma once
+
+#include <cstdint>
+
+#include <optional>
+
+#include "common/parallel.hpp"
+#include "motiflux/sample/graph.hpp"
+#include "motiflux/sample/inherit.hpp"
+#include "search/control.hpp"
+
+namespace motiflux::sample {
+
+enum class Estimator : std::uint8_t { kWanderJoin = 0, kAlley = 1, kTree = 2 };
+
+struct Drawing {
+  Estimator estimator = Estimator::kAlley;
+  Inheritance inheritance = Inheritance::kSpread;
+  std::uint64_t seed = 0;
+};
+
+// One entry per group.
+struct GroupSums {
+  double* weights;       // of the samples that lived to the end, added up
+  std::uint32_t* valid;  // their number
+  std::uint32_t* work;   // candidates met and rows read: the same wherever the group is drawn
+};
+
+// Draws groups first, first + 1, ... and returns how many of them, from the first on, were drawn before the
+// deadline. Cancelled by the workers' flag.
+std::size_t draw_groups(const CandidateGraph& graph, const Drawing& drawing, std::uint64_t first,
+                        std::size_t count, const GroupSums& sums, const Workers& workers,
+                        std::optional<search::Clock::time_point> deadline);
+
+}  // namespace motiflux::sample

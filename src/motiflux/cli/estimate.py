@@ -1,0 +1,193 @@
+"""``motiflux estimate``: how many, about."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from motiflux.cli import options as opt
+from motiflux.cli.exits import ExitCode
+from motiflux.cli.output import print_json
+from motiflux.errors import OutputError
+from motiflux.types import Semantics, Symmetry
+from motiflux.units import quantity, seconds_text
+
+if TYPE_CHECKING:
+    import motiflux as mf
+    from motiflux.engine.estimating import EstimateShown
+
+HELP = "Estimate the number of occurrences of PATTERN in GRAPH by sampling, with a confidence interval."
+
+
+class Estimator(StrEnum):
+    """How samples are drawn."""
+
+    AUTO = "auto"
+    WANDERJOIN = "wanderjoin"
+    ALLEY = "alley"
+    TREE = "tree"
+
+
+RelErrorOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop once the interval reaches no further from the estimate than this share of it.",
+        show_default="0.05, or about a million samples",
+    ),
+]
+ConfidenceOption = Annotated[float, typer.Option(help="How often the interval is to hold the true count.")]
+SamplesOption = Annotated[
+    int | None,
+    typer.Option(help="Draw so many samples; with --rel-error, at most.", show_default="as many as it takes"),
+]
+EstimatorOption = Annotated[
+    Estimator,
+    typer.Option(help="How to sample. auto: as a few samples of each speak for; tree: candidate trees."),
+]
+SeedOption = Annotated[
+    int, typer.Option(help="The same seed gives the same estimate, unless a timeout cuts it short.")
+]
+TraceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        parser=opt.file_name,
+        help="Write how the estimate went, a row for each report, to .parquet, .arrow or .csv.",
+        show_default=False,
+    ),
+]
+
+
+def run(
+    graph: opt.GraphArgument,
+    pattern: opt.PatternArgument,
+    output: TraceOption = None,
+    rel_error: RelErrorOption = None,
+    confidence: ConfidenceOption = 0.95,
+    samples: SamplesOption = None,
+    estimator: EstimatorOption = Estimator.AUTO,
+    semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
+    symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
+    directed: opt.DirectedOption = None,
+    timeout: opt.TimeoutOption = None,
+    threads: opt.ThreadsOption = None,
+    device: opt.DeviceOption = "auto",
+    gpu_memory: opt.GpuMemoryOption = None,
+    seed: SeedOption = 0,
+    settings: opt.TuningOption = None,
+    as_json: opt.JsonOption = False,
+    progress: opt.ProgressOption = None,
+) -> ExitCode:
+    """Estimate, print, and say whether what was asked for was reached."""
+    import motiflux as mf
+
+    tuning = opt.tuning_of(settings)
+    if output is not None:
+        _check_trace(output)
+    started = time.perf_counter()
+    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    load_seconds = time.perf_counter() - started
+    with _shown(progress, rel_error, confidence, samples) as shown:
+        result = mf.estimate(
+            inputs.graph,
+            inputs.pattern,
+            rel_error=rel_error,
+            confidence=confidence,
+            samples=samples,
+            estimator=estimator.value,
+            semantics=semantics.value,
+            symmetry=symmetry.value,
+            device=device,
+            threads=threads,
+            timeout=timeout,
+            gpu_memory=gpu_memory,
+            seed=seed,
+            progress=shown,
+            tuning=tuning,
+        )
+    if output is not None:
+        from motiflux.engine.estimate_trace import TraceTables
+        from motiflux.io.writers import write_matches
+
+        write_matches(TraceTables(result.trace), output)
+    if as_json:
+        print_json(json_fields(result))
+    else:
+        print(text(result, symmetry))
+        print(
+            f"sampling {seconds_text(result.seconds)}, planning {seconds_text(result.plan_seconds)}, "
+            f"reading {seconds_text(load_seconds)}, estimator {result.estimator}, device {result.device}"
+        )
+    if result.warning is not None:
+        print(f"warning: {result.warning}", file=sys.stderr)
+    return ExitCode.DONE if result.complete else ExitCode.INCOMPLETE
+
+
+def _check_trace(output: Path) -> None:
+    from motiflux.io.writers import check_output
+
+    check_output(output)
+    if output.suffix == ".npy":
+        raise OutputError(f"{output}: found suffix '.npy', expected .parquet, .arrow, .csv")
+
+
+@contextmanager
+def _shown(
+    flag: bool | None, rel_error: float | None, confidence: float, samples: int | None
+) -> Iterator["EstimateShown"]:
+    """Give what the library's `progress` takes: ``--progress`` shows it anywhere, without it terminals do."""
+    from motiflux.engine.estimate_rules import make_rules
+    from motiflux.engine.estimating import estimate_meter
+    from motiflux.io.progress import is_shown
+
+    if flag and not is_shown():
+        with estimate_meter(make_rules(rel_error, confidence, samples)) as callback:
+            yield callback
+    else:
+        yield flag is not False
+
+
+def json_fields(result: "mf.Estimate") -> dict[str, Any]:
+    """Give the JSON fields; an upper end that is not known is null."""
+    return {
+        "estimate": result.value,
+        "low": result.low,
+        "high": result.high if math.isfinite(result.high) else None,
+        "confidence": result.confidence,
+        "samples": result.samples,
+        "valid_samples": result.valid_samples,
+        "complete": result.complete,
+        "seconds": result.seconds,
+        "estimator": result.estimator,
+        "device": result.device,
+    }
+
+
+def text(result: "mf.Estimate", symmetry: Symmetry) -> str:
+    """Say the estimate and how sure it is."""
+    if result.estimator == "exact":
+        return f"0 {symmetry.value}, exactly: nothing can match"
+    interval = f"{100 * result.confidence:g} % interval {number(result.low)} to {number(result.high)}"
+    drawn = f"{quantity(result.samples, 'sample')}, {result.valid_samples:,} valid"
+    cut = "" if result.complete else ", stopped before it was as sure as asked for"
+    return f"about {number(result.value)} {symmetry.value}, {interval} ({drawn}{cut})"
+
+
+def number(value: float) -> str:
+    """Give a number as people read it, to four digits.
+
+    >>> number(12345.6), number(1.23456e13), number(0.12345)
+    ('12,346', '1.235e+13', '0.1235')
+    """
+    if 1000 <= value < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"

@@ -1,0 +1,116 @@
+"""Facade over the native sampler: groups of 32 samples, on the threads of this machine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import InternalError
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.plan import Plan
+from motiflux.plan.space import candidate_space
+
+ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
+INHERITANCE = {"off": 0, "one": 1, "spread": 2}
+
+
+class Groups(NamedTuple):
+    """What groups of samples came to, one entry each.
+
+    Parameters
+    ----------
+    weights
+        Sum of the weights of the samples that lived to the end, divided by two to the power
+        `motiflux.statistics.UNIT_BITS`.
+    valid
+        Number of these samples.
+    work
+        Rows read and candidates refined: the same wherever the group is drawn.
+    """
+
+    weights: NDArray[np.float64]
+    valid: NDArray[np.uint32]
+    work: NDArray[np.uint32]
+
+
+def sample_graph(graph: Graph, plan: Plan, threads: int) -> _native.SampleGraph:
+    """Return what is sampled by `plan`: its candidate space, or the graph's rows narrowed to what it uses."""
+    levels = [
+        (
+            [source.level for source in step.sources],
+            _mask(step.distinct),
+            _mask(step.not_out),
+            _mask(step.not_in),
+        )
+        for step in plan.shape.steps
+    ]
+    out = (graph.forward.offsets, graph.forward.neighbors)
+    into = (graph.reverse.offsets, graph.reverse.neighbors)
+    if plan.space is not None:
+        space = candidate_space(graph, plan.space, threads)
+        if space is None:
+            raise InternalError("the candidate space of a plan does not fit into memory any more")
+        return _native.SampleGraph(
+            levels=levels,
+            space=space.native,
+            order=plan.order,
+            source_edges=[edge for args in plan.args.steps for edge in args.edges],
+            out=out,
+            in_=into,
+        )
+    narrowed: dict[AdjacencyKey, tuple[NDArray[np.uint64], NDArray[np.uint32]]] = {}
+    keys = [key for args in plan.args.steps for key in args.adjacencies]
+    for key in keys:
+        if key not in narrowed:
+            narrowed[key] = graph.adjacency(key, threads)
+    return _native.SampleGraph(
+        levels=levels,
+        rows=[narrowed[key] for key in keys],
+        roots=_roots(graph, plan, narrowed[plan.args.steps[1].adjacencies[0]][0]),
+        out=out,
+        in_=into,
+    )
+
+
+def _roots(graph: Graph, plan: Plan, offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the vertices to begin with: those that have a row, and the degrees that the plan bounds."""
+    fits = np.diff(offsets) > 0
+    least = plan.args.steps[0]
+    if least.min_out_degree > 0:
+        fits &= graph.forward.degrees() >= least.min_out_degree
+    if least.min_in_degree > 0:
+        fits &= graph.reverse.degrees() >= least.min_in_degree
+    return np.flatnonzero(fits).astype(np.uint32)
+
+
+def draw_groups(
+    candidates: _native.SampleGraph,
+    *,
+    estimator: str,
+    inheritance: str,
+    seed: int,
+    first: int,
+    count: int,
+    threads: int,
+    timeout: float | None = None,
+) -> Groups:
+    """Draw `count` groups from number `first` on; fewer, from the first on, if time is up before."""
+    return Groups(
+        *_native.draw_groups(
+            candidates,
+            ESTIMATORS[estimator],
+            INHERITANCE[inheritance],
+            seed,
+            first,
+            count,
+            threads,
+            timeout,
+        )
+    )
+
+
+def _mask(levels: tuple[int, ...]) -> int:
+    return sum(1 << level for level in levels)

@@ -1,0 +1,179 @@
+"""Samples drawn until a rule is met, and the estimate that they make."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
+from motiflux.engine.estimate_rules import Rules
+from motiflux.engine.sampler import Sampler
+from motiflux.engine.sampling_policy import SamplingPolicy
+from motiflux.errors import CountOverflowError
+from motiflux.plan import Plan
+from motiflux.statistics import Interval, Looks, Tally, confidence_interval, share_upper_bound
+from motiflux.types import Symmetry
+
+_FIRST_PIECE = 64
+_MOST_PIECE = 1 << 17
+_PIECE_SECONDS = 0.25
+"""Between two reports."""
+_FEW_EFFECTIVE = 30.0
+"""Groups that count, below which intervals were seen to miss greater counts too often."""
+
+
+class Run:
+    """One estimate under way.
+
+    Parameters
+    ----------
+    tree
+        Whether the number of trees may be had: it bounds the count.
+    deadline
+        A moment of `time.perf_counter`, or None.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        plan: Plan,
+        estimator: str | SamplingPolicy,
+        seed: int,
+        rules: Rules,
+        *,
+        tree: bool,
+        deadline: float | None,
+    ) -> None:
+        self._sampler = sampler
+        self._estimator = estimator
+        self._seed = seed
+        self._rules = rules
+        self._deadline = deadline
+        self._tally = Tally()
+        self._looks = Looks(rules.confidence, rules.first_look, rules.groups)
+        self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
+        fraction, exponent = sampler.candidates.grow_tree() if tree else (1.0, 2**20)
+        self._trees = _scaled(fraction, exponent)
+        # Nothing is known of the weights of a policy of the user's.
+        bounded = estimator in ("wanderjoin", "alley")
+        self._most = _scaled(1.0, sampler.candidates.most_bits) if bounded else self._trees
+        self._trace: list[EstimateProgress] = []
+        self._reached = False
+        self._late = False
+
+    def go(self, callback: EstimateCallback | None, started: float) -> None:
+        """Draw until the rules are met or time is up; report from time to time."""
+        piece = _FIRST_PIECE
+        while not self._late:
+            while self._tally.groups < self._looks.groups and not self._late:
+                before = time.perf_counter()
+                self._draw(min(piece, self._looks.groups - self._tally.groups))
+                seconds = time.perf_counter() - before
+                piece = max(1, min(self._tally.groups, _MOST_PIECE, int(piece * _PIECE_SECONDS / seconds)))
+                self._report(callback, before + seconds - started)
+            if self._late or self._good_enough():
+                return
+
+    def _draw(self, count: int) -> None:
+        left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+        groups = self._sampler.draw(self._estimator, self._seed, self._tally.groups, count, left)
+        self._tally.add(*groups)
+        self._late = len(groups.weights) < count
+
+    def _good_enough(self) -> bool:
+        """Return whether to end at this look; if not, set the next."""
+        if self._rules.rel_error is None:
+            self._reached = True
+            return True
+        width = self._width(self._looks.confidence)
+        if self._is_nothing(self._looks.confidence):
+            width = 0.0
+        if width <= self._rules.rel_error:
+            self._reached = True
+        elif self._looks.exhausted:
+            self._reached = not self._rules.strict
+        else:
+            self._looks.go_on(width, self._rules.rel_error)
+            return False
+        return True
+
+    def _width(self, confidence: float) -> float:
+        interval, value = self._interval(confidence), self._value()
+        if value <= 0:
+            return 0.0 if interval.high <= 0 else math.inf
+        return max(interval.high - value, value - interval.low) / value
+
+    def _is_nothing(self, confidence: float) -> bool:
+        """Return whether no embedding was found and there is not even one, as sure as that."""
+        return self._tally.valid == 0 and self._interval(confidence).high * self._images < 1
+
+    def _value(self) -> float:
+        value = _scaled(*self._tally.mean())
+        if math.isinf(value):
+            raise CountOverflowError("the estimate exceeds 2^1024")
+        return value / self._images
+
+    def _interval(self, confidence: float) -> Interval:
+        """Return the interval around the value; no pattern has more embeddings than its tree."""
+        if self._tally.valid == 0:
+            high = self._most * share_upper_bound(self._tally.samples, confidence)
+            return Interval(0.0, min(high, self._trees) / self._images)
+        found = confidence_interval(self._tally.moments(), confidence)
+        high = max(min(found.high, self._trees), found.low)
+        return Interval(found.low / self._images, high / self._images)
+
+    def _report(self, callback: EstimateCallback | None, seconds: float) -> None:
+        interval = self._interval(self._rules.confidence)
+        point = EstimateProgress(
+            self._tally.samples, self._tally.valid, seconds, self._value(), interval.low, interval.high
+        )
+        self._trace.append(point)
+        if callback is not None:
+            callback(point)
+
+    def result(self, plan_seconds: float, seconds: float) -> Estimate:
+        """Return the estimate of the samples so far."""
+        sequential = self._rules.rel_error is not None
+        interval = self._interval(self._looks.confidence if sequential else self._rules.confidence)
+        moments = self._tally.moments()
+        effective = moments.effective * moments.span
+        value = self._value()
+        return Estimate(
+            value=value,
+            low=min(interval.low, value),
+            high=max(interval.high, value),
+            confidence=self._rules.confidence,
+            samples=self._tally.samples,
+            valid_samples=self._tally.valid,
+            effective_samples=effective,
+            complete=self._reached,
+            seconds=seconds,
+            plan_seconds=plan_seconds,
+            estimator=self._estimator if isinstance(self._estimator, str) else self._estimator.name,
+            device=self._sampler.device,
+            warning=self._warning(effective),
+            trace=tuple(self._trace),
+        )
+
+    def _warning(self, effective: float) -> str | None:
+        tally = self._tally
+        if tally.samples == 0:
+            return "time was up before the first samples"
+        if tally.valid == 0:
+            if self._is_nothing(self._rules.confidence):
+                return None
+            return f"none of {tally.samples:,} samples is an embedding: likely too few samples"
+        if effective < min(_FEW_EFFECTIVE, tally.groups / 2):
+            return (
+                f"{tally.valid:,} of {tally.samples:,} samples are embeddings, of weights so uneven that "
+                f"they count as {effective:.1f} groups: the true count is likely to be greater"
+            )
+        return None
+
+
+def _scaled(fraction: float, exponent: float) -> float:
+    """Return ``fraction * 2**exponent``; infinity where no float holds it."""
+    try:
+        return fraction * math.pow(2.0, exponent)
+    except OverflowError:
+        return math.inf

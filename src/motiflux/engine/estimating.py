@@ -1,0 +1,249 @@
+"""The public call `estimate`: how many, about, and how sure that is."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from motiflux.arguments import check_integer
+from motiflux.cpu.sampling import ESTIMATORS
+from motiflux.engine.base import Request, make_request
+from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
+from motiflux.engine.estimate_rules import Rules, make_rules
+from motiflux.engine.estimate_run import Run
+from motiflux.engine.pilot import choose_estimator
+from motiflux.engine.sampler import Sampler, open_sampler
+from motiflux.engine.sampling_policy import SamplingPolicy
+from motiflux.engine.static import check_subject
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
+from motiflux.io.progress import is_shown, meter
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.sampling import sampling_plan
+from motiflux.plan.space import space_room
+
+EstimateShown = bool | Callable[[EstimateProgress], None]
+"""What the `progress` argument takes."""
+
+MAX_SEED = 2**64 - 1
+
+
+def estimate(
+    graph: Graph,
+    pattern: Pattern | str,
+    *,
+    rel_error: float | None = None,
+    confidence: float = 0.95,
+    samples: int | None = None,
+    estimator: str | SamplingPolicy = "auto",
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    device: str = "auto",
+    threads: int | None = None,
+    timeout: float | None = None,
+    gpu_memory: int | str | None = None,
+    seed: int = 0,
+    progress: EstimateShown = False,
+    tuning: Mapping[str, str] | None = None,
+) -> Estimate:
+    """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
+
+    Parameters
+    ----------
+    rel_error
+        Stop once the interval reaches no further from the value than this share of it. With none of
+        `rel_error` and `samples`: at 0.05, or after about a million samples.
+    confidence
+        How often the interval is to hold the true count.
+    samples
+        How many samples to draw; with `rel_error`, at most. Rounded up to groups of 32.
+    estimator
+        ``"wanderjoin"``, ``"alley"`` (gSWORD, section 2.2), ``"tree"`` (candidate trees, after FaSTest), or
+        ``"auto"``: the one that a few samples of each speak for. On a GPU, also a `SamplingPolicy`.
+    semantics
+        ``"isomorphism"``, ``"induced"`` or ``"homomorphism"``, as for `motiflux.count`.
+    symmetry
+        ``"embeddings"``, or ``"subgraphs"``: divided by the number of automorphisms.
+    timeout
+        Seconds of wall clock, for the whole call. The estimate of the samples until then is unbiased still.
+    gpu_memory
+        Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
+    seed
+        Of the random numbers: the same seed gives the same estimate on any device and number of threads,
+        unless a timeout cuts it short.
+    progress
+        True for a bar on stderr (if that is a terminal), or a function called with `EstimateProgress`.
+    tuning
+        Ablation switches, see `motiflux.config.TUNING`: ``sample_order``, ``inheritance``, ``candidates``...
+
+    Returns
+    -------
+    Estimate
+        With ``.value``, ``.low``, ``.high``; where no sample is an embedding, 0 and an upper bound; where
+        there certainly is none, an exact 0.
+
+    Raises
+    ------
+    ArgumentError, PatternError, DeviceError
+        Something asked for makes no sense or is not there.
+    KeyboardInterrupt
+        Within 100 ms of Ctrl-C; the graph stays usable.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    >>> found = mf.estimate(g, "(a)--(b)--(c)--(a)", samples=10_000)
+    >>> found.low <= 12 <= found.high
+    True
+    """
+    pattern = check_subject(graph, pattern)
+    rules = make_rules(rel_error, confidence, samples)
+    _check_estimator(estimator, device)
+    seed = check_integer("seed", seed, 0, MAX_SEED)
+    request = make_request(
+        semantics=semantics,
+        symmetry=symmetry,
+        device=device,
+        timeout=timeout,
+        threads=threads,
+        gpu_memory=gpu_memory,
+        tuning=tuning,
+    )
+    started = time.perf_counter()
+    with _shown(progress, rules) as callback:
+        return _estimate(graph, pattern, request, rules, estimator, seed, callback, started)
+
+
+def _check_estimator(estimator: str | SamplingPolicy, device: str) -> None:
+    names = f"one of auto, {', '.join(ESTIMATORS)}"
+    if not isinstance(estimator, SamplingPolicy):
+        if estimator not in ("auto", *ESTIMATORS):
+            raise ArgumentError("estimator", names, estimator)
+    elif device in ("auto", "cpu"):
+        expected = f"{names} on the CPU (a policy of your own is compiled for a GPU: device='cuda')"
+        raise ArgumentError("estimator", expected, estimator.name)
+
+
+def _estimate(
+    graph: Graph,
+    pattern: Pattern,
+    request: Request,
+    rules: Rules,
+    estimator: str | SamplingPolicy,
+    seed: int,
+    callback: EstimateCallback | None,
+    started: float,
+) -> Estimate:
+    deadline = None if request.timeout is None else started + request.timeout
+    try:
+        plan = sampling_plan(
+            graph,
+            pattern,
+            semantics=request.semantics,
+            symmetry=request.symmetry,
+            threads=request.threads,
+            deadline=deadline,
+            switches=request.tuning,
+        )
+    except TimeoutError:
+        return _unknown(rules, request, time.perf_counter() - started)
+    if plan.impossible is not None:
+        return _nothing(time.perf_counter() - started)
+    sampler = open_sampler(graph, plan, request)
+    try:
+        return _sampled(sampler, graph, plan, rules, estimator, seed, callback, started, deadline)
+    finally:
+        sampler.close()
+
+
+def _sampled(
+    sampler: Sampler,
+    graph: Graph,
+    plan: Plan,
+    rules: Rules,
+    estimator: str | SamplingPolicy,
+    seed: int,
+    callback: EstimateCallback | None,
+    started: float,
+    deadline: float | None,
+) -> Estimate:
+    tree = fits_tree(sampler, graph)
+    if estimator == "tree" and not tree:
+        raise ArgumentError(
+            "estimator", "'alley' or 'wanderjoin', as the weights of trees would not fit", estimator
+        )
+    planned = time.perf_counter()
+    if estimator == "auto":
+        left = None if deadline is None else max(0.0, deadline - planned)
+        estimator = choose_estimator(sampler, seed, tree=tree, timeout=left)
+    run = Run(sampler, plan, estimator, seed, rules, tree=tree, deadline=deadline)
+    run.go(callback, planned)
+    return run.result(planned - started, time.perf_counter() - planned)
+
+
+def fits_tree(sampler: Sampler, graph: Graph) -> bool:
+    """Return whether the weights of trees fit into the memory that a candidate space may take."""
+    return sampler.candidates.tree_bytes <= space_room(graph)
+
+
+def _nothing(plan_seconds: float) -> Estimate:
+    return Estimate(
+        value=0.0,
+        low=0.0,
+        high=0.0,
+        confidence=1.0,
+        samples=0,
+        valid_samples=0,
+        effective_samples=0.0,
+        complete=True,
+        seconds=0.0,
+        plan_seconds=plan_seconds,
+        estimator="exact",
+        device="cpu",
+    )
+
+
+def _unknown(rules: Rules, request: Request, plan_seconds: float) -> Estimate:
+    """Return what is known if time was up before there was anything to sample."""
+    return Estimate(
+        value=0.0,
+        low=0.0,
+        high=math.inf,
+        confidence=rules.confidence,
+        samples=0,
+        valid_samples=0,
+        effective_samples=0.0,
+        complete=False,
+        seconds=0.0,
+        plan_seconds=plan_seconds,
+        estimator="none",
+        device="cpu" if request.device == "auto" else request.device,
+        warning="time was up before the first sample",
+    )
+
+
+@contextlib.contextmanager
+def _shown(progress: EstimateShown, rules: Rules) -> Iterator[EstimateCallback | None]:
+    if callable(progress):
+        yield progress
+    elif progress and is_shown():
+        with estimate_meter(rules) as callback:
+            yield callback
+    else:
+        yield None
+
+
+@contextlib.contextmanager
+def estimate_meter(rules: Rules) -> Iterator[EstimateCallback]:
+    """Yield a callback that shows on stderr how the interval shrinks, be that a terminal or not."""
+    with meter("estimating") as update:
+
+        def show(point: EstimateProgress) -> None:
+            note = f"{point.value:.4g} in [{point.low:.4g}, {point.high:.4g}]"
+            update(*rules.share(point), f"{point.samples:,} samples, {note}")
+
+        yield show

@@ -1,0 +1,191 @@
+"""The public call `sample`: embeddings at random, each as likely as any other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from motiflux import _native
+from motiflux.arguments import check_integer
+from motiflux.cpu.sampling import sample_graph
+from motiflux.engine.base import Request, make_request
+from motiflux.engine.results import Matches, NoRows, RowSource
+from motiflux.engine.row_columns import RowColumns
+from motiflux.engine.static import check_subject, count
+from motiflux.errors import MotifluxError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.sampling import sampling_plan
+from motiflux.plan.space import space_room
+from motiflux.types import VertexArray
+
+MAX_ROWS = 2**40
+MAX_SEED = 2**64 - 1
+
+_PIECE = (1 << 12, 1 << 22)
+_MARGIN = 1.2
+_DOUBTFUL = 1 << 20
+"""Samples without an embedding after which to search for one."""
+
+
+def sample(
+    graph: Graph,
+    pattern: Pattern | str,
+    k: int,
+    *,
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    threads: int | None = None,
+    timeout: float | None = None,
+    seed: int = 0,
+    tuning: Mapping[str, str] | None = None,
+) -> Matches:
+    """Draw `k` embeddings of `pattern` in `graph` at random, with replacement, each as likely as any other.
+
+    Trees that span the pattern are drawn from the candidates, all equally likely; those that are embeddings
+    are kept. Where few are, it takes long: a `timeout` ends it with the rows there are.
+
+    Parameters
+    ----------
+    k
+        How many rows.
+    semantics
+        As for `motiflux.match`.
+    symmetry
+        ``"subgraphs"`` draws occurrences, each as likely as any other, and gives any of its embeddings.
+    timeout
+        Seconds of wall clock, the time you take between batches included.
+    seed
+        The same seed gives the same rows, on any number of threads.
+
+    Returns
+    -------
+    Matches
+        Rows in the order in which they were drawn; none where nothing matches. ``.complete`` tells whether
+        there are as many as were asked for, or nothing matches.
+
+    Raises
+    ------
+    ArgumentError, PatternError
+        Something asked for makes no sense.
+    MotifluxError
+        The numbers of trees do not fit into memory.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)])
+    >>> rows = mf.sample(g, "(a)--(b)--(c)--(a)", 1000).to_numpy()
+    >>> rows.shape, len(set(map(tuple, rows.tolist())))
+    ((1000, 3), 6)
+    """
+    pattern = check_subject(graph, pattern)
+    wanted = check_integer("k", k, 0, MAX_ROWS)
+    seed = check_integer("seed", seed, 0, MAX_SEED)
+    request = make_request(
+        semantics=semantics, symmetry=symmetry, timeout=timeout, threads=threads, tuning=tuning
+    )
+    started = time.perf_counter()
+    layout = RowColumns(graph, pattern, edges=False, attributes=(), names=False, threads=request.threads)
+    source: RowSource = NoRows(complete=False)
+    deadline = None if request.timeout is None else started + request.timeout
+    try:
+        plan = sampling_plan(
+            graph,
+            pattern,
+            semantics=request.semantics,
+            symmetry=request.symmetry,
+            threads=request.threads,
+            deadline=deadline,
+            switches=request.tuning,
+        )
+    except TimeoutError:
+        pass
+    else:
+        nothing = plan.impossible is not None or wanted == 0
+        source = (
+            NoRows(complete=True)
+            if nothing
+            else _RandomRows(graph, pattern, plan, request, wanted, seed, deadline)
+        )
+    planned = time.perf_counter()
+    return Matches(
+        source, layout, started=planned, plan_seconds=planned - started, engine="sampling", device="cpu"
+    )
+
+
+class _RandomRows:
+    """Rows of trees that are embeddings."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        plan: Plan,
+        request: Request,
+        wanted: int,
+        seed: int,
+        deadline: float | None,
+    ) -> None:
+        self._graph, self._pattern, self._request = graph, pattern, request
+        self._candidates = sample_graph(graph, plan, request.threads)
+        if self._candidates.tree_bytes > space_room(graph):
+            raise MotifluxError("the numbers of trees to sample from do not fit into memory")
+        self._none = self._candidates.grow_tree()[0] == 0
+        self._columns = np.argsort(np.array(plan.order))
+        self._left = wanted
+        self._seed = seed
+        self._deadline = deadline
+        self._samples = 0
+        self._rows = 0
+        self.complete = self._none
+
+    def next(self) -> VertexArray | None:
+        """Return rows in internal ids, or None at the end."""
+        while self._left > 0 and not self._none:
+            left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+            asked = self._piece()
+            rows, samples = _native.draw_embeddings(
+                self._candidates, self._seed, self._samples, asked, self._request.threads, left
+            )
+            self._samples += samples
+            self._rows += len(rows)
+            given = rows[: self._left]
+            self._left -= len(given)
+            self.complete = self._left == 0
+            if samples < asked:
+                self._none = True  # out of time: what there is, is given out
+            elif self._rows == 0 and self._samples >= _DOUBTFUL:
+                self._look_for_one(left)
+            if len(given):
+                return np.ascontiguousarray(given[:, self._columns])
+        return None
+
+    def _piece(self) -> int:
+        """Return how many samples to draw for the rows that are missing."""
+        least, most = _PIECE
+        if self._rows == 0:
+            return max(least, min(most, self._samples))
+        return max(least, min(most, int(_MARGIN * self._left * self._samples / self._rows)))
+
+    def _look_for_one(self, timeout: float | None) -> None:
+        """Search: if nothing matches, no sample ever will."""
+        request = self._request
+        found = count(
+            self._graph,
+            self._pattern,
+            semantics=request.semantics.value,
+            limit=1,
+            timeout=timeout,
+            threads=request.threads,
+        )
+        if found == 0 and found.complete:
+            self._none = self.complete = True
+        self._rows = max(self._rows, 1)  # not again
+
+    def close(self) -> None:
+        """Draw no more."""
+        self._left = 0

@@ -1,0 +1,101 @@
+"""What draws samples: the CPU here, a GPU where one is asked for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from motiflux import _native
+from motiflux.cpu.sampling import Groups, draw_groups, sample_graph
+from motiflux.engine.base import Request
+from motiflux.engine.sampling_policy import SamplingPolicy
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+
+
+class Sampler(Protocol):
+    """Draws groups of 32 samples by one plan on one graph.
+
+    A group is a function of the plan, the estimator, the switches ``inheritance`` and ``sync``, the seed and
+    its number: every sampler gives the same for it, to the last bit.
+    """
+
+    device: str
+    candidates: _native.SampleGraph
+    """What it samples, as this machine has it."""
+
+    def draw(
+        self,
+        estimator: str | SamplingPolicy,
+        seed: int,
+        first: int,
+        count: int,
+        timeout: float | None = None,
+    ) -> Groups:
+        """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Within 100 ms of Ctrl-C.
+        """
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class CpuSampler:
+    """Draws on the threads of this machine."""
+
+    device = "cpu"
+
+    def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
+        self.candidates = sample_graph(graph, plan, request.threads)
+        self._threads = request.threads
+        self._inheritance = inheritance_of(request)
+
+    def draw(
+        self,
+        estimator: str | SamplingPolicy,
+        seed: int,
+        first: int,
+        count: int,
+        timeout: float | None = None,
+    ) -> Groups:
+        """Return groups; see `Sampler`. Policies of the user's are for devices."""
+        assert isinstance(estimator, str)
+        if estimator == "tree":
+            self.candidates.grow_tree()
+        return draw_groups(
+            self.candidates,
+            estimator=estimator,
+            inheritance=self._inheritance,
+            seed=seed,
+            first=first,
+            count=count,
+            threads=self._threads,
+            timeout=timeout,
+        )
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def inheritance_of(request: Request) -> str:
+    """Return how samples are inherited: lanes that go on at once, each with a new one, inherit none."""
+    return "off" if request.tuning["sync"] == "iteration" else request.tuning["inheritance"]
+
+
+def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
+    """Return what draws for `request`, by a plan that is not impossible.
+
+    Raises
+    ------
+    DeviceError
+        The device asked for is not here.
+    """
+    if request.device in ("auto", "cpu"):
+        return CpuSampler(graph, plan, request)
+    # Imported here: sampling on the CPU needs nothing of this.
+    from motiflux.engine.device_sampler import DeviceSampler
+
+    return DeviceSampler(graph, plan, request)

@@ -1,0 +1,46 @@
+// Random numbers of samples: a function of the seed, the sample's id, the level and what is drawn there, so
+// that a sample is the same in whatever thread, group of lanes or order it is drawn.
+#pragma once
+
+#include "motiflux/random/philox.hpp"
+
+#if !defined(__CUDACC_RTC__)
+#include <cmath>
+#endif
+
+namespace motiflux::sample {
+
+// What numbers are for: no two purposes share one.
+enum class Purpose : std::uint32_t {
+  kChoice = 0x53000000,  // which candidate to take; part: the block of candidates, 0 where there is one draw
+  kKey = 0x53000100,     // of candidates that have weights; part: the index of the candidate
+  kTrawl = 0x53000200,   // how far a sample goes before the rest is enumerated
+};
+
+struct Key {
+  std::uint64_t seed;
+  std::uint64_t id;  // of the sample; a lane that inherits keeps its own
+};
+
+MOTIFLUX_HOST_DEVICE inline random::Words draw(const Key& key, Purpose purpose, std::uint32_t level,
+                                               std::uint32_t part = 0) {
+  return random::draw(key.seed, static_cast<std::uint32_t>(purpose) + level, key.id, part);
+}
+
+// The high half of a product.
+MOTIFLUX_HOST_DEVICE inline std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+#if defined(__CUDACC_RTC__)
+  return __umul64hi(a, b);
+#else
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(a) * b >> 64);
+#endif
+}
+
+// A number below `end`, from 64 random bits: each comes up as often as any other but for one part in 2^64 /
+// end.
+MOTIFLUX_HOST_DEVICE inline std::uint64_t below(std::uint64_t end, std::uint32_t low, std::uint32_t high) {
+  return high_product(random::joined(low, high), end);
+}
+
+}  // namespace motiflux::sample

@@ -1,0 +1,158 @@
+// Warp streaming (gSWORD, section 4.2): the lanes of a warp refine their candidates together.
+//
+// Rows have lengths of all kinds, and a warp takes as long as its longest. In a round each lane has the next
+// block of its row, of up to 32 candidates, and these blocks are gone through as if they were one list, a
+// window of 32 at a time:
+//
+//   lane                 0        1     2        3
+//   block of its row     p q r          s t      u v w x
+//   behind it            3        3     5        9
+//   window 0             p q r s t u v w x
+//
+// Algorithm 3 streams a block only if it is a full one (kLeader): its lane leads, and all test candidates of
+// its row; what is left of rows then is walked by each lane alone. Short rows, which candidate graphs are
+// full of, gain nothing by that. Whatever is done, each lane's sieve meets the same blocks with the same
+// random numbers.
+#pragma once
+
+#include "motiflux/match/task.hpp"
+#include "motiflux/sample/window.cuh"
+
+namespace motiflux::sample {
+
+enum class Streaming : std::uint32_t {
+  kOff,     // each lane walks its own row
+  kLeader,  // full blocks are tested by all lanes, one lane's after another's
+  kPacked,  // the blocks of all lanes are tested as one list
+};
+
+// Looks at whether the kernel is to stop, all lanes together, now and then.
+class Watch {
+ public:
+  MOTIFLUX_DEVICE Watch(const Lanes& lanes, match::Control* control) : lanes_(lanes), control_(control) {}
+
+  MOTIFLUX_DEVICE bool stopped() const { return stopped_; }
+
+  MOTIFLUX_DEVICE void look() {
+    std::uint32_t stop = 0;
+    if (lanes_.leads()) stop = device::device_wide(control_->stop).load(device::Order::kRelaxed);
+    stopped_ = lanes_.broadcast(stop) != 0;
+  }
+
+  // Counts a round of work that takes some ten microseconds; true where to give up.
+  MOTIFLUX_DEVICE bool count_round() {
+    if (++rounds_ % kRoundsBetweenLooks == 0) look();
+    return stopped_;
+  }
+
+ private:
+  static constexpr std::uint32_t kRoundsBetweenLooks = 64;
+
+  const Lanes& lanes_;
+  match::Control* control_;
+  std::uint32_t rounds_ = 0;
+  bool stopped_ = false;
+};
+
+template <class Policy, Streaming streaming>
+class Stream {
+ public:
+  MOTIFLUX_DEVICE Stream(const CandidateGraph& graph, std::uint64_t seed, const Desk& desk,
+                         const Lanes& lanes, Watch& watch)
+      : graph_(graph), seed_(seed), desk_(desk), lanes_(lanes), watch_(watch) {}
+
+  // Chooses for each lane that wants it a refined candidate of its row. All lanes come; where the watch says
+  // stop, nothing of use is returned.
+  MOTIFLUX_DEVICE Choice choose(bool wants, const DeskState& state, std::uint32_t level, const Row& row,
+                                const Key& key) {
+    Sieve<Policy> sieve;
+    const Row mine = wants ? row : Row{nullptr, 0, 0};
+    std::uint64_t begin = 0;
+    if constexpr (streaming != Streaming::kOff) {
+      const std::uint32_t lane = lanes_.lane();
+      lanes_.sync();  // the last rows were read
+      desk_.offers->rows[lane] = mine;
+      desk_.offers->ids[lane] = key.id;
+      desk_.offers->levels[lane] = level;
+      lanes_.sync();
+    }
+    if constexpr (streaming == Streaming::kPacked)
+      pack(sieve, level, mine, key);
+    else {
+      if constexpr (streaming == Streaming::kLeader) begin = collaborate(sieve, level, mine, key);
+      walk(sieve, state, level, mine, begin, key);
+    }
+    return sieve.choice(mine);
+  }
+
+ private:
+  // Tests the candidate at `index` of a lane's row.
+  MOTIFLUX_DEVICE void test(Window<Policy>& window, std::uint32_t owner, bool there, std::uint64_t index) {
+    const DeskState state{&graph_, desk_.values + owner, 0};
+    window.test(lanes_, there, state, desk_.offers->levels[owner], desk_.offers->rows[owner], index,
+                Key{seed_, desk_.offers->ids[owner]});
+  }
+
+  MOTIFLUX_DEVICE void pack(Sieve<Policy>& sieve, std::uint32_t level, const Row& mine, const Key& key) {
+    Window<Policy> window(desk_.slots);
+    for (std::uint64_t begin = 0;; begin += kBlock) {
+      const std::uint32_t size = block_size(mine, begin);
+      const std::uint32_t before = lanes_.sums_before(size);
+      const std::uint32_t all = lanes_.broadcast(before + size, kGroup - 1);
+      if (all == 0 || watch_.count_round()) return;
+      for (std::uint32_t base = 0; base < all; base += kGroup) {
+        const std::uint32_t at = base + lanes_.lane();
+        const std::uint32_t owner = owner_of(before + size, at);
+        test(window, owner, at < all, begin + at - lanes_.broadcast(before, owner));
+        const std::uint32_t first = before > base ? before : base;
+        const std::uint32_t last = before + size < base + kGroup ? before + size : base + kGroup;
+        if (first < last) window.tell(sieve, first - base, last - first, begin + first - before);
+      }
+      if (size > 0) sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+    }
+  }
+
+  // The first lane behind whose block `at` is not; the last one, where there is none.
+  MOTIFLUX_DEVICE std::uint32_t owner_of(std::uint32_t behind, std::uint32_t at) const {
+    std::uint32_t owner = 0;
+    for (std::uint32_t step = kGroup / 2; step > 0; step /= 2)
+      if (lanes_.broadcast(behind, owner + step - 1) <= at) owner += step;
+    return owner;
+  }
+
+  // Returns how far this lane's row was gone through.
+  MOTIFLUX_DEVICE std::uint64_t collaborate(Sieve<Policy>& sieve, std::uint32_t level, const Row& mine,
+                                            const Key& key) {
+    Window<Policy> window(desk_.slots);
+    std::uint64_t begin = 0;
+    for (;;) {
+      const std::uint32_t ready = lanes_.ballot(block_size(mine, begin) == kBlock);
+      if (ready == 0 || watch_.count_round()) return begin;
+      const std::uint32_t leader = lowest_bit(ready);
+      test(window, leader, true, lanes_.broadcast(begin, leader) + lanes_.lane());
+      if (lanes_.lane() != leader) continue;
+      window.tell(sieve, 0, kBlock, begin);
+      sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+      begin += kBlock;
+    }
+  }
+
+  // Each lane alone, from `begin` on.
+  MOTIFLUX_DEVICE void walk(Sieve<Policy>& sieve, const DeskState& state, std::uint32_t level,
+                            const Row& mine, std::uint64_t begin, const Key& key) {
+    while (lanes_.ballot(begin < mine.size) != 0 && !watch_.count_round()) {
+      if (begin >= mine.size) continue;
+      sieve.meet_block(graph_, state, level, mine, begin, block_size(mine, begin), key);
+      sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+      begin += kBlock;
+    }
+  }
+
+  const CandidateGraph& graph_;
+  const std::uint64_t seed_;
+  const Desk& desk_;
+  const Lanes& lanes_;
+  Watch& watch_;
+};
+
+}  // namespace motiflux::sample

@@ -1,0 +1,132 @@
+"""The plan by which samples are drawn: an order, and steps without symmetry breaking, tails or reuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.plan.bind import BoundPattern, bind
+from motiflux.plan.cost import CostModel, frequencies
+from motiflux.plan.ir import Plan, SpaceKey
+from motiflux.plan.order import ordered, promising_orders
+from motiflux.plan.planner import NO_CANDIDATES, check_symmetry, make_plan
+from motiflux.plan.space import CandidateSpace, candidate_space, space_key
+from motiflux.plan.steps import build_steps
+from motiflux.types import Semantics, Symmetry
+
+
+def sampling_plan(
+    graph: Graph,
+    pattern: Pattern,
+    *,
+    semantics: Semantics,
+    symmetry: Symmetry,
+    threads: int,
+    deadline: float | None,
+    switches: Mapping[str, str],
+) -> Plan:
+    """Return the plan by which embeddings of `pattern` are sampled, remembered with the graph.
+
+    Its steps find each embedding once; for subgraphs, an estimate is divided by ``plan.automorphisms``.
+
+    Parameters
+    ----------
+    deadline
+        When to give up, as a moment of `time.perf_counter`; None is never.
+    switches
+        All of `motiflux.config.TUNING`.
+
+    Raises
+    ------
+    ArgumentError
+        Subgraphs where query vertices may share a data vertex.
+    TimeoutError
+        The deadline passed while candidates were filtered.
+    """
+    check_symmetry(semantics, symmetry, pattern)
+    key = ("sampling plan", pattern, semantics, symmetry, tuple(switches.values()))
+    return graph.memo.get(
+        key, lambda: _make(graph, pattern, semantics, symmetry, threads, deadline, switches)
+    )
+
+
+def _make(
+    graph: Graph,
+    pattern: Pattern,
+    semantics: Semantics,
+    symmetry: Symmetry,
+    threads: int,
+    deadline: float | None,
+    switches: Mapping[str, str],
+) -> Plan:
+    bound = bind(pattern, graph)
+    key: SpaceKey | None = space_key(bound, semantics, switches)
+    space: CandidateSpace | None = None
+    if key is not None:
+        space = candidate_space(graph, key, threads, deadline)
+    sizes, arcs = (space.sizes, space.arcs) if space is not None else frequencies(bound, graph)
+    impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)
+    if switches["sample_order"] == "plan" and impossible is None:
+        planned = make_plan(
+            graph,
+            pattern,
+            semantics=semantics,
+            counting=False,
+            space=True,
+            threads=threads,
+            deadline=deadline,
+            tuning=switches,
+        )
+        order = planned.order
+    elif switches["sample_order"] == "cost":
+        order = promising_orders(bound, CostModel(bound, sizes, arcs), tails=False)[0].vertices
+    else:
+        order = quicksi_order(bound, sizes, arcs)
+    degrees = space is None and switches["degrees"] == "on"
+    shape, args = build_steps(bound, order, (), semantics, degrees=degrees)
+    return Plan(
+        order=order,
+        shape=shape,
+        args=args,
+        semantics=semantics,
+        symmetry=symmetry,
+        multiplier=1,
+        automorphisms=automorphisms(pattern, directed=graph.directed, base=order).order,
+        restrictions=(),
+        estimates=ordered(bound, CostModel(bound, sizes, arcs), order).estimates,
+        space=key if space is not None else None,
+        classes=tuple(range(bound.size)) if space is not None else (),
+        impossible=impossible,
+    )
+
+
+def quicksi_order(pattern: BoundPattern, sizes: Sequence[int], arcs: Sequence[int]) -> tuple[int, ...]:
+    """Return the order in which QuickSI grows a tree: always by the rarest edge that leaves it.
+
+    It begins with the rarest of all, at its rarer end; of equally rare edges that is taken whose new vertex
+    has more edges to those there are, then more edges at all.
+    """
+    edges = list(zip(pattern.edges, arcs, strict=True))
+    first, _ = min(edges, key=lambda one: one[1])
+    order = sorted((first.source, first.target), key=lambda v: (sizes[v], -len(pattern.neighbors[v]), v))
+    reached = set(order)
+    while len(order) < pattern.size:
+        leaving = (
+            (number, edge.target if edge.source in reached else edge.source)
+            for edge, number in edges
+            if (edge.source in reached) != (edge.target in reached)
+        )
+        _, chosen = min(
+            leaving,
+            key=lambda one: (
+                one[0],
+                -len(pattern.neighbors[one[1]] & reached),
+                -len(pattern.neighbors[one[1]]),
+                one[1],
+            ),
+        )
+        order.append(chosen)
+        reached.add(chosen)
+    return tuple(order)

@@ -1,0 +1,118 @@
+"""What groups of samples add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp, fsum, ldexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+GROUP = 32
+"""Samples of a group (``include/motiflux/sample/inherit.hpp``)."""
+UNIT_BITS = 200
+"""Weights come divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
+
+_MOST_UNITS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Moments of independent units, relative to their scale.
+
+    Parameters
+    ----------
+    units
+        Number of units.
+    span
+        Groups that make a unit.
+    total, variance, largest
+        Sum, sample variance and greatest of the units, all times two to the power -`exponent`
+        (the variance to twice that).
+    skewness
+        Third central moment over the variance to the power 3/2.
+    effective
+        Number of units of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2).
+    """
+
+    units: int
+    span: int
+    total: float
+    variance: float
+    largest: float
+    skewness: float
+    effective: float
+    exponent: int
+
+
+class Tally:
+    """Sums of weights of groups, in order; groups are independent, samples of one group are not.
+
+    Memory is bounded: beyond a million units, neighbours are added up to units twice as large.
+    """
+
+    def __init__(self) -> None:
+        self._units = np.empty(0)
+        self._rest = np.empty(0)
+        self.span = 1
+        self.groups = 0
+        self.valid = 0
+        self.work = 0
+
+    @property
+    def samples(self) -> int:
+        """Number of samples that were begun, those that died included."""
+        return self.groups * GROUP
+
+    def add(self, weights: NDArray[np.float64], valid: NDArray[np.uint32], work: NDArray[np.uint32]) -> None:
+        """Add groups that follow those added before."""
+        self.groups += len(weights)
+        self.valid += int(valid.sum(dtype=np.uint64))
+        self.work += int(work.sum(dtype=np.uint64))
+        self._append(np.concatenate([self._rest, weights]))
+        while len(self._units) > _MOST_UNITS:
+            self._fold()
+
+    def _append(self, groups: NDArray[np.float64]) -> None:
+        """Append whole units; the groups that make none yet wait."""
+        whole = len(groups) // self.span * self.span
+        self._units = np.concatenate([self._units, groups[:whole].reshape(-1, self.span).sum(axis=1)])
+        self._rest = groups[whole:]
+
+    def _fold(self) -> None:
+        even = len(self._units) // 2 * 2
+        if even < len(self._units):  # what is left of the last unit waits too, as one number
+            self._rest = np.concatenate([self._units[even:], np.zeros(self.span - 1), self._rest])
+        self._units = self._units[:even].reshape(-1, 2).sum(axis=1)
+        self.span *= 2
+
+    def mean(self) -> tuple[float, int]:
+        """Return the mean weight of a sample as a fraction and an exponent of two; (0.0, 0) of none."""
+        total = fsum(self._units) + fsum(self._rest)
+        if total == 0:
+            return 0.0, 0
+        fraction, exponent = frexp(total / self.samples)
+        return fraction, exponent + UNIT_BITS
+
+    def moments(self) -> Moments:
+        """Return the moments of the units; those of a single unit have no variance."""
+        units = self._units
+        largest = float(units.max(initial=0.0))
+        if largest == 0:
+            return Moments(len(units), self.span, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
+        exponent = frexp(largest)[1]
+        scaled = np.ldexp(units, -exponent)
+        total, squares = float(scaled.sum()), float((scaled * scaled).sum())
+        deviations = scaled - total / len(units)
+        second = float((deviations * deviations).mean())
+        third = float((deviations**3).mean())
+        return Moments(
+            len(units),
+            self.span,
+            total,
+            second * len(units) / max(1, len(units) - 1),
+            ldexp(largest, -exponent),
+            third / second**1.5 if second > 0 else 0.0,
+            total * total / squares,
+            exponent,
+        )

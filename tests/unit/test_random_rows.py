@@ -1,0 +1,90 @@
+"""The call `sample`: embeddings at random."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from tests.interrupts import ctrl_c_in_native_code
+from tests.strategies import rows_of
+from tests.unit.sampling_cases import CASES, SamplingCase
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_each_embedding_comes_as_often_as_any_other(case: SamplingCase) -> None:
+    expected = set(rows_of(mf.match(case.graph, case.pattern, semantics=case.semantics, device="cpu")))
+    often = max(5, min(50, 50_000 // len(expected)))
+    wanted = often * len(expected)
+    found = mf.sample(case.graph, case.pattern, wanted, semantics=case.semantics, seed=2)
+    rows = rows_of(found)
+    assert (len(rows), found.complete) == (wanted, True)
+    seen = Counter(rows)
+    assert set(seen) <= expected
+    squares = sum((seen[row] - often) ** 2 / often for row in expected)
+    freedom = len(expected) - 1
+    assert squares < freedom + 5 * (2 * freedom) ** 0.5 + 10
+
+
+def test_a_seed_gives_one_list_of_rows_on_any_number_of_threads() -> None:
+    case = CASES[0]
+    found = [
+        mf.sample(case.graph, case.pattern, 5000, seed=4, threads=threads).to_numpy() for threads in (1, 2, 5)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    other = mf.sample(case.graph, case.pattern, 5000, seed=5).to_numpy()
+    assert not np.array_equal(found[0], other)
+
+
+def test_more_rows_begin_with_those_of_fewer() -> None:
+    case = CASES[4]
+    few = mf.sample(case.graph, case.pattern, 100).to_numpy()
+    many = mf.sample(case.graph, case.pattern, 3000).to_numpy()
+    np.testing.assert_array_equal(few, many[:100])
+
+
+def test_ids_are_those_of_the_graph() -> None:
+    graph = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], directed=True)
+    assert mf.sample(graph, "(a)-->(b)-->(c)", 2).to_numpy().tolist() == [["ann", "bob", "cy"]] * 2
+
+
+@pytest.mark.parametrize("pattern", ["(a:9)--(b)", "(a)--(b)--(c)--(d)--(a)--(c), (b)--(d)"])
+def test_where_nothing_matches_there_are_no_rows(pattern: str) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    found = mf.sample(graph, pattern, 10)
+    assert len(found.to_numpy()) == 0
+    assert found.complete
+
+
+def test_a_timeout_gives_the_rows_there_are() -> None:
+    edges = [(u, v) for u in range(300) for v in range(300, 600)] + [(0, 1)]
+    graph = mf.Graph.from_edges(edges)
+    found = mf.sample(graph, "(a)--(b)--(c)--(a), (a)--(d), (b)--(e), (c)--(f)", 10**12, timeout=0.3)
+    rows = found.to_numpy()
+    assert not found.complete
+    assert len({len(set(row)) for row in rows.tolist()} - {6}) == 0
+
+
+def test_no_rows_may_be_asked_for() -> None:
+    assert mf.sample(CASES[0].graph, TRIANGLE, 0).complete is None
+    assert mf.sample(CASES[0].graph, TRIANGLE, 0).to_numpy().shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("k", "options", "message"),
+    [(-1, {}, "k: expected an integer from 0"), (1, {"seed": 1.5}, "seed: expected an integer")],
+)
+def test_what_makes_no_sense_is_refused(k: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(mf.ArgumentError, match=message):
+        mf.sample(CASES[0].graph, TRIANGLE, k, **options)
+
+
+def test_an_interrupt_ends_it() -> None:
+    with pytest.raises(KeyboardInterrupt), ctrl_c_in_native_code():
+        mf.sample(CASES[0].graph, TRIANGLE, 10**11).to_numpy()
