@@ -32,6 +32,8 @@ using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxGroups = std::size_t{1} << 30;
 constexpr double kForever = 1e9;  // seconds
+// Below so much to write, a watching thread costs more than the work.
+constexpr std::uint64_t kInlineBytes = 4 << 20;
 
 void require(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
@@ -170,17 +172,32 @@ std::vector<std::uint32_t> tree_sources(const PySampleGraph& graph) {
   return result;
 }
 
-// (fraction, exponent): the number of embeddings of the tree is fraction * 2^exponent.
-std::tuple<double, int> trees(PySampleGraph& graph) {
-  const FreeGil free_gil;
-  graph.owned().grow_tree();
-  return {graph.owned().trees(), graph.owned().trees_exponent()};
-}
-
 std::optional<search::Clock::time_point> deadline_of(std::optional<double> timeout) {
   if (!timeout || *timeout >= kForever) return std::nullopt;
   return search::Clock::now() +
          std::chrono::duration_cast<search::Clock::duration>(std::chrono::duration<double>(*timeout));
+}
+
+// (fraction, exponent): the number of embeddings of the tree is fraction * 2^exponent. Raises TimeoutError if
+// it is not known in time.
+std::tuple<double, int> trees(PySampleGraph& graph, std::optional<double> timeout) {
+  if (!graph.get().root_sums) {
+    std::atomic<bool> stop{false};
+    const auto deadline = deadline_of(timeout);
+    const auto in_time = [&] {
+      if (!deadline || search::Clock::now() < *deadline) return true;
+      PyErr_SetString(PyExc_TimeoutError, "time was up while trees were counted");
+      return false;
+    };
+    const auto grow = [&] { graph.owned().grow_tree(Workers{1, &stop}); };
+    if (graph.owned().tree_bytes() < kInlineBytes) {
+      const FreeGil free_gil;
+      grow();
+    } else {
+      run_watched(grow, in_time, [&] { stop.store(true, std::memory_order_relaxed); });
+    }
+  }
+  return {graph.owned().trees(), graph.owned().trees_exponent()};
 }
 
 // The sums of weights over 2^-200, the numbers of valid samples and the work of groups, as far as time went.
@@ -237,7 +254,7 @@ void bind_sample(nb::module_& module) {
       .def(nb::init<const std::vector<PyLevel>&, std::vector<PyAdjacency>, const InputArray<std::uint32_t>&,
                     PyAdjacency, PyAdjacency>(),
            nb::kw_only(), "levels"_a, "rows"_a, "roots"_a, "out"_a, "in_"_a)
-      .def("grow_tree", &trees)
+      .def("grow_tree", &trees, "timeout"_a = nb::none())
       .def_prop_ro("tree_bytes", [](PySampleGraph& graph) { return graph.owned().tree_bytes(); })
       .def_prop_ro("most_bits", [](PySampleGraph& graph) { return graph.owned().most_bits(); })
       .def_prop_ro("root_count", [](const PySampleGraph& graph) { return graph.get().root_count; })

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace motiflux::sample {
+namespace {
+
+constexpr std::uint64_t kCheckedRows = 1 << 10;
+
+}  // namespace
 
 OwnedGraph::OwnedGraph(const std::vector<LevelPlan>& plan, const std::vector<view::Adjacency>& rows,
                        std::vector<const std::uint32_t*> members, std::vector<std::uint32_t> sizes,
@@ -25,6 +30,7 @@ OwnedGraph::OwnedGraph(const std::vector<LevelPlan>& plan, const std::vector<vie
   graph_.root_count = members.empty() ? roots_.size() : sizes_[0];
   graph_.out = out;
   graph_.in = in;
+  choose_tree();
 }
 
 void OwnedGraph::choose_tree() {
@@ -46,15 +52,12 @@ void OwnedGraph::choose_tree() {
 }
 
 std::uint64_t OwnedGraph::tree_bytes() const {
+  std::uint32_t inner = 0;  // levels that something hangs from
+  for (std::uint32_t level = 1; level < graph_.levels; ++level) inner |= 1u << tree_source(level).level;
   std::uint64_t bytes = graph_.root_count * sizeof(double);
   for (std::uint32_t level = 1; level < graph_.levels; ++level) {
-    const Level& at = graph_.level[level];
-    std::uint64_t most = 0;
-    for (std::uint32_t source = 0; source < at.source_count; ++source) {
-      const Source& from = sources_[at.first_source + source];
-      most = std::max(most, from.rows.offsets[sizes_[from.level]]);
-    }
-    bytes += most * sizeof(double);
+    const Source& from = tree_source(level);
+    if ((inner >> level & 1) != 0) bytes += from.rows.offsets[sizes_[from.level]] * sizeof(double);
   }
   return bytes;
 }
@@ -79,9 +82,9 @@ double OwnedGraph::most_bits() const {
 // From the last level to the first: what hangs from a value is the product, over the levels that the tree
 // reaches from it, of the sums of their rows. What hangs at a level is divided by a power of two again and
 // again, so that its greatest number is between 1 and 2.
-void OwnedGraph::grow_tree() {
+void OwnedGraph::grow_tree(const Workers& workers) {
   if (graph_.root_sums) return;
-  choose_tree();
+  trees_exponent_ = 0;
   std::vector<std::vector<double>> hang(graph_.levels);  // empty: 1 everywhere
   sums_.resize(graph_.levels);
   const auto rescale = [&](std::vector<double>& numbers) {
@@ -95,7 +98,7 @@ void OwnedGraph::grow_tree() {
   for (std::uint32_t level = graph_.levels - 1; level > 0; --level) {
     const std::vector<double> own = std::move(hang[level]);
     Level& at = graph_.level[level];
-    const Source& from = sources_[at.first_source + at.tree_source];
+    const Source& from = tree_source(level);
     const std::uint64_t* offsets = from.rows.offsets;
     std::vector<double>& below = hang[from.level];
     below.resize(sizes_[from.level], 1.0);
@@ -106,6 +109,7 @@ void OwnedGraph::grow_tree() {
       std::vector<double>& sums = sums_[level];
       sums.resize(offsets[sizes_[from.level]]);
       for (std::uint64_t start = 0; start < sizes_[from.level]; ++start) {
+        if (start % kCheckedRows == 0) workers.check();
         double sum = 0;
         for (std::uint64_t i = offsets[start]; i < offsets[start + 1]; ++i)
           sums[i] = sum += own[from.rows.neighbors[i]];

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "candidates/space.hpp"
+#include "common/parallel.hpp"
 #include "motiflux/sample/graph.hpp"
 
 namespace motiflux::sample {
@@ -30,10 +31,9 @@ class OwnedGraph {
   // Values that a level may have.
   std::uint32_t size(std::uint32_t level) const { return sizes_[level]; }
 
-  // Counts trees: of the edges that join a level to earlier ones the tree takes that which leaves the fewest
-  // of all pairs joined. For the tree estimator; once.
-  void grow_tree();
-  // Bytes that growing it takes at most.
+  // Counts trees, for the tree estimator; once. Cancelled by the workers' flag.
+  void grow_tree(const Workers& workers);
+  // Bytes that its sums take.
   std::uint64_t tree_bytes() const;
   // Embeddings of the tree: a number below 1 times 2 to the power of the other; 0 if there is none.
   double trees() const { return trees_; }
@@ -42,7 +42,11 @@ class OwnedGraph {
   double most_bits() const;
 
  private:
+  // Of the edges that join a level to earlier ones the tree takes that which leaves the fewest pairs joined.
   void choose_tree();
+  const Source& tree_source(std::uint32_t level) const {
+    return sources_[graph_.level[level].first_source + graph_.level[level].tree_source];
+  }
 
   CandidateGraph graph_{};
   std::vector<Source> sources_;

@@ -150,7 +150,8 @@ def _estimate(
             switches=request.tuning,
         )
     except TimeoutError:
-        return _unknown(rules, request, time.perf_counter() - started)
+        device = "cpu" if request.device == "auto" else request.device
+        return _unknown(rules, device, time.perf_counter() - started)
     if plan.impossible is not None:
         return _nothing(time.perf_counter() - started)
     sampler = open_sampler(graph, plan, request)
@@ -176,6 +177,12 @@ def _sampled(
         raise ArgumentError(
             "estimator", "'alley' or 'wanderjoin', as the weights of trees would not fit", estimator
         )
+    left = None if deadline is None else max(0.0, deadline - time.perf_counter())
+    if tree:
+        try:
+            sampler.candidates.grow_tree(left)
+        except TimeoutError:
+            return _unknown(rules, sampler.device, time.perf_counter() - started)
     planned = time.perf_counter()
     if estimator == "auto":
         left = None if deadline is None else max(0.0, deadline - planned)
@@ -207,7 +214,7 @@ def _nothing(plan_seconds: float) -> Estimate:
     )
 
 
-def _unknown(rules: Rules, request: Request, plan_seconds: float) -> Estimate:
+def _unknown(rules: Rules, device: str, plan_seconds: float) -> Estimate:
     """Return what is known if time was up before there was anything to sample."""
     return Estimate(
         value=0.0,
@@ -221,7 +228,7 @@ def _unknown(rules: Rules, request: Request, plan_seconds: float) -> Estimate:
         seconds=0.0,
         plan_seconds=plan_seconds,
         estimator="none",
-        device="cpu" if request.device == "auto" else request.device,
+        device=device,
         warning="time was up before the first sample",
     )
 

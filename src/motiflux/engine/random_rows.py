@@ -134,14 +134,24 @@ class _RandomRows:
         self._candidates = sample_graph(graph, plan, request.threads)
         if self._candidates.tree_bytes > space_room(graph):
             raise MotifluxError("the numbers of trees to sample from do not fit into memory")
-        self._none = self._candidates.grow_tree()[0] == 0
+        self._none = self._has_no_tree(deadline)
         self._columns = np.argsort(np.array(plan.order))
         self._left = wanted
         self._seed = seed
         self._deadline = deadline
         self._samples = 0
         self._rows = 0
-        self.complete = self._none
+        self.complete = self._none and not self._late
+
+    def _has_no_tree(self, deadline: float | None) -> bool:
+        """Return whether there is nothing to draw from, or no time to count it."""
+        left = None if deadline is None else max(0.0, deadline - time.perf_counter())
+        self._late = False
+        try:
+            return self._candidates.grow_tree(left)[0] == 0
+        except TimeoutError:
+            self._late = True
+            return True
 
     def next(self) -> VertexArray | None:
         """Return rows in internal ids, or None at the end."""
