@@ -71,6 +71,12 @@ GPU_ABLATIONS: dict[str, dict[str, str]] = {
 }
 TRAWL_OFF = {"trawling": "off"}
 TRAWL_ON = {"trawling": "on"}
+WAYS = {
+    "not trawled": TRAWL_OFF,
+    "trawled": TRAWL_ON,
+    "trawled, never all": {"trawling": "on", "trawl_whole": "off"},
+}
+SWEPT = ("trawl_hprd_dense_136", "trawl_wordnet30_dense_75", "trawl_wordnet30_dense_106")
 SWEEPS = {"trawl_batches": ("1", "2", "4", "6", "8", "12"), "threads": (1, 2)}
 ORACLE = "benchmarks/queries/trawl_counts.json"
 
@@ -92,7 +98,10 @@ class Measured:
     errors: list[float] = field(default_factory=list)
     covered: list[bool] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    trawled: dict[str, list[float]] = field(default_factory=dict)
+    cuts: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
+    """By estimator, inheritance and way: q-error not trawled over trawled, of each query."""
+    slower: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
+    """The same of seconds, trawled over not."""
 
 
 def build(shared: Path) -> Suite:
@@ -101,7 +110,7 @@ def build(shared: Path) -> Suite:
     probes += [Table(shared, name, size, kind) for name in GRAPHS for size in SIZES for kind in SIZES[size]]
     probes += [Ablation(shared, name, kind) for name in GRAPHS for kind in SIZES[16]]
     probes += [Trawling(shared, name, measured) for name in trawl_counts()]
-    probes += [Sweep(shared, name) for name in list(trawl_counts())[:3]]
+    probes += [Sweep(shared, name) for name in SWEPT]
     if has_gpu():
         probes += [Ablation(shared, name, kind, device="cuda") for name in GRAPHS for kind in SIZES[16]]
     return Suite("estimate", (), lambda results: bars(measured, results), probes=probes)
@@ -134,11 +143,17 @@ def bars(measured: Measured, results: Sequence[CaseResult]) -> list[Bar]:
                 "lower",
             ),
         ]
-    for what, cuts in measured.trawled.items():
-        if what.startswith("time"):
-            found.append(Bar(f"trawling: {what}", geometric_mean(cuts), 1.1, "lower"))
-        else:
-            found.append(Bar(f"trawling: {what}", geometric_mean(cuts), 100, "higher"))
+    for what, cuts in measured.cuts.items():
+        estimator, inheritance, way = what
+        # Where dead samples inherit, more than one in 100,000 are embeddings.
+        if inheritance == "off" and way == "trawled":
+            slower = measured.slower[what]
+            text = f"of hard queries, {estimator}, nothing inherited, trawled over not"
+            found += [
+                Bar(f"{text}: cut of the geometric mean q-error", geometric_mean(cuts), 100, "higher"),
+                Bar(f"{text}: CPU time, geometric mean", geometric_mean(slower), 1.1, "lower"),
+                Bar(f"{text}: CPU time, worst", max(slower), 1.1, "lower"),
+            ]
     return found
 
 
@@ -369,30 +384,41 @@ class Trawling:
         count = trawl_counts()[self.query]
         for estimator in ("wanderjoin", "alley"):
             for inheritance in ("off", "spread"):
-                errors, taken = {}, {}
-                for trawling in (TRAWL_OFF, TRAWL_ON):
-                    switches = {"inheritance": inheritance, **trawling}
-                    several, seconds = self._several(graph, pattern, estimator, switches, settings)
-                    found = several[-1]
-                    way = f"trawling {trawling['trawling']}, inheritance {inheritance}"
-                    errors[way] = geometric_mean([q_error(one.value, count) for one in several])
-                    taken[way] = seconds.min
-                    figures = figures_of(found, count, seconds.min) | {"q_error": errors[way]}
-                    if found.trawled is not None:
-                        figures |= {
-                            "trawled": found.trawled.value,
-                            "share": found.trawled.share,
-                            "searched": found.trawled.searched / found.trawled.slots,
-                        }
-                    yield CaseResult(
-                        f"{self.name}, {way}", f"cpu {estimator}", count, ORACLE, seconds, figures=figures
-                    )
-                without, with_it = errors.values()
-                fast, slow = taken.values()
-                kept = self.measured.trawled
-                what = f"{estimator}, inheritance {inheritance}"
-                kept.setdefault(f"q-error cut, {what}", []).append(without / with_it)
-                kept.setdefault(f"time, {what}, with it over without", []).append(slow / fast)
+                yield from self._ways(graph, pattern, count, estimator, inheritance, settings)
+
+    def _ways(
+        self,
+        graph: mf.Graph,
+        pattern: mf.Pattern,
+        count: int,
+        estimator: str,
+        inheritance: str,
+        settings: Settings,
+    ) -> Iterator[CaseResult]:
+        first: tuple[float, float] | None = None
+        for way, switches in WAYS.items():
+            several, seconds = self._several(
+                graph, pattern, estimator, {"inheritance": inheritance, **switches}, settings
+            )
+            found = several[-1]
+            error = geometric_mean([q_error(one.value, count) for one in several])
+            figures = figures_of(found, count, seconds.min) | {"q_error": error}
+            if first is None:
+                first = (error, seconds.min)
+            else:
+                key = (estimator, inheritance, way)
+                cut, slower = first[0] / error, seconds.min / first[1]
+                self.measured.cuts.setdefault(key, []).append(cut)
+                self.measured.slower.setdefault(key, []).append(slower)
+                figures |= {"cut": cut, "slower": slower, "exact": float(found.estimator == "exact")}
+            if found.trawled is not None:
+                figures |= {
+                    "trawled": found.trawled.value,
+                    "share": found.trawled.share,
+                    "searched": found.trawled.searched / found.trawled.slots,
+                }
+            name = f"{self.name}, {way}, inheritance {inheritance}"
+            yield CaseResult(name, f"cpu {estimator}", count, ORACLE, seconds, figures=figures)
 
     def _several(
         self,
@@ -402,7 +428,7 @@ class Trawling:
         switches: dict[str, str],
         settings: Settings,
     ) -> tuple[list[mf.Estimate], Timing]:
-        runs = 2 if settings.quick else 3
+        runs = 1 if settings.quick else 2
         samples = SAMPLES // 4 if settings.quick else SAMPLES
         found, times = [], []
         for seed in range(runs):
@@ -429,7 +455,10 @@ class Sweep:
         count = trawl_counts()[self.query]
         for batches in SWEEPS["trawl_batches"]:
             for threads in SWEEPS["threads"]:
-                tuning = {**TRAWL_ON, "trawl_budget": "clock", "trawl_batches": str(batches)}
+                tuning = WAYS["trawled, never all"] | {
+                    "trawl_budget": "clock",
+                    "trawl_batches": str(batches),
+                }
                 start = time.perf_counter()
                 found = mf.estimate(
                     graph,
