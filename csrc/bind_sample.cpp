@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -14,9 +15,11 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
+#include "python_int.hpp"
 #include "sample/embeddings.hpp"
 #include "sample/graph.hpp"
 #include "sample/groups.hpp"
+#include "sample/trawl.hpp"
 
 namespace motiflux {
 namespace {
@@ -31,6 +34,7 @@ using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether 
 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxGroups = std::size_t{1} << 30;
+constexpr std::uint64_t kMaxNodes = std::uint64_t{1} << 50;
 constexpr double kForever = 1e9;  // seconds
 // Below so much to write, a watching thread costs more than the work.
 constexpr std::uint64_t kInlineBytes = 4 << 20;
@@ -244,6 +248,78 @@ nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::u
   return nb::make_tuple(to_numpy(std::move(drawn.rows), rows, levels), drawn.samples);
 }
 
+// Slots of a trawl. Another thread than the one that runs it may end its searches.
+class PyTrawl {
+ public:
+  // `problems` are the searches from depth 3 to the last level but one; they look at their budgets every
+  // `look_every` steps.
+  PyTrawl(nb::object graph, std::vector<nb::object> problems, std::int64_t look_every)
+      : graph_(std::move(graph)), held_(std::move(problems)) {
+    require(look_every >= 1, "look_every must be 1 or more");
+    const sample::CandidateGraph& given = nb::cast<PySampleGraph&>(graph_).get();
+    require(given.levels > sample::kLeastDepth, "at least 4 levels expected");
+    require(held_.size() == given.levels - sample::kLeastDepth, "a search for each depth expected");
+    for (std::size_t at = 0; at < held_.size(); ++at) {
+      const search::Problem& problem = problem_of(held_[at]);
+      require(problem.plan.shape.levels == given.levels, "searches of as many levels expected");
+      require(problem.tail.start >= static_cast<int>(at + sample::kLeastDepth), "a tail that is sampled");
+      require((problem.members.empty()) == (given.level[0].members == nullptr), "searches of other values");
+      const bool again = at > 0 && held_[at].is(held_[at - 1]);
+      if (!again) own_.push_back(problem);
+      own_.back().look_every = look_every;
+      problems_.push_back(&own_.back());
+    }
+    const FreeGil free_gil;
+    for (const search::Problem& problem : own_)
+      if (problem.free_order && problem.always_free) problem.free_order();
+  }
+
+  // Worth, outcome, depth and work of each slot.
+  nb::tuple run(std::uint64_t seed, std::uint64_t first, std::size_t count, std::uint64_t nodes,
+                int unfinished, int threads, std::optional<double> timeout) {
+    require(count <= kMaxGroups, "too many slots at once");
+    require(first % sample::kChunk == 0, "slots come in chunks of 64");
+    require(nodes <= kMaxNodes, "nodes must be at most 2^50");
+    require(unfinished >= 0 && unfinished <= 2, "unknown way to leave a search unfinished");
+    require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+    const sample::Trawling trawling{seed, nodes, static_cast<sample::Unfinished>(unfinished)};
+    const sample::TrawlEnd end{over_, deadline_of(timeout)};
+    std::vector<double> weights(count);
+    std::vector<std::uint8_t> outcomes(count), depths(count);
+    std::vector<std::uint64_t> work(count);
+    const sample::Haul haul{weights.data(), outcomes.data(), depths.data(), work.data()};
+    std::atomic<bool> stop{false};
+    const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
+    const auto go = [&] {
+      sample::trawl(graph, problems_, trawling, first, count, haul, Workers{threads, &stop}, end);
+    };
+    run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+    return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(outcomes)),
+                          to_numpy(std::move(depths)), to_numpy(std::move(work)));
+  }
+
+  // The number of embeddings, or None if it takes more work than `nodes`, or more time.
+  nb::object count_all(std::uint64_t nodes, std::optional<double> timeout) {
+    require(nodes <= kMaxNodes, "nodes must be at most 2^50");
+    const sample::TrawlEnd end{over_, deadline_of(timeout)};
+    std::atomic<bool> stop{false};
+    std::optional<Wide> found;
+    const auto go = [&] { found = sample::count_all(own_.back(), nodes, Workers{1, &stop}, end); };
+    run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+    return found ? to_python(*found) : nb::none();
+  }
+
+  // Ends searches: the samples go on to their ends.
+  void end() { over_.store(true, std::memory_order_relaxed); }
+
+ private:
+  nb::object graph_;
+  std::vector<nb::object> held_;
+  std::deque<search::Problem> own_;
+  std::vector<const search::Problem*> problems_;
+  std::atomic<bool> over_{false};
+};
+
 }  // namespace
 
 void bind_sample(nb::module_& module) {
@@ -263,6 +339,13 @@ void bind_sample(nb::module_& module) {
       .def("rows", &rows_of_source, "source"_a)
       .def("sums", &sums_of, "level"_a)
       .def_prop_ro("tree_sources", &tree_sources);
+  nb::class_<PyTrawl>(module, "Trawl")
+      .def(nb::init<nb::object, std::vector<nb::object>, std::int64_t>(), "graph"_a, "problems"_a,
+           "look_every"_a)
+      .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "nodes"_a, "unfinished"_a, "threads"_a,
+           "timeout"_a.none())
+      .def("count_all", &PyTrawl::count_all, "nodes"_a, "timeout"_a.none())
+      .def("end", &PyTrawl::end);
   module.def("draw_groups", &draw_groups, "graph"_a, "estimator"_a, "inheritance"_a, "seed"_a, "first"_a,
              "count"_a, "threads"_a, "timeout"_a.none());
   module.def("draw_embeddings", &draw_embeddings, "graph"_a, "seed"_a, "first"_a, "count"_a, "threads"_a,

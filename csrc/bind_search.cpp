@@ -551,6 +551,10 @@ class Rows {
 
 }  // namespace
 
+const search::Problem& problem_of(nb::handle problem) {
+  return nb::cast<const OwnedProblem&>(problem).get();
+}
+
 void bind_search(nb::module_& module) {
   nb::class_<PyStep>(module, "Step")
       .def(

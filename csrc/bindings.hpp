@@ -4,6 +4,13 @@
 
 namespace motiflux {
 
+namespace search {
+struct Problem;
+}
+
+// What a Problem of Python holds, as long as that is there.
+const search::Problem& problem_of(nanobind::handle problem);
+
 void bind_candidates(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);

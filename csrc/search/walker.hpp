@@ -64,6 +64,10 @@ class Walker : private Adaptive::Owner {
   // told to stop. `lender`, which may be null, has the same set at the next level, if it has one for these.
   bool follow(const Walker& leader, int levels, const Walker* lender);
 
+  // Searches what extends `levels` >= 2 values, a partial embedding that no level of the tail is in; false
+  // when told to stop, after which it serves no more.
+  bool complete(const std::uint32_t* values, int levels);
+
   // Has the set of `level` kept for others where it would only be counted.
   void keep_set(int level) {
     kept_level_ = level;

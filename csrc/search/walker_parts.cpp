@@ -47,6 +47,15 @@ Walker::Span Walker::replay(const Part& part) {
   return part.level == 1 && tail_ > 1 ? from_root() : clipped(part.level);
 }
 
+bool Walker::complete(const Vertex* values, int levels) {
+  arcs_ = {};
+  for (int level = 0; level < levels; ++level) {
+    if (level >= std::min(2, tail_)) base(level);  // later levels may start from it
+    assign(level, values[level]);
+  }
+  return extend(levels);
+}
+
 // Gives half of what is left at the shallowest level where something is to a thread that waits.
 void Walker::give_away() {
   if (const std::uint64_t left = arcs_.last - arcs_.first; left > 0) {

@@ -229,6 +229,21 @@ class SampleGraph:
     @property
     def tree_sources(self) -> list[int]: ...
 
+class Trawl:
+    def __init__(self, graph: SampleGraph, problems: Sequence[Problem], look_every: int) -> None: ...
+    def run(
+        self,
+        seed: int,
+        first: int,
+        count: int,
+        nodes: int,
+        unfinished: int,
+        threads: int,
+        timeout: float | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]: ...
+    def count_all(self, nodes: int, timeout: float | None) -> int | None: ...
+    def end(self) -> None: ...
+
 def draw_groups(
     graph: SampleGraph,
     estimator: int,

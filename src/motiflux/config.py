@@ -144,6 +144,53 @@ _OPTIONS = (
         "own died, and nothing is inherited",
     ),
     TuningOption(
+        "trawling",
+        ("auto", "on", "off"),
+        "auto",
+        "estimate: beside the samples, search what extends a few short ones: where a pilot finds few that "
+        "are embeddings, always, or never",
+    ),
+    TuningOption(
+        "trawl_whole",
+        ("on", "off"),
+        "on",
+        "estimate: where there is trawling, try to count all first, meeting as many candidates as there are "
+        "to be samples at most",
+    ),
+    TuningOption(
+        "trawl_batches",
+        ("1", "2", "4", "6", "8", "12", "16"),
+        "6",
+        "estimate: samples are drawn in so many batches, and slots of the trawl searched beside each",
+    ),
+    TuningOption(
+        "trawl_samples",
+        ("auto", "64", "128", "256", "512", "1024", "4096"),
+        "auto",
+        "estimate: slots of the trawl beside a batch: one for 1,024 samples and 64 at least, or so many",
+    ),
+    TuningOption(
+        "trawl_budget",
+        ("nodes", "clock"),
+        "nodes",
+        "estimate: searches of the trawl end after so much work each, so that a seed gives one answer; or "
+        "with their batch of samples too",
+    ),
+    TuningOption(
+        "trawl_nodes",
+        ("0", "64", "256", "1024", "4096", "65536", "1048576"),
+        "1024",
+        "estimate: candidates that searches may meet for each slot, 64 of which share; 64 times as many by "
+        "the clock",
+    ),
+    TuningOption(
+        "trawl_unfinished",
+        ("deepen", "sample", "drop"),
+        "deepen",
+        "estimate: a sample whose search was given up goes one level on and is searched again, or to its "
+        "end; or it is left out, and estimates are too low",
+    ),
+    TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",

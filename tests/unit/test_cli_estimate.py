@@ -31,7 +31,7 @@ def test_the_json_object_has_the_agreed_fields(graph: Path, triangle: Path) -> N
     fields = only_json(result)
     assert set(fields) == {
         "schema", "estimate", "low", "high", "confidence", "samples", "valid_samples", "complete", "seconds",
-        "estimator", "device",
+        "sampled", "trawled", "estimator", "device",
     }  # fmt: skip
     count = only_json(motiflux("count", graph, triangle, "--json"))["count"]
     assert fields["estimate"] == pytest.approx(count, rel=0.1)
@@ -99,7 +99,8 @@ def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
     edges = [(u, v + 100) for u, v in product(range(60), repeat=2)] + [(0, 1)]
     graph = write_edges(tmp_path / "squares.txt", edges)
     pattern = "(a)--(b)--(c)--(a), (a)--(d)--(e)--(f)--(a)"
-    result = motiflux("estimate", graph, pattern, "--json", "--samples", "320", "--estimator", "tree")
+    options = ("--samples", "320", "--estimator", "tree")
+    result = motiflux("estimate", graph, pattern, "--json", *options, "--set", "trawling=off")
     assert result.stderr.startswith("warning: none of 320 samples is an embedding")
     fields = only_json(result)
     assert fields["estimate"] == 0
@@ -135,3 +136,17 @@ def test_numbers_are_written_to_four_digits() -> None:
     assert [number(value) for value in (0.0, 3.14159, 999.96, 1e6, 1.5e17)] == [
         "0", "3.142", "1000", "1,000,000", "1.5e+17",
     ]  # fmt: skip
+
+
+def test_what_trawling_came_to_is_told(tmp_path: Path) -> None:
+    edges = [(u, v + 100) for u, v in product(range(60), repeat=2)] + [(0, 1)]
+    graph = write_edges(tmp_path / "squares.txt", edges)
+    pattern = "(a)--(b)--(c)--(a), (a)--(d)--(e)--(f)--(a)"
+    given = ("estimate", graph, pattern, "--samples", "320", "--estimator", "tree")
+    fields = only_json(motiflux(*given, "--json"))
+    trawled = fields["trawled"]
+    assert set(trawled) == {"estimate", "low", "high", "slots", "searched", "share"}
+    share = trawled["share"]
+    made = share * trawled["estimate"] + (1 - share) * fields["sampled"]
+    assert abs(fields["estimate"] - made) <= 1e-9 * made
+    assert f"{trawled['slots']} slots trawled: 0 by samples" in motiflux(*given).stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +47,8 @@ class CaseResult:
         Process CPU time, or for a scaling case wall clock time; None if nothing could be timed.
     baseline, ratio
         What it is compared with, and how many times faster it is than that.
+    figures
+        Other numbers that were measured, by name.
     disagrees
         Whether the count is wrong. Not kept in the file: `checked_against` tells it.
     """
@@ -59,11 +61,14 @@ class CaseResult:
     baseline: BaselineTime | None = None
     ratio: float | None = None
     disagrees: bool = False
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Give the fields that are kept."""
+        """Give the fields that are kept; of `figures` only where there are any."""
         fields = asdict(self)
         del fields["disagrees"]
+        if not self.figures:
+            del fields["figures"]
         return fields
 
 

@@ -167,18 +167,37 @@ def json_fields(result: "mf.Estimate") -> dict[str, Any]:
         "valid_samples": result.valid_samples,
         "complete": result.complete,
         "seconds": result.seconds,
+        "sampled": result.sampled,
+        "trawled": None if result.trawled is None else trawled_fields(result.trawled),
         "estimator": result.estimator,
         "device": result.device,
+    }
+
+
+def trawled_fields(trawled: "mf.Trawled") -> dict[str, Any]:
+    """Give the JSON fields of what trawling came to."""
+    return {
+        "estimate": trawled.value,
+        "low": trawled.low,
+        "high": trawled.high if math.isfinite(trawled.high) else None,
+        "slots": trawled.slots,
+        "searched": trawled.searched,
+        "share": trawled.share,
     }
 
 
 def text(result: "mf.Estimate", symmetry: Symmetry) -> str:
     """Say the estimate and how sure it is."""
     if result.estimator == "exact":
-        return f"0 {symmetry.value}, exactly: nothing can match"
+        if result.value == 0:
+            return f"0 {symmetry.value}, exactly: nothing can match"
+        return f"{number(result.value)} {symmetry.value}, exactly: they were all counted"
     interval = f"{100 * result.confidence:g} % interval {number(result.low)} to {number(result.high)}"
     drawn = f"{quantity(result.samples, 'sample')}, {result.valid_samples:,} valid"
     cut = "" if result.complete else ", stopped before it was as sure as asked for"
+    if result.trawled is not None:
+        both = f"{number(result.sampled)} by samples, {number(result.trawled.value)} by trawling"
+        drawn = f"{drawn}, {quantity(result.trawled.slots, 'slot')} trawled: {both}"
     return f"about {number(result.value)} {symmetry.value}, {interval} ({drawn}{cut})"
 
 

@@ -1,6 +1,6 @@
 """From a public call to an engine and back."""
 
-from motiflux.engine.estimate_result import Estimate, EstimateProgress
+from motiflux.engine.estimate_result import Estimate, EstimateProgress, Trawled
 from motiflux.engine.estimating import estimate
 from motiflux.engine.explanation import Explanation, explain
 from motiflux.engine.picture import draw_graph, draw_match
@@ -17,6 +17,7 @@ __all__ = [
     "Matches",
     "ProgressReport",
     "SamplingPolicy",
+    "Trawled",
     "count",
     "draw_graph",
     "draw_match",

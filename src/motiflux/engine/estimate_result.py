@@ -33,6 +33,29 @@ class EstimateProgress:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class Trawled:
+    """An estimate by trawling alone: samples of a few vertices, and searches of what is left.
+
+    Parameters
+    ----------
+    value, low, high
+        The estimate and its interval.
+    slots, searched
+        Samples begun, and those of them of which a search found all that extends them; the others died, or
+        went on to their ends.
+    share
+        What part of the whole estimate it is; fixed before its samples were drawn.
+    """
+
+    value: float
+    low: float
+    high: float
+    slots: int
+    searched: int
+    share: float
+
+
 @dataclass(frozen=True)
 class Estimate:
     """An estimated number of embeddings or subgraphs, with a confidence interval.
@@ -59,6 +82,10 @@ class Estimate:
         Wall-clock seconds of sampling, and of filtering candidates and planning.
     estimator, device : str
         What sampled, and where; ``"exact"`` where nothing had to be sampled.
+    sampled : float
+        The estimate by the samples alone. It is the value, unless there was trawling too.
+    trawled : Trawled or None
+        The estimate by trawling, where samples found little or it was asked for; None otherwise.
     warning : str or None
         Why the true count is likely to be greater, where it is; None otherwise.
     trace : tuple of EstimateProgress
@@ -77,6 +104,8 @@ class Estimate:
     plan_seconds: float
     estimator: str
     device: str
+    sampled: float
+    trawled: Trawled | None = None
     warning: str | None = None
     trace: tuple[EstimateProgress, ...] = field(default=(), repr=False)
 
@@ -98,6 +127,9 @@ class Estimate:
             ("sampling", f"{seconds_text(self.seconds)}, planning {seconds_text(self.plan_seconds)}"),
             ("estimator", f"{self.estimator}, device {self.device}"),
         ]
+        if self.trawled is not None:
+            both = f"{self.sampled:.6g} by samples, {self.trawled.value:.6g} by trawling"
+            facts.append(("made of", f"{both} ({100 * self.trawled.share:.0f} %)"))
         return facts_table(facts + ([("warning", self.warning)] if self.warning else []))
 
     @property

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 import time
 
-from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
+from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress, Trawled
 from motiflux.engine.estimate_rules import Rules
 from motiflux.engine.sampler import Sampler
 from motiflux.engine.sampling_policy import SamplingPolicy
+from motiflux.engine.trawler import Trawler
 from motiflux.errors import CountOverflowError
 from motiflux.plan import Plan
-from motiflux.statistics import Interval, Looks, Tally, confidence_interval, share_upper_bound
+from motiflux.statistics import (
+    Interval,
+    Looks,
+    Tally,
+    blended_interval,
+    confidence_interval,
+    share_upper_bound,
+)
 from motiflux.types import Symmetry
 
 _FIRST_PIECE = 64
@@ -31,6 +39,8 @@ class Run:
         Whether the number of trees may be had: it bounds the count.
     deadline
         A moment of `time.perf_counter`, or None.
+    trawler
+        What trawls beside the samples, if anything does.
     """
 
     def __init__(
@@ -43,12 +53,14 @@ class Run:
         *,
         tree: bool,
         deadline: float | None,
+        trawler: Trawler | None = None,
     ) -> None:
         self._sampler = sampler
         self._estimator = estimator
         self._seed = seed
         self._rules = rules
         self._deadline = deadline
+        self._trawler = trawler
         self._tally = Tally()
         self._looks = Looks(rules.confidence, rules.first_look, rules.groups)
         self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
@@ -66,17 +78,34 @@ class Run:
         piece = _FIRST_PIECE
         while not self._late:
             while self._tally.groups < self._looks.groups and not self._late:
-                before = time.perf_counter()
-                self._draw(min(piece, self._looks.groups - self._tally.groups))
-                seconds = time.perf_counter() - before
-                piece = max(1, min(self._tally.groups, _MOST_PIECE, int(piece * _PIECE_SECONDS / seconds)))
-                self._report(callback, before + seconds - started)
+                batch = self._begin_batch()
+                while self._tally.groups < batch and not self._late:
+                    before = time.perf_counter()
+                    self._draw(min(piece, batch - self._tally.groups))
+                    seconds = time.perf_counter() - before
+                    piece = max(
+                        1, min(self._tally.groups, _MOST_PIECE, int(piece * _PIECE_SECONDS / seconds))
+                    )
+                    if self._trawler is not None and (self._late or self._tally.groups >= batch):
+                        self._trawler.finish(late=self._late)
+                    self._report(callback, time.perf_counter() - started)
             if self._late or self._good_enough():
                 return
 
+    def _begin_batch(self) -> int:
+        """Begin to trawl, if anything does; return up to which group to draw meanwhile."""
+        if self._trawler is None:
+            return self._looks.groups
+        done, size = self._tally.groups, self._trawler.plan.groups
+        end = min(self._looks.groups, (done // size + 1) * size)
+        self._trawler.begin(end - done, self._left())
+        return end
+
+    def _left(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+
     def _draw(self, count: int) -> None:
-        left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
-        groups = self._sampler.draw(self._estimator, self._seed, self._tally.groups, count, left)
+        groups = self._sampler.draw(self._estimator, self._seed, self._tally.groups, count, self._left())
         self._tally.add(*groups)
         self._late = len(groups.weights) < count
 
@@ -105,20 +134,48 @@ class Run:
 
     def _is_nothing(self, confidence: float) -> bool:
         """Return whether no embedding was found and there is not even one, as sure as that."""
-        return self._tally.valid == 0 and self._interval(confidence).high * self._images < 1
+        return self._valid == 0 and self._interval(confidence).high * self._images < 1
 
-    def _value(self) -> float:
-        value = _scaled(*self._tally.mean())
+    @property
+    def _valid(self) -> int:
+        return self._tally.valid + (0 if self._trawler is None else self._trawler.tally.valid)
+
+    def _value_of(self, tally: Tally) -> float:
+        value = _scaled(*tally.mean())
         if math.isinf(value):
             raise CountOverflowError("the estimate exceeds 2^1024")
         return value / self._images
 
+    def _value(self) -> float:
+        value, trawler = self._value_of(self._tally), self._trawler
+        if trawler is None or trawler.slots == 0:
+            return value
+        return (1 - trawler.share) * value + trawler.share * self._value_of(trawler.tally)
+
     def _interval(self, confidence: float) -> Interval:
-        """Return the interval around the value; no pattern has more embeddings than its tree."""
+        """Return the interval around the value.
+
+        Where either sampling or trawling found nothing, it is the other's: of what was missed it tells more.
+        """
+        trawler = self._trawler
+        if trawler is None or trawler.tally.valid == 0:
+            return self._interval_of(self._tally, confidence)
         if self._tally.valid == 0:
-            high = self._most * share_upper_bound(self._tally.samples, confidence)
+            return self._interval_of(trawler.tally, confidence)
+        return blended_interval(
+            self._value_of(self._tally),
+            self._value_of(trawler.tally),
+            self._interval_of(self._tally, confidence),
+            self._interval_of(trawler.tally, confidence),
+            trawler.share,
+        )
+
+    def _interval_of(self, tally: Tally, confidence: float) -> Interval:
+        """Return the interval by one tally; no pattern has more embeddings than its tree."""
+        if tally.valid == 0:
+            high = self._most * share_upper_bound(tally.samples, confidence)
             return Interval(0.0, min(high, self._trees) / self._images)
-        found = confidence_interval(self._tally.moments(), confidence)
+        found = confidence_interval(tally.moments(), confidence)
         high = max(min(found.high, self._trees), found.low)
         return Interval(found.low / self._images, high / self._images)
 
@@ -134,7 +191,8 @@ class Run:
     def result(self, plan_seconds: float, seconds: float) -> Estimate:
         """Return the estimate of the samples so far."""
         sequential = self._rules.rel_error is not None
-        interval = self._interval(self._looks.confidence if sequential else self._rules.confidence)
+        confidence = self._looks.confidence if sequential else self._rules.confidence
+        interval = self._interval(confidence)
         moments = self._tally.moments()
         effective = moments.effective * moments.span
         value = self._value()
@@ -151,12 +209,30 @@ class Run:
             plan_seconds=plan_seconds,
             estimator=self._estimator if isinstance(self._estimator, str) else self._estimator.name,
             device=self._sampler.device,
+            sampled=self._value_of(self._tally),
+            trawled=self._trawled(confidence),
             warning=self._warning(effective),
             trace=tuple(self._trace),
         )
 
+    def _trawled(self, confidence: float) -> Trawled | None:
+        trawler = self._trawler
+        if trawler is None or trawler.slots == 0:
+            return None
+        value = self._value_of(trawler.tally)
+        interval = Interval(0.0, self._trees / self._images)
+        if trawler.tally.valid > 0:
+            interval = self._interval_of(trawler.tally, confidence)
+        low, high = min(interval.low, value), max(interval.high, value)
+        return Trawled(value, low, high, trawler.slots, trawler.searched, trawler.share)
+
     def _warning(self, effective: float) -> str | None:
         tally = self._tally
+        if self._trawler is not None:
+            moments = self._trawler.tally.moments()
+            effective = max(effective, moments.effective * moments.span)
+            if self._trawler.tally.valid > 0:
+                return self._warning_of_trawl(effective)
         if tally.samples == 0:
             return "time was up before the first samples"
         if tally.valid == 0:
@@ -169,6 +245,16 @@ class Run:
                 f"they count as {effective:.1f} groups: the true count is likely to be greater"
             )
         return None
+
+    def _warning_of_trawl(self, effective: float) -> str | None:
+        assert self._trawler is not None
+        if effective >= _FEW_EFFECTIVE:
+            return None
+        found = f"{self._tally.valid:,} of {self._tally.samples:,} samples are embeddings"
+        return (
+            f"{found}, and of {self._trawler.slots:,} slots that were trawled {self._trawler.tally.valid:,} "
+            f"found any, as uneven as {effective:.1f}: the true count is likely to be greater"
+        )
 
 
 def _scaled(fraction: float, exponent: float) -> float:

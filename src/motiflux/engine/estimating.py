@@ -13,17 +13,19 @@ from motiflux.engine.base import Request, make_request
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
 from motiflux.engine.estimate_rules import Rules, make_rules
 from motiflux.engine.estimate_run import Run
-from motiflux.engine.pilot import choose_estimator
+from motiflux.engine.pilot import Pilot, choose_estimator, try_estimator
 from motiflux.engine.sampler import Sampler, open_sampler
 from motiflux.engine.sampling_policy import SamplingPolicy
-from motiflux.engine.static import check_subject
-from motiflux.errors import ArgumentError
+from motiflux.engine.static import check_subject, count
+from motiflux.engine.trawler import Trawler, can_trawl, count_all
+from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.graph import Graph
 from motiflux.io.progress import is_shown, meter
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
 from motiflux.plan.space import space_room
+from motiflux.types import Symmetry
 
 EstimateShown = bool | Callable[[EstimateProgress], None]
 """What the `progress` argument takes."""
@@ -153,10 +155,14 @@ def _estimate(
         device = "cpu" if request.device == "auto" else request.device
         return _unknown(rules, device, time.perf_counter() - started)
     if plan.impossible is not None:
-        return _nothing(time.perf_counter() - started)
+        return _exact(0, time.perf_counter() - started)
+    if request.tuning["trawling"] == "on" and not can_trawl(plan):
+        found = _counted(graph, pattern, request, started)
+        if found is not None:
+            return found
     sampler = open_sampler(graph, plan, request)
     try:
-        return _sampled(sampler, graph, plan, rules, estimator, seed, callback, started, deadline)
+        return _sampled(sampler, graph, plan, request, rules, estimator, seed, callback, started, deadline)
     finally:
         sampler.close()
 
@@ -165,6 +171,7 @@ def _sampled(
     sampler: Sampler,
     graph: Graph,
     plan: Plan,
+    request: Request,
     rules: Rules,
     estimator: str | SamplingPolicy,
     seed: int,
@@ -177,19 +184,54 @@ def _sampled(
         raise ArgumentError(
             "estimator", "'alley' or 'wanderjoin', as the weights of trees would not fit", estimator
         )
-    left = None if deadline is None else max(0.0, deadline - time.perf_counter())
     if tree:
         try:
-            sampler.candidates.grow_tree(left)
+            sampler.candidates.grow_tree(_left(deadline))
         except TimeoutError:
             return _unknown(rules, sampler.device, time.perf_counter() - started)
     planned = time.perf_counter()
+    own = isinstance(estimator, SamplingPolicy)  # drawn on a GPU only; the trawl draws on the CPU
+    trawling = request.tuning["trawling"] if can_trawl(plan) and not own else "off"
+    pilot = Pilot(estimator)
+    left = _left(deadline)
     if estimator == "auto":
-        left = None if deadline is None else max(0.0, deadline - planned)
-        estimator = choose_estimator(sampler, seed, tree=tree, timeout=left)
-    run = Run(sampler, plan, estimator, seed, rules, tree=tree, deadline=deadline)
-    run.go(callback, planned)
+        pilot = choose_estimator(sampler, seed, tree=tree, timeout=left)
+    elif trawling != "off":
+        pilot = try_estimator(sampler, estimator, seed, left)
+    trawler = None
+    if trawling == "on" or (trawling == "auto" and pilot.finds_little):
+        whole = count_all(sampler, graph, plan, request, rules, _left(deadline))
+        if whole is not None:
+            if plan.symmetry is Symmetry.SUBGRAPHS:
+                whole //= plan.automorphisms
+            return _exact(whole, planned - started, time.perf_counter() - planned)
+        trawler = Trawler(sampler, graph, plan, request, rules, seed, pilot, _left(deadline))
+    try:
+        run = Run(sampler, plan, pilot.estimator, seed, rules, tree=tree, deadline=deadline, trawler=trawler)
+        run.go(callback, planned)
+    finally:
+        if trawler is not None:
+            trawler.close()
     return run.result(planned - started, time.perf_counter() - planned)
+
+
+def _left(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - time.perf_counter())
+
+
+def _counted(graph: Graph, pattern: Pattern, request: Request, started: float) -> Estimate | None:
+    """Return the count of a pattern that is too small to be trawled; None if time was up."""
+    timeout = None if request.timeout is None else max(0.0, started + request.timeout - time.perf_counter())
+    found = count(
+        graph,
+        pattern,
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        device="cpu",
+        threads=request.threads,
+        timeout=timeout,
+    )
+    return _exact(int(found), found.plan_seconds, found.seconds) if found.complete else None
 
 
 def fits_tree(sampler: Sampler, graph: Graph) -> bool:
@@ -197,20 +239,25 @@ def fits_tree(sampler: Sampler, graph: Graph) -> bool:
     return sampler.candidates.tree_bytes <= space_room(graph)
 
 
-def _nothing(plan_seconds: float) -> Estimate:
+def _exact(count: int, plan_seconds: float, seconds: float = 0.0) -> Estimate:
+    try:
+        value = float(count)
+    except OverflowError as error:
+        raise CountOverflowError("the count exceeds 2^1024") from error
     return Estimate(
-        value=0.0,
-        low=0.0,
-        high=0.0,
+        value=value,
+        low=value,
+        high=value,
         confidence=1.0,
         samples=0,
         valid_samples=0,
         effective_samples=0.0,
         complete=True,
-        seconds=0.0,
+        seconds=seconds,
         plan_seconds=plan_seconds,
         estimator="exact",
         device="cpu",
+        sampled=value,
     )
 
 
@@ -229,6 +276,7 @@ def _unknown(rules: Rules, device: str, plan_seconds: float) -> Estimate:
         plan_seconds=plan_seconds,
         estimator="none",
         device=device,
+        sampled=0.0,
         warning="time was up before the first sample",
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from motiflux.cpu.sampling import ESTIMATORS, Groups
 from motiflux.engine.sampler import Sampler
+from motiflux.engine.sampling_policy import SamplingPolicy
 
 _GROUPS = 64
 _WITHOUT_TREE = "alley"
@@ -19,6 +20,27 @@ _FEW = 8
 """Groups with a living sample, below which a pilot says little: least of all of weights that are uneven."""
 _IF_FEW_LIVE = "tree"
 """All its samples weigh the same, so it misses nothing that is rare and heavy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a pilot said.
+
+    Parameters
+    ----------
+    estimator
+        The one to take.
+    groups
+        Samples of it, which are in no estimate; None if time was up, or none were drawn.
+    """
+
+    estimator: str | SamplingPolicy
+    groups: Groups | None = None
+
+    @property
+    def finds_little(self) -> bool:
+        """Whether so few samples live that an estimate may well miss what there is."""
+        return self.groups is not None and int(np.count_nonzero(self.groups.weights)) < _FEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +79,21 @@ def pilot_seed(seed: int) -> int:
     return (seed * 0x9E3779B97F4A7C15 + 0xD1B54A32D192ED03) & _MASK
 
 
-def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float | None = None) -> str:
+def trawl_seed(seed: int) -> int:
+    """Return the seed of a trawl: its samples share no random number with the others either."""
+    return pilot_seed(seed ^ _MASK)
+
+
+def try_estimator(
+    sampler: Sampler, estimator: str | SamplingPolicy, seed: int, timeout: float | None = None
+) -> Pilot:
+    """Return a few samples of one estimator, in a quarter of the time at most."""
+    left = None if timeout is None else _SHARE * timeout
+    groups = sampler.draw(estimator, pilot_seed(seed), 0, _GROUPS, left)
+    return Pilot(estimator, groups if len(groups.weights) == _GROUPS else None)
+
+
+def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float | None = None) -> Pilot:
     """Return the estimator that promises the narrowest interval for its work.
 
     The samples of the pilot are not used again: an estimate whose own samples had a say in what is sampled
@@ -82,10 +118,11 @@ def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float 
         left = None if deadline is None else max(0.0, deadline - time.perf_counter())
         groups = sampler.draw(name, pilot_seed(seed), 0, _GROUPS, left)
         if len(groups.weights) < _GROUPS:
-            return unsure
+            return Pilot(unsure)
         trials.append(_Trial(name, groups))
     living = [trial.living for trial in trials]
     if min(living) < _FEW:
-        return unsure
+        return next(Pilot(trial.name, trial.groups) for trial in trials if trial.name == unsure)
     mean = float(np.average([trial.mean for trial in trials], weights=living))
-    return min(trials, key=lambda trial: trial.cost(mean) * trial.unevenness).name
+    best = min(trials, key=lambda trial: trial.cost(mean) * trial.unevenness)
+    return Pilot(best.name, best.groups)

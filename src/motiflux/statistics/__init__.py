@@ -3,6 +3,7 @@
 Knows no graphs and no plans.
 """
 
+from motiflux.statistics.blend import blended_interval, effective_number
 from motiflux.statistics.interval import Interval, confidence_interval, share_upper_bound
 from motiflux.statistics.quantiles import gamma_quantile
 from motiflux.statistics.stopping import Looks
@@ -14,7 +15,9 @@ __all__ = [
     "Interval",
     "Looks",
     "Tally",
+    "blended_interval",
     "confidence_interval",
+    "effective_number",
     "gamma_quantile",
     "share_upper_bound",
 ]

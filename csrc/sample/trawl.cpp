@@ -1,0 +1,204 @@
+#include "sample/trawl.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "motiflux/sample/alley.hpp"
+#include "motiflux/sample/choose.hpp"
+#include "motiflux/sample/state.hpp"
+#include "search/walker.hpp"
+
+namespace motiflux::sample {
+namespace {
+
+using search::Walker;
+
+double as_double(Total total) {
+  return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(total >> 64)), 64) +
+         static_cast<double>(static_cast<std::uint64_t>(total));
+}
+
+double as_double(const Wide& total) {
+  double sum = 0;
+  for (std::size_t word = 0; word < total.length(); ++word)
+    sum += std::ldexp(static_cast<double>(total.words()[word]), static_cast<int>(64 * word));
+  return sum;
+}
+
+// Ends a search after so much work, or when no more is wanted.
+class Bounded : public search::Visitor {
+ public:
+  Bounded(const search::Problem& problem, const Workers& workers, const TrawlEnd& end)
+      : workers_(workers), end_(end), walker_(problem, *this, true) {}
+
+  std::uint64_t work() const { return walker_.work(); }
+  void rows(const std::uint32_t*, sets::Span) override {}
+  bool keep_going() override {
+    if (workers_.stop && workers_.stop->load(std::memory_order_relaxed)) return false;
+    if (end_.over.load(std::memory_order_relaxed)) return false;
+    if (end_.deadline && search::Clock::now() >= *end_.deadline) return false;
+    return walker_.work() < last_;
+  }
+
+ protected:
+  Walker& walker_for(std::uint64_t most) {
+    last_ = walker_.work() + most;
+    return walker_;
+  }
+
+ private:
+  const Workers& workers_;
+  const TrawlEnd& end_;
+  Walker walker_;
+  std::uint64_t last_ = 0;
+};
+
+class Completions final : public Bounded {
+ public:
+  using Bounded::Bounded;
+
+  // The embeddings that extend `levels` values; nothing if they take more work, after which this is of no
+  // more use.
+  std::optional<double> find(const std::uint32_t* values, std::uint32_t levels, std::uint64_t most) {
+    total_ = 0;
+    if (!walker_for(most).complete(values, static_cast<int>(levels))) return std::nullopt;
+    return total_;
+  }
+
+  void count(Total embeddings) override { total_ += as_double(embeddings); }
+  void count_wide(const Wide& embeddings) override { total_ += as_double(embeddings); }
+
+ private:
+  double total_ = 0;
+};
+
+class Whole final : public Bounded {
+ public:
+  using Bounded::Bounded;
+
+  std::optional<Wide> find(std::uint64_t arcs, std::uint64_t most) {
+    if (!walker_for(most).search({.level = 0, .from = 0, .to = arcs, .arcs = arcs})) return std::nullopt;
+    beyond_ += Wide(total_);
+    return beyond_;
+  }
+
+  void count(Total embeddings) override {
+    if (!__builtin_add_overflow(total_, embeddings, &total_)) return;  // modulo 2^128
+    beyond_ += Wide(~Total{0});
+    beyond_ += Wide(1);
+  }
+  void count_wide(const Wide& embeddings) override { beyond_ += embeddings; }
+
+ private:
+  Total total_ = 0;
+  Wide beyond_;  // what total_ does not hold
+};
+
+struct Catch {
+  double weight;
+  Outcome outcome;
+  std::uint32_t depth;
+  std::uint64_t work;
+};
+
+// Slots that share a budget, one after another.
+class Chunk {
+ public:
+  Chunk(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+        const Trawling& trawling, const Workers& workers, const TrawlEnd& end)
+      : graph_(graph),
+        problems_(problems),
+        trawling_(trawling),
+        workers_(workers),
+        end_(end),
+        left_(trawling.nodes * kChunk) {}
+
+  Catch haul(std::uint64_t slot) {
+    const std::uint64_t before = left_;
+    Catch found = go(slot);
+    found.work = before - left_;
+    return found;
+  }
+
+ private:
+  static constexpr std::uint64_t kShare = 4;
+
+  Catch go(std::uint64_t slot) {
+    const Key key{trawling_.seed, slot};
+    const std::uint32_t depth = depth_of(graph_.levels, trawling_.seed, slot);
+    const bool drops = trawling_.unfinished == Unfinished::kDrop;
+    state_ = {&graph_, first_weight<Alley>(graph_), {}};
+    bool searches = true;
+    for (std::uint32_t level = 0; level < graph_.levels; ++level) {
+      if (level >= depth && searches) {
+        if (const std::optional<double> found = completions(level))
+          return {state_.weight * *found, Outcome::kSearched, level, 0};
+        if (drops) return {0, Outcome::kDropped, level, 0};
+        searches = trawling_.unfinished == Unfinished::kDeepen;
+      }
+      extend<Alley>(graph_, state_, level, key);
+      if (!(state_.weight > 0)) return {0, Outcome::kDead, level, 0};
+    }
+    return {state_.weight, Outcome::kSampled, graph_.levels, 0};
+  }
+
+  // The embeddings that extend the sample; nothing if it takes too long to say.
+  std::optional<double> completions(std::uint32_t levels) {
+    workers_.check();
+    if (left_ == 0 || end_.over.load(std::memory_order_relaxed)) return std::nullopt;
+    if (end_.deadline && search::Clock::now() >= *end_.deadline) return std::nullopt;
+    const search::Problem& problem = *problems_[levels - kLeastDepth];
+    if (!search_ || problem_ != &problem) search_.emplace(problem, workers_, end_);
+    problem_ = &problem;
+    const std::uint64_t before = search_->work();
+    const auto found = search_->find(state_.values, levels, (left_ + kShare - 1) / kShare);
+    left_ -= std::min(left_, search_->work() - before);
+    if (!found) search_.reset();
+    workers_.check();
+    return found;
+  }
+
+  const CandidateGraph& graph_;
+  const std::vector<const search::Problem*>& problems_;
+  const Trawling& trawling_;
+  const Workers& workers_;
+  const TrawlEnd& end_;
+  std::uint64_t left_;
+  std::optional<Completions> search_;
+  const search::Problem* problem_ = nullptr;  // of search_
+  State state_{};
+};
+
+}  // namespace
+
+// Of 2^(levels - 2) - 1 numbers, 2^(levels - j) mean depth j.
+std::uint32_t depth_of(std::uint32_t levels, std::uint64_t seed, std::uint64_t slot) {
+  const random::Words words = draw(Key{seed, slot}, Purpose::kTrawl, 0);
+  const std::uint64_t numbers = (std::uint64_t{1} << (levels + 1 - kLeastDepth)) - 1;
+  const std::uint64_t number = below(numbers, words.word[0], words.word[1]) + 1;
+  return levels + 1 - static_cast<std::uint32_t>(std::bit_width(number));
+}
+
+void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+           const Workers& workers, const TrawlEnd& end) {
+  parallel_for(workers, count, kChunk, [&](std::size_t begin, std::size_t after) {
+    Chunk chunk(graph, problems, trawling, workers, end);
+    for (std::size_t i = begin; i < after; ++i) {
+      const Catch found = chunk.haul(first + i);
+      haul.weights[i] = found.weight;
+      haul.outcomes[i] = static_cast<std::uint8_t>(found.outcome);
+      haul.depths[i] = static_cast<std::uint8_t>(found.depth);
+      haul.work[i] = found.work;
+    }
+  });
+}
+
+std::optional<Wide> count_all(const search::Problem& problem, std::uint64_t nodes, const Workers& workers,
+                              const TrawlEnd& end) {
+  std::optional<Wide> found = Whole(problem, workers, end).find(problem.root_arcs(), nodes);
+  workers.check();
+  return found;
+}
+
+}  // namespace motiflux::sample

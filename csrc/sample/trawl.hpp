@@ -1,0 +1,74 @@
+// Trawling (gSWORD, section 5): a sample goes a few levels, and what is left is enumerated.
+//
+//   slot     depth d, drawn beforehand, P(d = j) ~ 2^-j for j = 3 .. levels
+//   sample   d levels by Alley, weight w: the product of the sizes of the sets chosen from
+//   search   C embeddings extend it: the slot is worth w * C, and on average over all samples the count
+//
+// 64 slots have a budget of work together, and a search takes a quarter at most of what is left of it. If
+// that does not do, it is given up: the sample goes one level on, and what is left, which is smaller, is
+// searched with a quarter of what is left then; once nothing is, or time is up, it goes on to its end.
+// Whether a search is given up depends on the slots before, on the levels so far, on the clock, and on no
+// random number drawn after them: each way the slot is worth w * C on average.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/parallel.hpp"
+#include "common/wide.hpp"
+#include "motiflux/sample/graph.hpp"
+#include "search/control.hpp"
+#include "search/problem.hpp"
+
+namespace motiflux::sample {
+
+inline constexpr std::uint32_t kLeastDepth = 3;
+// Slots that share a budget: most searches are over after a few steps, and leave theirs to others.
+inline constexpr std::uint64_t kChunk = 64;
+
+// What becomes of a sample whose search was given up.
+enum class Unfinished : std::uint8_t {
+  kDeepen = 0,  // it goes one level on and is searched again
+  kSample = 1,  // it goes on to its end
+  kDrop = 2,    // it is left out, as in the paper: the rest is no fair sample, and estimates are too low
+};
+
+enum class Outcome : std::uint8_t { kDead = 0, kSearched = 1, kSampled = 2, kDropped = 3 };
+
+struct Trawling {
+  std::uint64_t seed = 0;
+  std::uint64_t nodes = 0;  // work for each slot of a chunk: candidates met and elements read
+  Unfinished unfinished = Unfinished::kDeepen;
+};
+
+// One entry per slot.
+struct Haul {
+  double* weights;         // kUnit times what the slot is worth
+  std::uint8_t* outcomes;  // an Outcome
+  std::uint8_t* depths;    // levels that were sampled
+  std::uint64_t* work;     // of searches
+};
+
+// When searches end early.
+struct TrawlEnd {
+  const std::atomic<bool>& over;
+  std::optional<search::Clock::time_point> deadline;
+};
+
+// How many levels the sample of a slot goes before the first search.
+std::uint32_t depth_of(std::uint32_t levels, std::uint64_t seed, std::uint64_t slot);
+
+// Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `problems` are the searches
+// from depth kLeastDepth to levels - 1: their levels up to there are those of `graph`. Every slot has its
+// worth, however early the end is; only a cancelled trawl throws.
+void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+           const Workers& workers, const TrawlEnd& end);
+
+// All embeddings, on this thread; nothing if it takes more work than `nodes`.
+std::optional<Wide> count_all(const search::Problem& problem, std::uint64_t nodes, const Workers& workers,
+                              const TrawlEnd& end);
+
+}  // namespace motiflux::sample

@@ -1,0 +1,125 @@
+"""Facade over the native trawl: samples of a few levels, and searches of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.plan.free import free_order
+from motiflux.plan.problem import native_problem
+from motiflux.types import Semantics
+
+LEAST_DEPTH = 3
+"""Levels that are sampled at least; mirrors ``csrc/sample/trawl.hpp``, as the numbers below do."""
+CHUNK = 64
+"""Slots that share a budget."""
+UNFINISHED = {"deepen": 0, "sample": 1, "drop": 2}
+_LOOK_EVERY = 1024
+"""About a microsecond."""
+DEAD, SEARCHED, SAMPLED, DROPPED = range(4)
+
+
+class Haul(NamedTuple):
+    """What slots of a trawl came to, one entry each.
+
+    Parameters
+    ----------
+    weights
+        What the slot is worth, divided by two to the power `motiflux.statistics.UNIT_BITS`: on average over
+        all seeds the count.
+    outcomes
+        Whether the sample died, a search finished, the sample went on to its end, or was left out.
+    depths
+        Levels that were sampled.
+    work
+        Of searches: candidates met and elements of sets read.
+    """
+
+    weights: NDArray[np.float64]
+    outcomes: NDArray[np.uint8]
+    depths: NDArray[np.uint8]
+    work: NDArray[np.uint64]
+
+
+def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]) -> list[_native.Problem]:
+    """Return the search to go on with at each depth, from `LEAST_DEPTH` to the last level but one.
+
+    Over a candidate space they match next what has the fewest candidates left, and leave levels that have no
+    part in a failure: samples whose rest was easy are answered by sampling already.
+    """
+    if plan.space is not None and plan.semantics is not Semantics.INDUCED:
+        plan = replace(plan, free=free_order(plan.shape, plan.args, always=True))
+    problem = native_problem(
+        graph,
+        plan,
+        intersect=switches["intersect"],
+        simd=switches["simd"],
+        threads=threads,
+        backjump="off" if switches["backjump"] == "off" else "on",
+        adaptive=True,
+    )
+    return [problem] * (len(plan.order) - LEAST_DEPTH)
+
+
+class Trawl:
+    """Slots of one plan. `end` may come from another thread than `run`.
+
+    Parameters
+    ----------
+    look_every
+        Steps of a search between looks at its budget and the clock.
+    """
+
+    def __init__(
+        self,
+        candidates: _native.SampleGraph,
+        searches: list[_native.Problem],
+        *,
+        look_every: int = _LOOK_EVERY,
+    ) -> None:
+        self._native = _native.Trawl(candidates, searches, look_every)
+
+    def run(
+        self,
+        seed: int,
+        first: int,
+        count: int,
+        *,
+        nodes: int,
+        unfinished: str,
+        threads: int,
+        timeout: float | None = None,
+    ) -> Haul:
+        """Return slots ``first .. first + count - 1``, where `first` is a multiple of `CHUNK`.
+
+        Each is a function of the plan, the seed, its number, `nodes`, `unfinished` and the slots before it in
+        its chunk, unless the end comes before all searches are done.
+
+        Parameters
+        ----------
+        nodes
+            Work that searches may take for each slot of a chunk.
+        unfinished
+            What becomes of a sample whose search takes more: a key of `UNFINISHED`.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Within 100 ms of Ctrl-C, if this is the thread that gets it.
+        """
+        return Haul(*self._native.run(seed, first, count, nodes, UNFINISHED[unfinished], threads, timeout))
+
+    def count_all(self, nodes: int, timeout: float | None = None) -> int | None:
+        """Return the number of embeddings; None if that takes more work than `nodes`, or more time."""
+        return self._native.count_all(nodes, timeout)
+
+    def end(self) -> None:
+        """End searches; the samples that are left go on to their ends, which takes microseconds each."""
+        self._native.end()
