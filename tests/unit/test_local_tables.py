@@ -18,6 +18,7 @@ from motiflux.plan.bind import bind
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula, Joined, Ones, Table
 from motiflux.plan.local.rooted import Family, Kinds, Rooted, partitions
+from motiflux.plan.local.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
 
 _NUMBERS = st.lists(st.sampled_from([0, 1, 3, 2**32, 2**63, 2**64 - 1]) | st.integers(0, 2**200), min_size=1)
 _Native = tuple[NDArray[np.uint64], int]
@@ -125,6 +126,29 @@ def test_tables_that_share_others_are_gone_through_once() -> None:
     assert len(one.tables()) == 41
     assert one == other
     assert hash(one) == hash(other)
+
+
+@pytest.mark.parametrize("speeds", [HOST_SPEEDS, DEVICE_SPEEDS], ids=["host", "device"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("size", [3, 4])
+def test_tables_of_some_labels_cost_what_their_own_rows_do(size: int, directed: bool, speeds: Speeds) -> None:
+    """The vertices of label 0 have all others around them as well, of lesser number: they cost nothing."""
+    inner = mf.generate.erdos_renyi(60, edges=400, seed=1)
+    ends = inner.forward.sources() + 500, inner.forward.neighbors + 500
+    edges = [(int(u), int(v)) for u, v in zip(*ends, strict=True) if u < v]
+    around = [(outer, vertex) for outer in range(500) for vertex in range(500, 560)]
+    labels = [*[1] * 500, *[0] * 60]
+    within = mf.Graph.from_edges([*edges, *around], vertex_labels=labels, directed=directed)
+    alone = mf.Graph.from_edges(edges, num_vertices=560, vertex_labels=labels, directed=directed)
+    ring = ", ".join(f"(v{at}:0)--(v{(at + 1) % size}:0)" for at in range(size))
+    table = ", (v0)--(x:0)" if size == 3 else ""
+    costs = []
+    for graph in (within, alone):
+        formula = cheapest_formula(graph, bind(Pattern.parse(ring + table), graph), 1, speeds=speeds)
+        costs.append(0.0 if formula is None else formula.seconds)
+    assert min(costs) > 0
+    passes = 2 * (within.forward.num_arcs - alone.forward.num_arcs) * 20 * speeds.number
+    assert abs(costs[0] - costs[1]) <= passes + 0.01 * costs[1]
 
 
 def test_a_formula_is_looked_for_no_longer_than_allowed() -> None:

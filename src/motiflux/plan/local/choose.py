@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.graph import Graph
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph.adjacency import Adjacency
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel, frequencies, sample
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation
+from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation, is_uniform
 from motiflux.plan.local.formula import Formula, Searched, Table, Walks, Wedges
 from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
@@ -71,7 +72,7 @@ def cheapest_formula(
         vertices=graph.num_vertices * speeds.number + speeds.begin,
         arcs=graph.forward.num_arcs * speeds.number + speeds.begin,
         search=prices.search,
-        triangles=prices.triangles(),
+        triangles=prices.triangles,
         wedges=prices.wedges,
         walks=prices.walks,
     )
@@ -95,6 +96,10 @@ class _Prices:
         self._speeds = speeds
         self._shared = speeds.shared(threads)
         self._tails = tails
+        self._lower: dict[AdjacencyKey, NDArray[np.float64]] = {}
+        whole = family.whole
+        if is_uniform(whole, family):  # now, so that it takes no time from the look for a formula
+            self._lower_degrees(adjacency_of(family.kinds.bound(whole), *whole.edges[0][:2]))
 
     def search(self, pattern: Rooted) -> tuple[Plan, float] | None:
         """Return the plan of a search from each image of the roots, and its seconds."""
@@ -149,10 +154,11 @@ class _Prices:
         number = 0.0
         for middles in wedges.kinds:
             first = self._graph.adjacency(adjacency_of(bound, *middles.first), self._threads)
-            second = self._graph.adjacency(adjacency_of(bound, *middles.second), self._threads)
+            key = adjacency_of(bound, *middles.second)
+            second = self._graph.adjacency(key, self._threads)
             degrees = np.diff(second[0]).astype(np.float64)
             if wedges.uniform and wedges.pattern.roots != 1:
-                below = self._lower_degrees()
+                below = self._lower_degrees(key)
                 number += float(((degrees * (degrees - 1) - below * (below - 1)) / 2).sum())
             else:
                 number += float(degrees[first[1]].sum())
@@ -189,25 +195,37 @@ class _Prices:
 
         return self._graph.memo.keep("roots to walk from", draw)
 
-    def triangles(self) -> float:
+    def triangles(self, pattern: Rooted) -> float:
         """Return the seconds it takes to count the triangles of all arcs.
 
         Each vertex reads, of its lesser neighbours, the lesser neighbours.
         """
-        forward = self._graph.forward
-        lesser = forward.neighbors[forward.neighbors < forward.sources()]
-        read = float(self._lower_degrees()[lesser].sum())
+        bound = self._family.kinds.bound(pattern)
+        key = adjacency_of(bound, 0, 1)
+        rows = self._graph.adjacency(key, self._threads)
+        lesser = rows[1][rows[1] < _sources(rows)]
+        read = float(self._lower_degrees(key)[lesser].sum())
         return self._speeds.start + read * self._speeds.triangle / self._shared
 
-    def _lower_degrees(self) -> NDArray[np.float64]:
-        forward = self._graph.forward
+    def _lower_degrees(self, key: AdjacencyKey) -> NDArray[np.float64]:
+        """Return how many entries of each row, narrowed as its degree is, are less than its vertex."""
+        rows = self._graph.adjacency(key, self._threads)
 
         def count() -> NDArray[np.float64]:
-            sources = forward.sources()
-            lower = np.bincount(sources[forward.neighbors < sources], minlength=self._graph.num_vertices)
+            sources = _sources(rows)
+            lower = np.bincount(sources[rows[1] < sources], minlength=self._graph.num_vertices)
             return lower.astype(np.float64)
 
-        return self._graph.memo.keep("lower degrees", count)
+        if rows[1] is self._graph.forward.neighbors:
+            return self._graph.memo.keep("lower degrees", count)
+        if key not in self._lower:
+            self._lower[key] = count()
+        return self._lower[key]
+
+
+def _sources(rows: Adjacency) -> NDArray[np.uint32]:
+    offsets, _ = rows
+    return np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
 
 
 def _plan(

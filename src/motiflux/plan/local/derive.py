@@ -60,7 +60,7 @@ class Costs:
     search
         Returns the plan and the time of a search from every image of a pattern's roots.
     triangles
-        The time of counting the triangles of all arcs.
+        Returns the time of counting the triangles of all arcs.
     wedges
         Returns the time of a histogram of wedges.
     walks
@@ -70,7 +70,7 @@ class Costs:
     vertices: float
     arcs: float
     search: Callable[[Rooted], tuple[Plan, float] | None]
-    triangles: float
+    triangles: Callable[[Rooted], float]
     wedges: Callable[[Wedges], float]
     walks: Callable[[Walks], float]
 
@@ -241,7 +241,7 @@ class Derivation:
         if len(pattern.edges) != 3:
             return None
         table = Triangles(pattern)
-        return table, {table: self._costs.triangles}
+        return table, {table: self._costs.triangles(pattern)}
 
     def _by_wedges(self, pattern: Rooted) -> _Found | None:
         if pattern.below or not self._family.injective:
