@@ -180,7 +180,8 @@ def _sampled(
     left = None if deadline is None else max(0.0, deadline - time.perf_counter())
     if tree:
         try:
-            sampler.candidates.grow_tree(left)
+            if sampler.candidates.grow_tree(left)[0] == 0:
+                return _nothing(time.perf_counter() - started)
         except TimeoutError:
             return _unknown(rules, sampler.device, time.perf_counter() - started)
     planned = time.perf_counter()
