@@ -112,3 +112,19 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.Monkey
     for draw in (lambda: plot.degree_distribution(mf.Graph.from_edges(STAR)), lambda: plot.counts({"x": 1})):
         with pytest.raises(MotifluxError, match="the extra 'plot'"):
             draw()
+
+
+def test_an_estimate_is_drawn_with_its_interval_and_the_true_count(pyplot: Any) -> None:
+    graph = mf.Graph.from_edges([(u, v) for u in range(9) for v in range(u)])
+    found = mf.estimate(graph, "(a)--(b)--(c)--(a)", samples=50_000)
+    ax = plot.estimate(found, true=504)
+    line = ax.get_lines()[0]
+    assert list(line.get_xdata()) == [point.samples for point in found.trace]
+    assert list(line.get_ydata()) == [point.value for point in found.trace]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "estimate",
+        "95 % interval",
+        "true count",
+    ]
+    with pytest.raises(ArgumentError, match="result: expected an estimate with a trace"):
+        plot.estimate(mf.estimate(graph, "(a:9)--(b)"))

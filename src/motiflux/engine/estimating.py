@@ -186,7 +186,8 @@ def _sampled(
         )
     if tree:
         try:
-            sampler.candidates.grow_tree(_left(deadline))
+            if sampler.candidates.grow_tree(_left(deadline))[0] == 0:
+                return _exact(0, time.perf_counter() - started)
         except TimeoutError:
             return _unknown(rules, sampler.device, time.perf_counter() - started)
     planned = time.perf_counter()

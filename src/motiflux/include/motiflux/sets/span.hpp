@@ -25,9 +25,28 @@ MOTIFLUX_HOST_DEVICE inline const T* lower_bound(const T* first, const T* last, 
   return first;
 }
 
+#if defined(MOTIFLUX_SIMT)
+
 MOTIFLUX_HOST_DEVICE inline bool contains(View set, std::uint32_t vertex) {
   const std::uint32_t* place = lower_bound(set.first, set.last, vertex);
   return place != set.last && *place == vertex;
 }
+
+#else
+
+// On a CPU, no branch depends on the elements: a branch would be foretold wrongly half of the time.
+inline bool contains(View set, std::uint32_t vertex) {
+  std::uint64_t left = set.size();
+  if (left == 0) return false;
+  while (left > 1) {
+    const std::uint64_t half = left / 2;
+    const std::uint64_t below = set.first[half - 1] < vertex;
+    set.first += half & (std::uint64_t{0} - below);  // compilers make a branch of a conditional
+    left -= half;
+  }
+  return *set.first == vertex;
+}
+
+#endif
 
 }  // namespace motiflux::sets
