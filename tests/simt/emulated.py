@@ -109,12 +109,13 @@ class EmulatedDevice:
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> EmulatedBuffer:
         self._retirement.drain()
-        self._account.take(nbytes, what, budget=budget)
+        holder = object()
+        self._account.take(holder, nbytes, what, budget=budget)
         try:
             self._find_room(nbytes, what)
-            return EmulatedBuffer(nbytes, what, self._retire)
+            return EmulatedBuffer(nbytes, what, partial(self._retire, holder))
         except BaseException:
-            self._account.give_back(nbytes)
+            self._account.give_back(holder)
             raise
 
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
@@ -140,10 +141,10 @@ class EmulatedDevice:
             available = max(0, nbytes - missing)
             raise DeviceMemoryError(what, nbytes, available, "the emulated device has no more")
 
-    def _retire(self, address: int, nbytes: int, lines: set[Line]) -> None:
+    def _retire(self, holder: object, address: int, lines: set[Line]) -> None:
         def give_back() -> None:
             release(address)
-            self._account.give_back(nbytes)
+            self._account.give_back(holder)
 
         self._retirement.add(lines, give_back)
 

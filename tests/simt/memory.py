@@ -47,15 +47,15 @@ class EmulatedBuffer:
     what
         What it is for, for errors.
     retire
-        Called once with the address, the size and the streams that used it, when nobody needs it any more;
-        finalizers call it.
+        Called once with the address and the streams that used it, when nobody needs it any more; finalizers
+        call it.
     """
 
-    def __init__(self, nbytes: int, what: str, retire: Callable[[int, int, set[Any]], None]) -> None:
+    def __init__(self, nbytes: int, what: str, retire: Callable[[int, set[Any]], None]) -> None:
         self._nbytes = nbytes
         self._address = allocate(nbytes, what, UNWRITTEN)
         self.lines: set[Any] = set()
-        self._close = weakref.finalize(self, retire, self._address, nbytes, self.lines)
+        self._close = weakref.finalize(self, retire, self._address, self.lines)
         self._close.atexit = False
 
     @property

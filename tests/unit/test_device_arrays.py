@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import linecache
+import sys
 import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,7 +18,7 @@ import pytest
 from motiflux.device import cuda, cuda_driver, dlpack
 from motiflux.device.arrays import DeviceArray, ForeignBuffer, from_any
 from motiflux.device.cuda import CudaDevice
-from motiflux.errors import ArgumentError, DeviceError
+from motiflux.errors import ArgumentError, DeviceError, DeviceMemoryError
 from tests.device.fake_driver import FakeDriver
 
 
@@ -64,6 +69,93 @@ def gpu(driver: FakeDriver) -> CudaDevice:
 @pytest.fixture
 def host() -> Any:
     return HostDevice()
+
+
+DEVICE = Path(cuda.__file__).parent
+
+
+def stopped_at(point: int, work: Callable[[], Any]) -> bool:
+    """Hear Ctrl-C at that line of those that `work` runs in motiflux.device; False if it runs fewer.
+
+    Not where a ``with`` block begins or ends: between its last step and what is done at its end Python hears
+    nothing, but says that a line is run. Nor in what finalizers do, out of which nothing comes.
+    """
+    passed = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal passed
+        if Path(frame.f_code.co_filename).parent != DEVICE:
+            return None
+        text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if (
+            event in {"line", "return"}
+            and not text.strip().startswith("with ")
+            and frame.f_code.co_name != "add"
+        ):
+            passed += 1
+            if passed == point:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    except DeviceMemoryError:
+        pass
+    finally:
+        sys.settrace(before)
+    return False
+
+
+class TestInterrupted:
+    """Ctrl-C at any line leaves nothing allocated that nobody knows of, and nothing counted that is not."""
+
+    @pytest.mark.parametrize("budget", [None, 4096, 4095])
+    def test_an_allocation(self, gpu: CudaDevice, driver: FakeDriver, budget: int | None) -> None:
+        kept: list[Any] = []
+        point, stopped = 0, True
+        while stopped:
+            point += 1
+            stopped = stopped_at(point, lambda: kept.append(gpu.allocate(4096, "a table", budget=budget)))
+            kept.clear()
+            assert (gpu.used_memory(), driver.used()) == (0, 0), f"at line {point}"
+        assert point > 20
+
+    @pytest.mark.parametrize("nbytes", [4096, 1 << 30])
+    def test_one_that_asks_others_for_room(self, gpu: CudaDevice, driver: FakeDriver, nbytes: int) -> None:
+        caches: list[Any] = []
+        kept: list[Any] = []
+
+        def reclaim(missing: int) -> int:
+            kept.extend(caches)  # held on to by somebody, so it is closed
+            caches.clear()
+            for cache in kept:
+                cache.close()
+            return driver.memory
+
+        gpu.add_reclaimer(reclaim)
+        point, stopped = 0, True
+        while stopped:
+            point += 1
+            caches.append(gpu.allocate(driver.memory - 1024, "a cache"))
+            stopped = stopped_at(point, lambda: kept.append(gpu.allocate(nbytes, "a table")))
+            caches.clear()
+            kept.clear()
+            assert (gpu.used_memory(), driver.used()) == (0, 0), f"at line {point}"
+        assert point > 60
+
+    def test_giving_back(self, gpu: CudaDevice, driver: FakeDriver) -> None:
+        point, stopped = 0, True
+        while stopped:
+            point += 1
+            for buffer in [gpu.allocate(1024, "a table") for _ in range(3)]:
+                buffer.close()
+            stopped = stopped_at(point, gpu.used_memory)
+            assert (gpu.used_memory(), driver.used()) == (0, 0), f"at line {point}"
+        assert point > 30
 
 
 class TestOurs:

@@ -17,19 +17,20 @@ class Cache:
     def __init__(self, account: MemoryAccount, nbytes: int) -> None:
         self.account = account
         self.nbytes = nbytes
-        account.take(nbytes, "a cache")
+        self.holder = object()
+        account.take(self.holder, nbytes, "a cache")
         account.add_reclaimer(self.reclaim)
 
     def reclaim(self, missing: int) -> int:
         freed, self.nbytes = self.nbytes, 0
-        self.account.give_back(freed)
+        self.account.give_back(self.holder)
         return freed
 
 
 def test_a_cache_gives_back_before_memory_is_refused() -> None:
     account = MemoryAccount()
     cache = Cache(account, 800)
-    account.take(500, "a table", budget=1000)
+    account.take("a table", 500, "a table", budget=1000)
     assert (cache.nbytes, account.held()) == (0, 500)
 
 
@@ -64,5 +65,5 @@ def test_a_function_is_asked_for_ever() -> None:
     gc.collect()
     for _ in range(2):
         with pytest.raises(DeviceMemoryError):
-            account.take(11, "a table", budget=10)
+            account.take("a table", 11, "a table", budget=10)
     assert asked == [1, 1]

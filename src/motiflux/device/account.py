@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable
 from types import MethodType
 
@@ -15,7 +14,11 @@ Reclaim = Callable[[int], int]
 
 
 class MemoryAccount:
-    """Bytes held on one device. Safe to use from many threads.
+    """Bytes held on one device, by who holds them. Safe to use from many threads.
+
+    A holder is any object, known by its identity, and kept while it holds something. What it holds is put
+    down or taken off in one step, and giving it back twice is giving it back once, so whoever does so when
+    Ctrl-C is heard loses nothing.
 
     Parameters
     ----------
@@ -25,14 +28,15 @@ class MemoryAccount:
     Examples
     --------
     >>> account = MemoryAccount()
-    >>> account.take(600, "a table", budget=1000)
+    >>> table, other = object(), object()
+    >>> account.take(table, 600, "a table", budget=1000)
     >>> account.held()
     600
-    >>> account.take(600, "another table", budget=1000)  # doctest: +ELLIPSIS
+    >>> account.take(other, 600, "another table", budget=1000)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     motiflux.errors.DeviceMemoryError: another table: expected 600 bytes of device memory, found 400; ...
-    >>> account.give_back(600)
+    >>> account.give_back(table)
     >>> account.held()
     0
     """
@@ -40,29 +44,27 @@ class MemoryAccount:
     def __init__(self, settle: Callable[[], object] | None = None) -> None:
         self._settle_device = settle
         self._lock = threading.Lock()
-        self._held = 0
-        self._given_back: deque[int] = deque()
+        self._held: dict[object, int] = {}
         self._reclaimers: list[Callable[[], Reclaim | None]] = []
 
     def held(self) -> int:
         """Return the bytes held now."""
-        with self._lock:
-            return self._count()
+        return sum(list(self._held.values()))
 
-    def take(self, nbytes: int, what: str, *, budget: int | None = None) -> None:
-        """Count `nbytes` more as held; ask the reclaimers first if that passes the budget.
+    def take(self, holder: object, nbytes: int, what: str, *, budget: int | None = None) -> None:
+        """Count `nbytes` more as held, by `holder`; ask the reclaimers first if that passes the budget.
 
         Raises
         ------
         DeviceMemoryError
             More than `budget` bytes would be held. Nothing is counted then.
         """
-        missing = self._try(nbytes, budget)
+        missing = self._try(holder, nbytes, budget)
         if missing and self._settle_device is not None:
             self._settle_device()
-            missing = self._try(nbytes, budget)
+            missing = self._try(holder, nbytes, budget)
         if missing and self.reclaim(missing):
-            missing = self._try(nbytes, budget)
+            missing = self._try(holder, nbytes, budget)
         if missing and budget is not None:
             held = self.held()
             raise DeviceMemoryError(
@@ -73,9 +75,9 @@ class MemoryAccount:
                 "close results and monitors that are no longer needed",
             )
 
-    def give_back(self, nbytes: int) -> None:
-        """Count `nbytes` as held no longer. Takes no lock: finalizers call it at any moment."""
-        self._given_back.append(nbytes)
+    def give_back(self, holder: object) -> None:
+        """Count what `holder` holds, if anything, as held no longer. Takes no lock: finalizers call it."""
+        self._held.pop(holder, None)
 
     def add_reclaimer(self, reclaim: Reclaim) -> None:
         """Have `reclaim(missing)` asked before memory is refused; it returns the bytes it gave back.
@@ -101,16 +103,11 @@ class MemoryAccount:
             self._settle_device()
         return freed
 
-    def _try(self, nbytes: int, budget: int | None) -> int:
+    def _try(self, holder: object, nbytes: int, budget: int | None) -> int:
         """Count `nbytes` if the budget has room for them, and return how many bytes it lacks."""
         with self._lock:
-            held = self._count()
+            held = self.held()
             if budget is not None and held + nbytes > budget:
                 return held + nbytes - budget
-            self._held = held + nbytes
+            self._held[holder] = nbytes
             return 0
-
-    def _count(self) -> int:
-        while self._given_back:
-            self._held -= self._given_back.popleft()
-        return self._held

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from motiflux.arguments import check_integer
 from motiflux.device.account import MemoryAccount
 from motiflux.device.cuda_driver import CudaContext, capability_of, model_of, start_driver, version_text
-from motiflux.device.cuda_memory import CudaBuffer, CudaHostBuffer, MemoryPool
+from motiflux.device.cuda_memory import Block, CudaBuffer, CudaHostBuffer, MemoryPool
 from motiflux.device.cuda_module import CudaModule
 from motiflux.device.cuda_stream import CudaStream
 from motiflux.device.retire import Retirement
@@ -123,28 +123,29 @@ class CudaDevice:
         nbytes = check_integer("nbytes", nbytes, 0)
         with self._context.current():
             self._retirement.drain()
-            self._account.take(nbytes, what, budget=budget)
+            # There before its memory is: whatever is heard meanwhile, what it has got by then goes back.
+            buffer = CudaBuffer(nbytes, self._pool, self._account, self._retirement)
             try:
-                address = self._take(nbytes)
-                if address is None:
+                self._account.take(buffer.block, nbytes, what, budget=budget)
+                if not self._take(nbytes, buffer.block):
                     raise self._refusal(nbytes, what)
             except BaseException:
-                self._account.give_back(nbytes)
+                buffer.give_up()
                 raise
-        return CudaBuffer(address, nbytes, self._pool, self._account, self._retirement)
+        return buffer
 
-    def _take(self, nbytes: int) -> int | None:
-        """Return memory from the pool; where there is none, after all that could make room."""
-        address = self._pool.take(nbytes)
-        if address is not None:
-            return address
+    def _take(self, nbytes: int, block: Block) -> bool:
+        """Have a block filled from the pool; where there is no memory, after all that could make room."""
+        if self._pool.take(nbytes, block):
+            return True
         self._settle()
         self._pool.trim()
-        address = self._pool.take(nbytes)
-        if address is None and self._account.reclaim(nbytes):
-            self._pool.trim()
-            address = self._pool.take(nbytes)
-        return address
+        if self._pool.take(nbytes, block):
+            return True
+        if not self._account.reclaim(nbytes):
+            return False
+        self._pool.trim()
+        return self._pool.take(nbytes, block)
 
     def _refusal(self, nbytes: int, what: str) -> DeviceMemoryError:
         free, total = self._free_on_device()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,25 @@ if TYPE_CHECKING:
 
 KEEP_ALL = 2**64 - 1
 """The pool gives nothing back to the driver by itself, so that allocating again takes microseconds."""
+
+
+class Block:
+    """Memory of a pool, or none: the driver's answer to the call that took it.
+
+    Answers are put down and taken off by single steps, between which Python hears no Ctrl-C (`map` calls the
+    driver, whose functions are no Python code): what was allocated is known, and is freed once.
+    """
+
+    __slots__ = ("answers",)
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[Any, ...]] = []
+
+    @property
+    def address(self) -> int | None:
+        """Where it is; None while there is none."""
+        answers = self.answers[:1]
+        return int(answers[0][1]) if answers and answers[0][0] == 0 else None
 
 
 class MemoryPool:
@@ -52,19 +72,26 @@ class MemoryPool:
         flags = int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
         self._stream = driver.ask("a stream for memory", driver.cuStreamCreate(flags))
 
-    def take(self, nbytes: int) -> int | None:
-        """Return the address of memory, or None if there is not enough."""
-        driver = self._driver
-        answer = driver.cuMemAllocFromPoolAsync(max(nbytes, 1), self._pool, self._stream)
-        if answer[0] == OUT_OF_MEMORY:
-            return None
-        address = int(driver.ask("allocating memory", answer))
+    def take(self, nbytes: int, block: Block) -> bool:
+        """Fill an empty block with memory; return False if there is not enough."""
+        driver, answers = self._driver, block.answers
+        allocate = driver.cuMemAllocFromPoolAsync
+        answers.extend(map(allocate, (max(nbytes, 1),), (self._pool,), (self._stream,)))
+        if answers[0][0] == OUT_OF_MEMORY:
+            answers.clear()
+            return False
+        driver.ask("allocating memory", answers[0])
         driver.ask("allocating memory", driver.cuStreamSynchronize(self._stream))
-        return address
+        return True
 
-    def give(self, address: int) -> None:
-        """Take memory back into the pool. No error leaves this: after a failed kernel every call fails."""
-        self._driver.cuMemFreeAsync(address, self._stream)
+    def give(self, block: Block) -> None:
+        """Take memory back into the pool, if there is any in the block.
+
+        No error leaves this: after a failed kernel every call fails.
+        """
+        if block.address is not None:
+            taken = map(itemgetter(1), map(block.answers.pop, (0,)))
+            list(map(self._driver.cuMemFreeAsync, taken, (self._stream,)))
 
     def trim(self) -> None:
         """Return what the pool holds, and nobody uses, to the driver."""
@@ -84,18 +111,22 @@ class MemoryPool:
 
 
 class CudaBuffer:
-    """A `Buffer` from a `MemoryPool`."""
+    """A `Buffer` from a `MemoryPool`.
 
-    __slots__ = ("__weakref__", "_address", "_finalizer", "_nbytes", "lines")
+    Attributes
+    ----------
+    block
+        Its memory, which whoever makes the buffer has filled. It holds it in the account.
+    """
 
-    def __init__(
-        self, address: int, nbytes: int, pool: MemoryPool, account: MemoryAccount, retirement: Retirement
-    ) -> None:
-        self._address = address
+    __slots__ = ("__weakref__", "_finalizer", "_nbytes", "_release", "block", "lines")
+
+    def __init__(self, nbytes: int, pool: MemoryPool, account: MemoryAccount, retirement: Retirement) -> None:
+        self.block = Block()
         self._nbytes = nbytes
         self.lines: set[Line] = set()
-        release = partial(_release, pool, account, address, nbytes)
-        self._finalizer = weakref.finalize(self, retirement.add, self.lines, release)
+        self._release = release = partial(_release, pool, account, self.block)
+        self._finalizer = weakref.finalize(self, retirement.add, self.lines, release, True)
         self._finalizer.atexit = False
 
     @property
@@ -103,7 +134,7 @@ class CudaBuffer:
         """Where it starts, as kernels see it."""
         if not self._finalizer.alive:
             raise InternalError("device memory: expected a buffer in use, found one that was closed")
-        return self._address
+        return int(self.block.answers[0][1])
 
     @property
     def nbytes(self) -> int:
@@ -114,14 +145,19 @@ class CudaBuffer:
         """Give it back, once the work enqueued so far on its streams is done."""
         self._finalizer()
 
+    def give_up(self) -> None:
+        """Give back at once what it has got so far: nothing has used it."""
+        self._release()
+        self._finalizer.detach()
+
     def __repr__(self) -> str:
-        state = f"at {self._address:#x}" if self._finalizer.alive else "closed"
+        state = f"at {self.address:#x}" if self._finalizer.alive else "closed"
         return f"CudaBuffer({self._nbytes:,} bytes, {state})"
 
 
-def _release(pool: MemoryPool, account: MemoryAccount, address: int, nbytes: int) -> None:
-    pool.give(address)
-    account.give_back(nbytes)
+def _release(pool: MemoryPool, account: MemoryAccount, block: Block) -> None:
+    pool.give(block)
+    account.give_back(block)
 
 
 class CudaHostBuffer:

@@ -33,8 +33,10 @@ class Line(Protocol):
 
 @dataclass(slots=True)
 class _Retired:
-    waits: list[Point]
+    lines: Collection[Line]
     action: Callable[[], None]
+    again: bool
+    waits: list[Point]
 
 
 class Retirement:
@@ -43,7 +45,7 @@ class Retirement:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lines: set[Line] = set()
-        self._incoming: deque[tuple[Collection[Line], Callable[[], None]]] = deque()
+        self._incoming: deque[_Retired] = deque()
         self._waiting: list[_Retired] = []
 
     def open_line(self, line: Line) -> None:
@@ -60,12 +62,17 @@ class Retirement:
         with self._lock:
             self._lines.discard(line)
 
-    def add(self, lines: Collection[Line], action: Callable[[], None]) -> None:
+    def add(self, lines: Collection[Line], action: Callable[[], None], again: bool = False) -> None:
         """Put down an action for when work on `lines`, or on any line if none of them is open, is done.
 
         Takes no lock and calls no driver: finalizers call it.
+
+        Parameters
+        ----------
+        again
+            Whether the action does no harm if it is done twice: then it is until Ctrl-C is not heard within.
         """
-        self._incoming.append((lines, action))
+        self._incoming.append(_Retired(lines, action, again, []))
 
     def drain(self, patience: float = 0.0) -> bool:
         """Do what can be done now, and return whether something is left; wait up to `patience` seconds."""
@@ -83,22 +90,22 @@ class Retirement:
         """Give all that came in its points to wait for: one point per line serves them all."""
         tails: dict[Line, Point | None] = {}
         while self._incoming:
-            lines, action = self._incoming[0]
+            retired = self._incoming[0]
             waits = []
-            open_lines = [line for line in tuple(lines) if line in self._lines]
+            open_lines = [line for line in tuple(retired.lines) if line in self._lines]
             for line in open_lines or tuple(self._lines):
                 if line not in tails:
                     tails[line] = line.tail()
                 if (point := tails[line]) is not None:
                     waits.append(point)
-            self._incoming.popleft()
-            self._waiting.append(_Retired(waits, action))
+            retired.waits = waits
+            self._waiting.extend(map(deque.popleft, (self._incoming,)))  # in one step
 
     def _settle(self) -> None:
         """Do what waits for nothing any more.
 
-        Each action is taken off before it is done: Ctrl-C may be heard within, and memory that is given back
-        twice is somebody else's the second time.
+        Each action is taken off before it is done, unless it may be done again: Ctrl-C may be heard within,
+        and a handle that is given back twice is somebody else's the second time.
         """
         at = 0
         while at < len(self._waiting):
@@ -106,8 +113,11 @@ class Retirement:
             retired.waits = [point for point in retired.waits if not _passed(point)]
             if retired.waits:
                 at += 1
-            else:
-                del self._waiting[at]
+                continue
+            if retired.again:
+                retired.action()
+            del self._waiting[at]
+            if not retired.again:
                 retired.action()
 
 
