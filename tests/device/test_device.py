@@ -385,6 +385,16 @@ class TestKernels:
             stream.launch(turn, 2, 256, shared, Job(out.address, buffer.address, 0, 0, 512, 0))
             assert contents(stream, out, 512) == [*range(255, -1, -1), *range(511, 255, -1)]
 
+    @pytest.mark.parametrize(("stopping", "expected"), [(0, 1000), (1, 32)])
+    def test_a_warp_that_goes_through_rows_hears_soon_that_it_is_to_stop(
+        self, gpu: Device, stream: Stream, kernel: Kernels, stopping: int, expected: int
+    ) -> None:
+        """One root of tables may have millions of rows to go through: 32 are begun at a time."""
+        out = filled(gpu, stream, np.zeros(64, np.uint64))
+        job = Job(out.address, out.address, 0, stopping, 1000, 0)
+        stream.launch(kernel("stop_among_parts"), 1, 32, 0, job)
+        assert contents(stream, out, 1) == [expected]
+
     def test_more_shared_memory_than_there_is_is_refused(
         self, gpu: Device, stream: Stream, kernel: Kernels
     ) -> None:

@@ -95,7 +95,7 @@ class KindCounter {
       size = static_cast<std::uint32_t>((all ? end : sets::lower_bound(from, end, x)) - from);
     };
     const Team block{lanes_.in_block(), blockDim.x / Lanes::kLanes};
-    for_each_part(lanes_, block, wedges.first.degree(x), look,
+    for_each_part(lanes_, args_.frame, block, wedges.first.degree(x), look,
                   [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
                     for_each_neighbor(lanes_, wedges.second.neighbors + begin, size,
                                       [&](std::uint64_t, std::uint32_t z) {

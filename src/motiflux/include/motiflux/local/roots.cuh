@@ -117,16 +117,17 @@ struct Team {
 };
 
 // Calls use(at, begin, size) with all lanes of one warp of the team for each of `count` things that has a
-// size, where look(at, begin, size) says of one thing, on one lane, which part of a row it stands for.
+// size, where look(at, begin, size) says of one thing, on one lane, which part of a row it stands for. Once
+// the kernel is to stop nothing more has a size: nobody uses what it comes to then.
 template <class Look, class Use>
-MOTIFLUX_DEVICE void for_each_part(const Lanes& lanes, Team team, std::uint64_t count, Look&& look,
-                                   Use&& use) {
+MOTIFLUX_DEVICE void for_each_part(const Lanes& lanes, const Frame& frame, Team team, std::uint64_t count,
+                                   Look&& look, Use&& use) {
   const std::uint64_t stride = std::uint64_t{Lanes::kLanes} * team.warps;
   for (std::uint64_t base = team.warp; base < count; base += stride) {
     const std::uint64_t at = base + std::uint64_t{lanes.lane()} * team.warps;
     std::uint64_t begin = 0;
     std::uint32_t size = 0;
-    if (at < count) look(at, begin, size);
+    if (at < count && !is_stopped(frame)) look(at, begin, size);
     for_each_bit(lanes.ballot(size > 0), [&](std::uint32_t from) {
       use(base + std::uint64_t{from} * team.warps, lanes.broadcast(begin, from), lanes.broadcast(size, from));
     });

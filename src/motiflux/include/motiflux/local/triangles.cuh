@@ -115,7 +115,7 @@ class Triangles {
       args_.out[arc] = found;
       args_.out[begin + args_.ranks[arc]] = found;
     };
-    for_each_part(lanes_, team, entries, look, count);
+    for_each_part(lanes_, args_.frame, team, entries, look, count);
   }
 
   const TriangleArgs& args_;

@@ -124,7 +124,7 @@ class Walker {
       size = ends(rows, vertex, cut, limit(vertex));
     };
     for_each_part(
-        lanes_, team_, count(one), look,
+        lanes_, args_.frame, team_, count(one), look,
         [&](std::uint64_t at, std::uint64_t begin, std::uint32_t size) { use(list[at], begin, size); });
   }
 

@@ -138,7 +138,7 @@ class WedgeCounter {
       size = static_cast<std::uint32_t>((cuts_ends() ? sets::lower_bound(from, end, x) : end) - from);
     };
     for_each_part(
-        lanes_, team, args_.first.degree(x), look,
+        lanes_, args_.frame, team, args_.first.degree(x), look,
         [&](std::uint64_t at, std::uint64_t begin, std::uint32_t size) { use(row + at, begin, size); });
   }
 
