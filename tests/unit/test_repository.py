@@ -127,29 +127,87 @@ def _plain_environment(**more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("statement", "refused"),
+    ("text", "refused"),
     [
         ("failed |= add(sum, value_of(root, failed));", True),
         ("failed |= add(sum, value);", False),
         ("failed_ |= add(sum, failed);", False),
+        ("total += next(total);", True),
+        ("mask &= ~gone([&] { mask = 0; });", True),
+        ("found.low += for_each(set, [&](int one) { if (one > 2) ++found.low; });", True),
+        ("found_ += f(); } int f() { return 1 + g(); } int g() const { found_ = 0; return 2; }", True),
+        ("found_ += f(); } int f() { return 1 + g(); } int g() const { return found_ == 2; }", False),
+        ("found_ += f(); } int f() { set(1, found_); return 1; }", True),
+        ("found += other.found(1);", False),
+        ("value += __shfl_xor_sync(mask, value, step);", False),
+        ("use(failed, [&] { failed = true; });", False),
     ],
 )
-def test_what_is_assigned_to_and_set_on_the_way_is_found(statement: str, refused: bool) -> None:
-    assert bool(set_on_the_way(statement)) is refused
+def test_what_is_assigned_to_and_set_on_the_way_is_found(text: str, refused: bool) -> None:
+    assert bool(set_on_the_way(text)) is refused
 
 
 def test_kernels_assign_to_nothing_that_the_right_side_sets() -> None:
     """In ``failed |= f(failed)`` NVRTC reads the left side before the call, against C++17."""
-    headers = [
-        path
+    found = {
+        named(path): statements
         for kind in ("*.hpp", "*.cuh")
         for path in (REPOSITORY / "src/motiflux/include").rglob(kind)
-        if set_on_the_way(path.read_text())
-    ]
-    assert [named(path) for path in headers] == []
+        if (statements := set_on_the_way(path.read_text()))
+    }
+    assert found == {}
+
+
+_COMPOUND = re.compile(r"(?<![\w.>])([A-Za-z_]\w*(?:\.\w+)*) (?:[-+*/%|&^]|<<|>>)= ")
+_CALL = re.compile(r"(?<![\w.>:])(?!(?:if|for|while|switch|return)\b)(\w+)(?:<[^<>;()]*>)?\(")
+_DEFINITION = re.compile(r"\b(?!(?:if|for|while|switch)\b)(\w+)\((?:[^(){};]|\([^()]*\))*\) (?:const )?\{")
 
 
 def set_on_the_way(text: str) -> list[str]:
-    """Return assignments to flags, of calls, whose right side names the flag too."""
-    found = re.finditer(r"\b(\w*(?:failed|beyond|passed)_?) \|= ([^;]*\([^;]*);", text)
-    return [one[0] for one in found if re.search(rf"\b{one[1]}\b", one[2])]
+    """Return compound assignments whose right side may set the left one.
+
+    It names it among the arguments of a call or in a lambda, or calls a function of the same text that sets
+    the member of that name or hands it on, itself or through others.
+    """
+    text = re.sub(r"//[^\n]*", "", text)
+    bodies: dict[str, list[str]] = {}
+    for one in _DEFINITION.finditer(text):
+        bodies.setdefault(one[1], []).append(_to_the_end(text, one.end(), statement=False))
+    found = []
+    for one in _COMPOUND.finditer(text):
+        right = _to_the_end(text, one.end(), statement=True)
+        by_value = re.sub(r"__shfl\w*\([^;]*\)", "0", right)
+        called = _called(right, bodies) if one[1].endswith("_") else []
+        if any(_may_set(part, one[1]) for part in (by_value, *called)):
+            found.append(one[0] + right)
+    return found
+
+
+def _called(text: str, bodies: dict[str, list[str]]) -> list[str]:
+    """Return the bodies of the functions that are called there, and that those call."""
+    parts, known = [text], set[str]()
+    for part in parts:
+        for name in sorted(set(_CALL.findall(part)) - known):
+            known.add(name)
+            parts += bodies.get(name, [])
+    return parts[1:]
+
+
+def _may_set(text: str, name: str) -> bool:
+    name = re.escape(name)
+    ways = (
+        rf"(?<![\w.>]){name}(\+\+|--| ([-+*/%|&^]|<<|>>)?= )",
+        rf"(\+\+|--){name}\b",
+        rf"\w\(([^;]*, )?{name}[,)]",
+    )
+    return any(re.search(way, text) for way in ways)
+
+
+def _to_the_end(text: str, start: int, *, statement: bool) -> str:
+    """Return the rest of a statement, or of a block in braces."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth < 0 or (statement and depth == 0 and text[at] == ";"):
+            return text[start:at]
+    return text[start:]
