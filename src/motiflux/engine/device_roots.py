@@ -19,7 +19,7 @@ from motiflux.engine.deadline import seconds_left
 from motiflux.engine.resident import DeviceRows, Means, ticks
 from motiflux.graph import Graph
 
-THREADS = 256
+TABLE_THREADS = 256
 """Threads of a block of the kernels that pass over tables."""
 _LONGEST_GRID = 1 << 16
 _PIECES, _LEAST_PIECE, _MOST_PARTS = 16, 1 << 14, 0xFFFF
@@ -128,8 +128,8 @@ def _find(
     ranks = _allocate(accelerator.device, 4 * first.arcs, means) if below and first is second else None
     args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)
     args.work, args.ranks = work.address, 0 if ranks is None else ranks.address
-    warps = THREADS // 32
-    stream.launch(kernel, max(1, min(_LONGEST_GRID, -(-vertices // warps))), THREADS, 0, args)
+    warps = TABLE_THREADS // 32
+    stream.launch(kernel, max(1, min(_LONGEST_GRID, -(-vertices // warps))), TABLE_THREADS, 0, args)
     found = np.empty(vertices, np.uint32)
     if vertices:
         stream.download(work, found)

@@ -17,7 +17,7 @@ from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import every
-from motiflux.engine.device_roots import THREADS, DeviceRoots, resident_roots
+from motiflux.engine.device_roots import TABLE_THREADS, DeviceRoots, resident_roots
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import USABLE
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
@@ -326,9 +326,9 @@ class TableRun(DeviceSearch):
     def launch_pass(self, name: Local, threads: int, args: Any) -> None:
         """Launch a kernel over all roots, of which so many threads are busy at most."""
         kernel = self.kernel_of(name)
-        most = self._most_blocks(kernel, THREADS, layout.SCRATCH_BYTES)
-        grid = max(1, min(most, -(-threads // THREADS)))
-        self._launch_plain(kernel, grid, THREADS, layout.SCRATCH_BYTES, args)
+        most = self._most_blocks(kernel, TABLE_THREADS, layout.SCRATCH_BYTES)
+        grid = max(1, min(most, -(-threads // TABLE_THREADS)))
+        self._launch_plain(kernel, grid, TABLE_THREADS, layout.SCRATCH_BYTES, args)
 
     def _launch_plain(self, kernel: Kernel, grid: int, threads: int, shared: int, args: Any) -> None:
         seconds_left(self.means.deadline)
