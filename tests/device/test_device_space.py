@@ -117,6 +117,23 @@ class TestRoom:
         assert copies
         assert not any(copy.users for copy in copies)
 
+    def test_once_there_is_more_memory_a_plan_has_its_space(
+        self, graph: mf.Graph, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(self: Any, nbytes: int) -> Any:
+            raise DeviceMemoryError("a candidate space", nbytes, 0, "there is none in this test")
+
+        room, plan = 1 << 20, plan_of(graph, PATTERN)
+        monkeypatch.setattr("motiflux.engine.prepare._room", lambda *given: room)
+        with monkeypatch.context() as patched:
+            patched.setattr(space_module._Builder, "_allocate", refuse)
+            assert count(accelerator, graph, plan) == EXPECTED
+        assert count(accelerator, graph, plan) == EXPECTED
+        assert spaces(graph, accelerator.device) == []  # there is no more than there was
+        room += 1
+        assert count(accelerator, graph, plan) == EXPECTED
+        assert len(spaces(graph, accelerator.device)) == 1
+
     def test_an_interrupt_leaves_nobody_as_a_user(
         self, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -20,7 +20,7 @@ from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import ArcDeal
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.device_space import device_space, slot_keys
+from motiflux.engine.device_space import DeviceSpace, device_space, slot_keys
 from motiflux.engine.resident import Copies, DeviceRows, Means, RowsKey, WalkedRows, resident
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.graph import Graph
@@ -120,11 +120,21 @@ def _draft(
         return _Draft(search, graph, plan, request, goal, means)
 
     draft = graph.memo.get(key, make)
+    if draft.made_do_with is not None and _room(accelerator, means) > draft.made_do_with:
+        graph.memo.drop(key)  # the space may fit now
+        draft = graph.memo.get(key, make)
     while (rows := draft.rows()) is None:  # reclaimed since
         graph.memo.drop(key)
         draft = graph.memo.get(key, make)
     search.read(rows)
     return draft
+
+
+def _room(accelerator: Accelerator, means: Means) -> int:
+    """Return the bytes that may be allocated now."""
+    device = accelerator.device
+    free = device.free_memory()
+    return free if means.budget is None else min(free, means.budget - device.used_memory())
 
 
 def _set_up(
@@ -239,7 +249,10 @@ class _Draft:
     ) -> None:
         copies = resident(graph, search.accelerator.device)
         self.asked = plan
+        room = _room(search.accelerator, means)
         plan, sources, by_key, held = _sources(search, graph, plan, means)
+        over_rows = self.asked.space is not None and not any(isinstance(one, DeviceSpace) for one in held)
+        self.made_do_with = room if over_rows else None  # room that did not hold the space
         root = by_key[sources[1][0]]
         steps = plan.shape.steps
         out = into = None
