@@ -22,7 +22,7 @@ from motiflux.cpu.trawling import (
     Trawl,
     searches_of,
 )
-from motiflux.statistics import UNIT_BITS, Interval, blended_interval, effective_number
+from motiflux.statistics import UNIT_BITS, Interval, blended_interval, share_by
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.sampling_cases import CASES, SamplingCase, random_graph
 
@@ -188,7 +188,7 @@ class TestEstimates:
             if alone.valid_samples == 0:
                 unanswered += 1
                 assert found.low < count < found.high
-                assert count / 6 < found.value < 3 * count
+                assert found.value == pytest.approx(found.trawled.value, rel=0.5)
         assert unanswered > 1
 
     def test_what_a_search_is_soon_done_with_is_counted(self) -> None:
@@ -204,13 +204,13 @@ class TestEstimates:
             assert (found.estimator, found.samples, found.confidence) == ("exact", 0, 1.0)
             assert found.value == found.low == found.high == found.sampled == count // images
 
-    def test_are_what_their_parts_make(self) -> None:
+    def test_are_between_their_parts(self) -> None:
         found = mf.estimate(CUBIC, LONG, samples=40_000, estimator="alley", seed=1, tuning=ON)
         assert found.trawled is not None
-        share = found.trawled.share
-        assert 0.1 <= share <= 0.9
-        assert found.value == pytest.approx((1 - share) * found.sampled + share * found.trawled.value)
+        assert 0 < found.trawled.share < 1
         assert found.low <= found.value <= found.high
+        assert min(found.sampled, found.trawled.value) / 2 < found.value
+        assert found.value < 2 * max(found.sampled, found.trawled.value)
 
     def test_are_the_same_for_a_seed_on_any_threads(self) -> None:
         given = {"samples": 20_000, "estimator": "alley", "seed": 11, "tuning": ON}
@@ -300,7 +300,9 @@ class TestBlends:
         assert found.high == float("inf")
         assert 0 < found.low < 19
 
-    def test_effective_numbers(self) -> None:
-        assert effective_number(np.zeros(4)) == 0
-        assert effective_number(np.full(5, 1e300)) == pytest.approx(5)
-        assert effective_number(np.array([3.0, 1.0])) == pytest.approx(1.6)
+    def test_have_more_of_what_has_seen_more(self) -> None:
+        assert share_by((0.0, 0.0), (0.0, 0.0)) == 0.5
+        assert share_by((0.0, 0.0), (7.0, 3.0)) == 1
+        assert share_by((7.0, 3.0), (0.0, 0.0)) == 0
+        assert share_by((10.0, 3.0), (10.0, 1.0)) == pytest.approx(0.25)
+        assert share_by((1e308, 1e300), (1.0, 1.0)) == 0.5

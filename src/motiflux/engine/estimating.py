@@ -206,7 +206,7 @@ def _sampled(
             if plan.symmetry is Symmetry.SUBGRAPHS:
                 whole //= plan.automorphisms
             return _exact(whole, planned - started, time.perf_counter() - planned)
-        trawler = Trawler(sampler, graph, plan, request, rules, seed, pilot, _left(deadline))
+        trawler = Trawler(sampler, graph, plan, request, rules, seed)
     try:
         run = Run(sampler, plan, pilot.estimator, seed, rules, tree=tree, deadline=deadline, trawler=trawler)
         run.go(callback, planned)
