@@ -18,7 +18,7 @@ from motiflux.plan import Plan
 from motiflux.statistics import GROUP, Tally
 
 _SAMPLES_OF_SLOT = 1024
-_NODES_OF_SAMPLE = 1
+_NODES_OF_SAMPLE = 4
 _FREE = 64
 """By the clock, slots may take so many times the work that they may take otherwise: the batch ends them."""
 
