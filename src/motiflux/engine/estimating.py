@@ -53,7 +53,7 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
 
-    Where samples find little it tries to count all, and then trawls: ``trawling`` in `motiflux.config.TUNING`.
+    Where samples find little it tries to count all, then trawls: ``trawling`` in `motiflux.config.TUNING`.
 
     Parameters
     ----------
