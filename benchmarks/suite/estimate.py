@@ -61,6 +61,7 @@ ABLATIONS: dict[str, dict[str, str]] = {
     "inheritance (O1)": {},
     "inherited from one": {"inheritance": "one"},
     "planner's order": {"sample_order": "plan"},
+    "QuickSI's order": {"sample_order": "quicksi"},
     "no candidate graph": {"candidates": "off"},
 }
 GPU_ABLATIONS: dict[str, dict[str, str]] = {
