@@ -154,8 +154,8 @@ _OPTIONS = (
         "trawl_whole",
         ("on", "off"),
         "on",
-        "estimate: where there is trawling, try to count all first, meeting as many candidates as there are "
-        "to be samples at most",
+        "estimate: where there is trawling, try to count all first, meeting 4 candidates for each sample at "
+        "most",
     ),
     TuningOption(
         "trawl_batches",
@@ -178,8 +178,8 @@ _OPTIONS = (
     ),
     TuningOption(
         "trawl_nodes",
-        ("0", "64", "256", "1024", "4096", "65536", "1048576"),
-        "1024",
+        ("0", "64", "512", "1024", "4096", "65536", "1048576"),
+        "512",
         "estimate: candidates that searches may meet for each slot, 64 of which share; 64 times as many by "
         "the clock",
     ),

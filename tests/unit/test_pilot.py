@@ -42,32 +42,32 @@ def test_the_surest_is_taken() -> None:
         sampler = FakeSampler(
             **{name: EVEN if name == best else UNEVEN for name in ("wanderjoin", "alley", "tree")}
         )
-        assert choose_estimator(sampler, 1, tree=True) == best
+        assert choose_estimator(sampler, 1, tree=True).estimator == best
 
 
 def test_work_counts_as_much_as_the_square_of_the_error() -> None:
     cheap = (UNEVEN[0], 1)
     sampler = FakeSampler(wanderjoin=cheap, alley=EVEN, tree=(EVEN[0], 100_000))
-    assert choose_estimator(sampler, 1, tree=True) == "wanderjoin"
+    assert choose_estimator(sampler, 1, tree=True).estimator == "wanderjoin"
 
 
 def test_one_that_missed_what_others_found_is_not_taken_for_sure() -> None:
     low = ([0.1, 0.1001], 100)
     sampler = FakeSampler(wanderjoin=low, alley=UNEVEN, tree=EVEN)
-    assert choose_estimator(sampler, 1, tree=True) == "tree"
+    assert choose_estimator(sampler, 1, tree=True).estimator == "tree"
 
 
 @pytest.mark.parametrize(("tree", "chosen"), [(True, "tree"), (False, "alley")])
 def test_where_few_live_it_says_little(tree: bool, chosen: str) -> None:
     rare = ([0.0] * 63 + [1.0], 1)
     sampler = FakeSampler(wanderjoin=rare, alley=UNEVEN, tree=EVEN)
-    assert choose_estimator(sampler, 1, tree=tree) == chosen
+    assert choose_estimator(sampler, 1, tree=tree).estimator == chosen
 
 
 @pytest.mark.parametrize(("tree", "chosen"), [(True, "tree"), (False, "alley")])
 def test_without_time_none_is_needed(tree: bool, chosen: str) -> None:
     sampler = FakeSampler(wanderjoin=EVEN, alley=UNEVEN, tree=UNEVEN)
-    assert choose_estimator(sampler, 1, tree=tree, timeout=0) == chosen
+    assert choose_estimator(sampler, 1, tree=tree, timeout=0).estimator == chosen
 
 
 def test_its_samples_are_its_own() -> None:

@@ -45,7 +45,7 @@ class Trawled:
         Samples begun, and those of them of which a search found all that extends them; the others died, or
         went on to their ends.
     share
-        What part of the whole estimate it is; fixed before its samples were drawn.
+        What part of the whole estimate it is. Each half of the samples is weighed by what the other half saw.
     """
 
     value: float

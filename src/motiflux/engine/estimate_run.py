@@ -18,6 +18,7 @@ from motiflux.statistics import (
     Tally,
     blended_interval,
     confidence_interval,
+    share_by,
     share_upper_bound,
 )
 from motiflux.types import Symmetry
@@ -62,6 +63,9 @@ class Run:
         self._deadline = deadline
         self._trawler = trawler
         self._tally = Tally()
+        self._halves = (Tally(), Tally())
+        self._batch = 0
+        self._shares = (0.5, 0.5)
         self._looks = Looks(rules.confidence, rules.first_look, rules.groups)
         self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
         fraction, exponent = sampler.candidates.grow_tree() if tree else (1.0, 2**20)
@@ -88,6 +92,8 @@ class Run:
                     )
                     if self._trawler is not None and (self._late or self._tally.groups >= batch):
                         self._trawler.finish(late=self._late)
+                        self._batch += 1
+                        self._shares = self._weigh()
                     self._report(callback, time.perf_counter() - started)
             if self._late or self._good_enough():
                 return
@@ -107,6 +113,8 @@ class Run:
     def _draw(self, count: int) -> None:
         groups = self._sampler.draw(self._estimator, self._seed, self._tally.groups, count, self._left())
         self._tally.add(*groups)
+        if self._trawler is not None:
+            self._halves[self._batch % 2].add(*groups)
         self._late = len(groups.weights) < count
 
     def _good_enough(self) -> bool:
@@ -150,7 +158,33 @@ class Run:
         value, trawler = self._value_of(self._tally), self._trawler
         if trawler is None or trawler.slots == 0:
             return value
-        return (1 - trawler.share) * value + trawler.share * self._value_of(trawler.tally)
+        value = whole = 0.0
+        for share, sampled, trawled in zip(self._shares, self._halves, trawler.halves, strict=True):
+            if sampled.groups == 0 or trawled.groups == 0:
+                continue
+            whole += sampled.groups
+            value += sampled.groups * (
+                (1 - share) * self._value_of(sampled) + share * self._value_of(trawled)
+            )
+        return value / whole if whole else self._value_of(trawler.tally)
+
+    def _weigh(self) -> tuple[float, float]:
+        """Return what part of each half of the estimate is the trawl's: as the other half says.
+
+        Weights that the weighed samples had a say in would be a bias, and would trust most what missed all.
+        """
+        assert self._trawler is not None
+        seen = [
+            share_by(
+                (self._value_of(sampled), sampled.effective), (self._value_of(trawled), trawled.effective)
+            )
+            for sampled, trawled in zip(self._halves, self._trawler.halves, strict=True)
+        ]
+        return seen[1], seen[0]
+
+    def _share(self) -> float:
+        """Return what part of the whole is the trawl's, about."""
+        return sum(self._shares) / 2
 
     def _interval(self, confidence: float) -> Interval:
         """Return the interval around the value.
@@ -167,7 +201,7 @@ class Run:
             self._value_of(trawler.tally),
             self._interval_of(self._tally, confidence),
             self._interval_of(trawler.tally, confidence),
-            trawler.share,
+            self._share(),
         )
 
     def _interval_of(self, tally: Tally, confidence: float) -> Interval:
@@ -193,8 +227,7 @@ class Run:
         sequential = self._rules.rel_error is not None
         confidence = self._looks.confidence if sequential else self._rules.confidence
         interval = self._interval(confidence)
-        moments = self._tally.moments()
-        effective = moments.effective * moments.span
+        effective = self._tally.effective
         value = self._value()
         return Estimate(
             value=value,
@@ -224,13 +257,12 @@ class Run:
         if trawler.tally.valid > 0:
             interval = self._interval_of(trawler.tally, confidence)
         low, high = min(interval.low, value), max(interval.high, value)
-        return Trawled(value, low, high, trawler.slots, trawler.searched, trawler.share)
+        return Trawled(value, low, high, trawler.slots, trawler.searched, self._share())
 
     def _warning(self, effective: float) -> str | None:
         tally = self._tally
         if self._trawler is not None:
-            moments = self._trawler.tally.moments()
-            effective = max(effective, moments.effective * moments.span)
+            effective = max(effective, self._trawler.tally.effective)
             if self._trawler.tally.valid > 0:
                 return self._warning_of_trawl(effective)
         if tally.samples == 0:

@@ -53,6 +53,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
 
+    Where samples find little it tries to count all, then trawls: ``trawling`` in `motiflux.config.TUNING`.
+
     Parameters
     ----------
     rel_error
@@ -206,7 +208,7 @@ def _sampled(
             if plan.symmetry is Symmetry.SUBGRAPHS:
                 whole //= plan.automorphisms
             return _exact(whole, planned - started, time.perf_counter() - planned)
-        trawler = Trawler(sampler, graph, plan, request, rules, seed, pilot, _left(deadline))
+        trawler = Trawler(sampler, graph, plan, request, rules, seed)
     try:
         run = Run(sampler, plan, pilot.estimator, seed, rules, tree=tree, deadline=deadline, trawler=trawler)
         run.go(callback, planned)

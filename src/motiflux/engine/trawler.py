@@ -11,18 +11,14 @@ import numpy as np
 from motiflux.cpu.trawling import CHUNK, DROPPED, LEAST_DEPTH, SEARCHED, Haul, Trawl, searches_of
 from motiflux.engine.base import Request
 from motiflux.engine.estimate_rules import DEFAULT_SAMPLES, Rules
-from motiflux.engine.pilot import Pilot, pilot_seed, trawl_seed
+from motiflux.engine.pilot import trawl_seed
 from motiflux.engine.sampler import Sampler
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.statistics import GROUP, Tally, effective_number
+from motiflux.statistics import GROUP, Tally
 
 _SAMPLES_OF_SLOT = 1024
-_NODES_OF_SAMPLE = 1
-_PILOT_SLOTS = CHUNK
-_SHARES = (0.25, 0.75)
-"""The trawl has no less and no more of the estimate, for either might have missed what the other finds: then
-the estimate is off by a factor of four at most. Pilots of what is rare say little."""
+_NODES_OF_SAMPLE = 4
 _FREE = 64
 """By the clock, slots may take so many times the work that they may take otherwise: the batch ends them."""
 
@@ -73,13 +69,7 @@ class TrawlPlan:
 
 
 class Trawler:
-    """Trawls one batch of slots at a time, beside what the caller does.
-
-    Parameters
-    ----------
-    pilot
-        Samples that are in no estimate, by which the trawl's share is set.
-    """
+    """Trawls one batch of slots at a time, beside what the caller does."""
 
     def __init__(
         self,
@@ -89,11 +79,11 @@ class Trawler:
         request: Request,
         rules: Rules,
         seed: int,
-        pilot: Pilot,
-        timeout: float | None,
     ) -> None:
         self.plan = TrawlPlan.of(rules, request)
         self.tally = Tally()
+        self.halves = (Tally(), Tally())
+        """Of every other batch."""
         self.searched = 0
         self._candidates = sampler.candidates
         self._searches = searches_of(graph, plan, request.threads, request.tuning)
@@ -102,26 +92,10 @@ class Trawler:
         self._threads = request.threads
         self._seed = trawl_seed(seed)
         self._begun = 0
+        self._batch = 0
         self._thread = ThreadPoolExecutor(1)
         self._trawl: Trawl | None = None
         self._haul: Future[Haul] | None = None
-        self.share = self._share(pilot, pilot_seed(self._seed), timeout)
-        """Of the estimate."""
-
-    def _share(self, pilot: Pilot, seed: int, timeout: float | None) -> float:
-        """Return what part of the estimate the trawl's is: of all that is effective by pilots of both.
-
-        Weights by the samples that make the estimate itself would prefer whichever missed the most.
-        """
-        haul = self._run(Trawl(self._candidates, self._searches), seed, 0, _PILOT_SLOTS, timeout)
-        trawled = effective_number(haul.weights) / _PILOT_SLOTS * self.plan.slots / self.plan.groups
-        sampled = 0.0
-        if pilot.groups is not None:
-            sampled = effective_number(pilot.groups.weights) / len(pilot.groups.weights)
-        least, most = _SHARES
-        if trawled + sampled == 0:
-            return (least + most) / 2
-        return min(most, max(least, trawled / (trawled + sampled)))
 
     def begin(self, groups: int, timeout: float | None) -> None:
         """Begin to trawl beside so many groups of samples."""
@@ -160,7 +134,9 @@ class Trawler:
         # A slot stands for a group of samples that are all worth the same.
         counted = haul.outcomes != DROPPED
         weights = haul.weights[counted] * GROUP
-        self.tally.add(weights, (weights > 0).astype(np.uint32), haul.work[counted])
+        for tally in (self.tally, self.halves[self._batch % 2]):
+            tally.add(weights, (weights > 0).astype(np.uint32), haul.work[counted])
+        self._batch += 1
         self.searched += int(np.count_nonzero(haul.outcomes == SEARCHED))
 
     @property

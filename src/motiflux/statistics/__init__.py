@@ -3,7 +3,7 @@
 Knows no graphs and no plans.
 """
 
-from motiflux.statistics.blend import blended_interval, effective_number
+from motiflux.statistics.blend import blended_interval, share_by
 from motiflux.statistics.interval import Interval, confidence_interval, share_upper_bound
 from motiflux.statistics.quantiles import gamma_quantile
 from motiflux.statistics.stopping import Looks
@@ -17,7 +17,7 @@ __all__ = [
     "Tally",
     "blended_interval",
     "confidence_interval",
-    "effective_number",
     "gamma_quantile",
+    "share_by",
     "share_upper_bound",
 ]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from math import hypot, isinf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from motiflux.statistics.interval import Interval
 
 
-def effective_number(weights: NDArray[np.float64]) -> float:
-    """Return as many equal weights as would be as uneven: (sum of w)^2 / (sum of w^2); 0 of none above 0."""
-    most = float(weights.max(initial=0.0))
-    if most == 0:
-        return 0.0
-    scaled = weights / most
-    return float(scaled.sum()) ** 2 / float((scaled * scaled).sum())
+def share_by(sampled: tuple[float, float], trawled: tuple[float, float]) -> float:
+    """Return what part of an estimate the second of two is to have: a half where both saw nothing.
+
+    Each is told as its value and its effective number of samples. Both are never negative and miss what is
+    rare, so that of two that differ the greater has seen more.
+    """
+    first, second = (value * effective for value, effective in (sampled, trawled))
+    if isinf(first) or isinf(second) or first + second == 0:
+        return 0.5
+    return second / (first + second)
 
 
 def blended_interval(

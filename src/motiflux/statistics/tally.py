@@ -116,3 +116,9 @@ class Tally:
             total * total / squares,
             exponent,
         )
+
+    @property
+    def effective(self) -> float:
+        """Number of groups of equal weight that would be as uneven."""
+        moments = self.moments()
+        return moments.effective * moments.span
