@@ -69,6 +69,9 @@ class Run:
         # Nothing is known of the weights of a policy of the user's.
         bounded = estimator in ("wanderjoin", "alley")
         self._most = _scaled(1.0, sampler.candidates.most_bits) if bounded else self._trees
+        self._all_live = estimator == "tree" and not any(
+            len(step.sources) > 1 or step.distinct or step.not_out or step.not_in for step in plan.shape.steps
+        )
         self._trace: list[EstimateProgress] = []
         self._reached = False
         self._late = False
@@ -175,6 +178,8 @@ class Run:
         if tally.valid == 0:
             high = self._most * share_upper_bound(tally.samples, confidence)
             return Interval(0.0, min(high, self._trees) / self._images)
+        if self._all_live:  # each tree is an embedding
+            return Interval(self._trees / self._images, self._trees / self._images)
         found = confidence_interval(tally.moments(), confidence)
         high = max(min(found.high, self._trees), found.low)
         return Interval(found.low / self._images, high / self._images)

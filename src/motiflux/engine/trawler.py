@@ -93,7 +93,7 @@ class Trawler:
         timeout: float | None,
     ) -> None:
         self.plan = TrawlPlan.of(rules, request)
-        self.tally = Tally()
+        self.tally = Tally(draws=1)
         self.searched = 0
         self._candidates = sampler.candidates
         self._searches = searches_of(graph, plan, request.threads, request.tuning)

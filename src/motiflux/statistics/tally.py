@@ -26,8 +26,10 @@ class Moments:
         Number of units.
     span
         Groups that make a unit.
-    total, variance, largest
-        Sum, sample variance and greatest of the units, all times two to the power -`exponent`
+    draws
+        Independent draws that make them all.
+    total, variance, smallest, largest
+        Sum, sample variance, least and greatest of the units, all times two to the power -`exponent`
         (the variance to twice that).
     skewness
         Third central moment over the variance to the power 3/2.
@@ -37,8 +39,10 @@ class Moments:
 
     units: int
     span: int
+    draws: int
     total: float
     variance: float
+    smallest: float
     largest: float
     skewness: float
     effective: float
@@ -49,9 +53,15 @@ class Tally:
     """Sums of weights of groups, in order; groups are independent, samples of one group are not.
 
     Memory is bounded: beyond a million units, neighbours are added up to units twice as large.
+
+    Parameters
+    ----------
+    draws
+        Independent draws of a group.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, draws: int = GROUP) -> None:
+        self._draws = draws
         self._units = np.empty(0)
         self._rest = np.empty(0)
         self.span = 1
@@ -97,9 +107,10 @@ class Tally:
     def moments(self) -> Moments:
         """Return the moments of the units; those of a single unit have no variance."""
         units = self._units
+        draws = len(units) * self.span * self._draws
         largest = float(units.max(initial=0.0))
         if largest == 0:
-            return Moments(len(units), self.span, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
+            return Moments(len(units), self.span, draws, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
         exponent = frexp(largest)[1]
         scaled = np.ldexp(units, -exponent)
         total, squares = float(scaled.sum()), float((scaled * scaled).sum())
@@ -109,8 +120,10 @@ class Tally:
         return Moments(
             len(units),
             self.span,
+            draws,
             total,
             second * len(units) / max(1, len(units) - 1),
+            float(scaled.min()),
             ldexp(largest, -exponent),
             third / second**1.5 if second > 0 else 0.0,
             total * total / squares,
