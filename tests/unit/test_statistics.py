@@ -94,6 +94,19 @@ class TestTally:
         wide = confidence_interval(moments, 0.95)
         assert wide.high - wide.low < 2 * (narrow.high - narrow.low)
 
+    def test_what_is_rare_counts_no_more_where_neighbours_are_added_up(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rare = np.zeros(5120)
+        rare[[7, 999, 4100]] = 1.0
+        cases = (rare, np.ones(5120), skewed(np.random.default_rng(8), (5120,)))
+        plain = [tally_of(values).moments().effective for values in cases]
+        assert plain[:2] == pytest.approx([3, 5120])
+        monkeypatch.setattr(tally, "_MOST_UNITS", 640)
+        folded = [tally_of(values).moments() for values in cases]
+        assert all(moments.span == 8 for moments in folded)
+        assert [moments.effective for moments in folded] == pytest.approx(plain, rel=0.15)
+
     def test_weights_of_any_size_are_added_up(self) -> None:
         for exponent in (-300, 0, 600):
             values = np.ldexp(np.array([1.0, 2.0, 0.0, 5.0]), exponent)

@@ -206,7 +206,7 @@ class Run:
         confidence = self._looks.confidence if sequential else self._rules.confidence
         interval = self._interval(confidence)
         moments = self._tally.moments()
-        effective = moments.effective * moments.span
+        effective = moments.effective
         value = self._value()
         return Estimate(
             value=value,
@@ -242,7 +242,7 @@ class Run:
         tally = self._tally
         if self._trawler is not None:
             moments = self._trawler.tally.moments()
-            effective = max(effective, moments.effective * moments.span)
+            effective = max(effective, moments.effective)
             if self._trawler.tally.valid > 0:
                 return self._warning_of_trawl(effective)
         if tally.samples == 0:

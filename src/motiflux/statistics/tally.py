@@ -34,7 +34,8 @@ class Moments:
     skewness
         Third central moment over the variance to the power 3/2.
     effective
-        Number of units of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2).
+        Number of groups of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2). Of units of several
+        groups, as their variance says: what is rare fills one group of a unit, not all.
     """
 
     units: int
@@ -113,7 +114,7 @@ class Tally:
             return Moments(len(units), self.span, draws, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
         exponent = frexp(largest)[1]
         scaled = np.ldexp(units, -exponent)
-        total, squares = float(scaled.sum()), float((scaled * scaled).sum())
+        total = float(scaled.sum())
         deviations = scaled - total / len(units)
         second = float((deviations * deviations).mean())
         third = float((deviations**3).mean())
@@ -126,6 +127,6 @@ class Tally:
             float(scaled.min()),
             ldexp(largest, -exponent),
             third / second**1.5 if second > 0 else 0.0,
-            total * total / squares,
+            total * total / (second * len(units) + total * total / (len(units) * self.span)),
             exponent,
         )
