@@ -44,7 +44,7 @@ def test_people_are_told_the_interval(tmp_path: Path, triangle: Path) -> None:
     result = motiflux("estimate", complete_graph(tmp_path / "k20.txt", 20), triangle, "--samples", "3200")
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()
-    assert first.startswith("about 6,840 embeddings, 95 % interval 6,840 to ")
+    assert first.startswith("about 6,840 embeddings, 95 % interval 6,832 to ")
     assert first.endswith("(3,200 samples, 3,200 valid)")
     assert "estimator" in second
 

@@ -68,6 +68,20 @@ class TestAnswers:
         assert found.low == found.value == found.high == int(mf.count(GRAPH, path))
         assert found.relative_error == 0
 
+    def test_samples_that_all_lived_do_not_say_that_all_do(self) -> None:
+        # Of 20,000 walks from leaf to leaf one comes back to where it began.
+        hub = mf.Graph.from_edges([(0, v) for v in range(1, 20_001)])
+        count = 20_000 * 19_999
+        for seed in range(20):
+            found = estimate("(a)--(b)--(c)", hub, seed=seed, confidence=0.999)
+            assert found.low <= count <= found.high
+            assert found.low < found.high
+
+    @pytest.mark.parametrize("confidence", [0.01, 1 - 1e-9])
+    def test_any_confidence_that_is_taken_can_be_reckoned_with(self, confidence: float) -> None:
+        found = estimate(confidence=confidence, rel_error=1e-3, samples=2**17)
+        assert 0 < found.low < found.value < found.high
+
     def test_what_cannot_match_is_an_exact_0(self) -> None:
         for pattern in ("(a:9)--(b)", mf.Pattern.from_edges([(0, 1)], vertex_labels=[0, 9])):
             found = estimate(pattern, samples=10**9)
@@ -225,6 +239,7 @@ class TestRefusals:
             ({"rel_error": 0}, "rel_error: expected a number above 0 and below 1 or None, found 0"),
             ({"rel_error": float("nan")}, "rel_error: expected a number above 0 and below 1"),
             ({"confidence": 1}, "confidence: expected a number above 0 and below 1, found 1"),
+            ({"confidence": 1 - 1e-16}, "confidence: expected a number from 0.01 to 1 - 1e-9"),
             ({"confidence": "95%"}, "confidence: expected a number above 0 and below 1, found '95%'"),
             ({"estimator": "guess"}, "estimator: expected one of auto, wanderjoin, alley, tree, found"),
             ({"seed": -1}, "seed: expected an integer from 0 to"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.engine import random_rows
 from tests.interrupts import ctrl_c_in_native_code
 from tests.strategies import rows_of
 from tests.unit.sampling_cases import CASES, SamplingCase
@@ -88,3 +90,24 @@ def test_what_makes_no_sense_is_refused(k: Any, options: dict[str, Any], message
 def test_an_interrupt_ends_it() -> None:
     with pytest.raises(KeyboardInterrupt), ctrl_c_in_native_code():
         mf.sample(CASES[0].graph, TRIANGLE, 10**11).to_numpy()
+
+
+def test_the_search_for_one_has_the_time_that_drawing_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def draw(graph: Any, seed: int, first: int, asked: int, threads: int, timeout: float) -> Any:
+        time.sleep(0.2)
+        return np.empty((0, 3), np.uint32), asked
+
+    def count(graph: Any, pattern: Any, **options: Any) -> Any:
+        given.append(options["timeout"])
+        return mf.count(graph, pattern)
+
+    monkeypatch.setattr(random_rows, "_DOUBTFUL", 1)
+    monkeypatch.setattr(random_rows._native, "draw_embeddings", draw)
+    monkeypatch.setattr(random_rows, "count", count)
+    square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    found = mf.sample(square, TRIANGLE, 5, timeout=0.5, tuning={"candidates": "off"})
+    assert (len(found.to_numpy()), found.complete) == (0, True)
+    assert len(given) == 1
+    assert given[0] <= 0.3

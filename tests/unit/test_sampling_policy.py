@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.cpu.sampling import Groups, sample_graph
+from motiflux.engine.estimate_rules import make_rules
+from motiflux.engine.estimate_run import Run
+from motiflux.engine.sampling_policy import SamplingPolicy
+from tests.unit.sampling_cases import CASES
 
 TRIANGLE = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
 
@@ -20,3 +26,34 @@ def test_they_are_not_for_the_cpu(device: str) -> None:
 def test_they_have_a_text_and_a_name(given: tuple[str, str]) -> None:
     with pytest.raises(mf.ArgumentError, match="expected some text"):
         mf.SamplingPolicy(*given)
+
+
+class _Dead:
+    """A sampler none of whose samples live."""
+
+    device = "none"
+
+    def __init__(self) -> None:
+        self.candidates = sample_graph(CASES[0].graph, CASES[0].plan(), 1)
+
+    def draw(
+        self, estimator: str | SamplingPolicy, seed: int, first: int, count: int, timeout: float | None = None
+    ) -> Groups:
+        nothing = np.zeros(count, np.uint32)
+        return Groups(np.zeros(count), nothing, nothing)
+
+    def close(self) -> None:
+        pass
+
+
+def test_their_weights_have_no_bound_that_is_known() -> None:
+    policy = mf.SamplingPolicy("struct Custom : Alley {};")
+    rules = make_rules(None, 0.95, 3200)
+    high = []
+    for estimator in (policy, "tree"):
+        run = Run(_Dead(), CASES[0].plan(), estimator, 0, rules, tree=True, deadline=None)
+        run.go(None, 0.0)
+        high.append(run.result(0.0, 0.0).high)
+    fraction, exponent = _Dead().candidates.grow_tree()
+    assert high[0] == fraction * 2**exponent
+    assert high[1] < 0.01 * high[0]

@@ -20,6 +20,7 @@ from motiflux.statistics import (
     share_upper_bound,
     tally,
 )
+from motiflux.statistics.interval import variance_doubt
 from motiflux.statistics.quantiles import gamma_share
 
 
@@ -93,6 +94,19 @@ class TestTally:
         wide = confidence_interval(moments, 0.95)
         assert wide.high - wide.low < 2 * (narrow.high - narrow.low)
 
+    def test_what_is_rare_counts_no_more_where_neighbours_are_added_up(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rare = np.zeros(5120)
+        rare[[7, 999, 4100]] = 1.0
+        cases = (rare, np.ones(5120), skewed(np.random.default_rng(8), (5120,)))
+        plain = [tally_of(values).moments().effective for values in cases]
+        assert plain[:2] == pytest.approx([3, 5120])
+        monkeypatch.setattr(tally, "_MOST_UNITS", 640)
+        folded = [tally_of(values).moments() for values in cases]
+        assert all(moments.span == 8 for moments in folded)
+        assert [moments.effective for moments in folded] == pytest.approx(plain, rel=0.15)
+
     def test_weights_of_any_size_are_added_up(self) -> None:
         for exponent in (-300, 0, 600):
             values = np.ldexp(np.array([1.0, 2.0, 0.0, 5.0]), exponent)
@@ -126,10 +140,31 @@ class TestIntervals:
         for wide, narrow in pairwise(widths):
             assert 0.35 < narrow / wide < 0.65
 
-    def test_equal_weights_leave_no_doubt_below_and_little_above(self) -> None:
+    def test_equal_weights_leave_little_doubt(self) -> None:
         interval = confidence_interval(tally_of(np.full(100, 5.0)).moments(), 0.95)
-        assert interval.low == pytest.approx(5)
+        assert interval.low == pytest.approx(5 * 0.025 ** (1 / 3200))
         assert 5 < interval.high < 5.2
+
+    @pytest.mark.parametrize("dead", [1e-5, 1e-4, 1e-3, 0.05])
+    def test_they_hold_the_mean_where_hardly_any_sample_dies(self, dead: float) -> None:
+        lived = np.random.default_rng(6).binomial(GROUP, 1 - dead, (1000, 100)) / GROUP
+        found = [confidence_interval(tally_of(row).moments(), 0.95) for row in lived]
+        assert np.mean([one.low <= 1 - dead <= one.high for one in found]) > 0.94
+
+    @pytest.mark.parametrize("units", [1, 2, 3, 5, 10])
+    @pytest.mark.parametrize("share", [0.03, 0.4, 0.97])
+    def test_they_hold_the_mean_of_few_units(self, units: int, share: float) -> None:
+        lived = np.random.default_rng(7).binomial(GROUP, share, (1000, units)) / GROUP
+        found = [confidence_interval(tally_of(row).moments(), 0.95) for row in lived]
+        assert np.mean([one.low <= share <= one.high for one in found]) > 0.94
+
+    @pytest.mark.parametrize(
+        ("freedom", "tail", "quantile"),
+        [(1, 0.025, 12.706), (2, 0.025, 4.3027), (3, 0.025, 3.1824), (10, 0.025, 2.2281), (4, 0.001, 7.1732)],
+    )
+    def test_few_units_are_doubted_as_student_does(self, freedom: int, tail: float, quantile: float) -> None:
+        z = NormalDist().inv_cdf(1 - tail)
+        assert z * variance_doubt(freedom, tail) ** 0.5 == pytest.approx(quantile, rel=0.01)
 
     def test_one_sample_that_lived_says_hardly_anything(self) -> None:
         interval = confidence_interval(tally_of(np.array([100.0] + [0.0] * 99)).moments(), 0.95)

@@ -14,6 +14,8 @@ MAX_SAMPLES = 2**40
 DEFAULT_REL_ERROR = 0.05
 DEFAULT_SAMPLES = 2**20
 
+_CONFIDENCE = (0.01, 1 - 1e-9)
+"""Of looks some thousand times surer the tails are still numbers to reckon with."""
 _FIRST_LOOK = 256
 _WHOLE = 10_000
 """Parts of a whole that progress is told in."""
@@ -67,6 +69,8 @@ def make_rules(rel_error: object, confidence: object, samples: object) -> Rules:
         One of them is out of range.
     """
     sure = _share("confidence", confidence)
+    if not _CONFIDENCE[0] <= sure <= _CONFIDENCE[1]:
+        raise ArgumentError("confidence", "a number from 0.01 to 1 - 1e-9", confidence)
     wanted = None if rel_error is None else _share("rel_error", rel_error, " or None")
     groups = None
     if samples is not None:

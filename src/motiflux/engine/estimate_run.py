@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cached_property
 
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress, Trawled
 from motiflux.engine.estimate_rules import Rules
@@ -70,9 +71,9 @@ class Run:
         self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
         fraction, exponent = sampler.candidates.grow_tree() if tree else (1.0, 2**20)
         self._trees = _scaled(fraction, exponent)
-        # Nothing is known of the weights of a policy of the user's.
-        bounded = estimator in ("wanderjoin", "alley")
-        self._most = _scaled(1.0, sampler.candidates.most_bits) if bounded else self._trees
+        self._all_live = estimator == "tree" and not any(
+            len(step.sources) > 1 or step.distinct or step.not_out or step.not_in for step in plan.shape.steps
+        )
         self._trace: list[EstimateProgress] = []
         self._reached = False
         self._late = False
@@ -209,9 +210,20 @@ class Run:
         if tally.valid == 0:
             high = self._most * share_upper_bound(tally.samples, confidence)
             return Interval(0.0, min(high, self._trees) / self._images)
+        if self._all_live:  # each tree is an embedding
+            return Interval(self._trees / self._images, self._trees / self._images)
         found = confidence_interval(tally.moments(), confidence)
         high = max(min(found.high, self._trees), found.low)
         return Interval(found.low / self._images, high / self._images)
+
+    @cached_property
+    def _most(self) -> float:
+        """A weight that no sample exceeds; nothing is known of a policy of the user's."""
+        if self._estimator == "tree":
+            return self._trees
+        if isinstance(self._estimator, str):
+            return _scaled(1.0, self._sampler.candidates.most_bits)
+        return math.inf
 
     def _report(self, callback: EstimateCallback | None, seconds: float) -> None:
         interval = self._interval(self._rules.confidence)

@@ -134,21 +134,20 @@ class _RandomRows:
         self._candidates = sample_graph(graph, plan, request.threads)
         if self._candidates.tree_bytes > space_room(graph):
             raise MotifluxError("the numbers of trees to sample from do not fit into memory")
-        self._none = self._has_no_tree(deadline)
+        self._deadline = deadline
+        self._none = self._has_no_tree()
         self._columns = np.argsort(np.array(plan.order))
         self._left = wanted
         self._seed = seed
-        self._deadline = deadline
         self._samples = 0
         self._rows = 0
         self.complete = self._none and not self._late
 
-    def _has_no_tree(self, deadline: float | None) -> bool:
+    def _has_no_tree(self) -> bool:
         """Return whether there is nothing to draw from, or no time to count it."""
-        left = None if deadline is None else max(0.0, deadline - time.perf_counter())
         self._late = False
         try:
-            return self._candidates.grow_tree(left)[0] == 0
+            return self._candidates.grow_tree(self._time_left())[0] == 0
         except TimeoutError:
             self._late = True
             return True
@@ -156,10 +155,9 @@ class _RandomRows:
     def next(self) -> VertexArray | None:
         """Return rows in internal ids, or None at the end."""
         while self._left > 0 and not self._none:
-            left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
             asked = self._piece()
             rows, samples = _native.draw_embeddings(
-                self._candidates, self._seed, self._samples, asked, self._request.threads, left
+                self._candidates, self._seed, self._samples, asked, self._request.threads, self._time_left()
             )
             self._samples += samples
             self._rows += len(rows)
@@ -169,7 +167,7 @@ class _RandomRows:
             if samples < asked:
                 self._none = True  # out of time: what there is, is given out
             elif self._rows == 0 and self._samples >= _DOUBTFUL:
-                self._look_for_one(left)
+                self._look_for_one()
             if len(given):
                 return np.ascontiguousarray(given[:, self._columns])
         return None
@@ -181,7 +179,10 @@ class _RandomRows:
             return max(least, min(most, self._samples))
         return max(least, min(most, int(_MARGIN * self._left * self._samples / self._rows)))
 
-    def _look_for_one(self, timeout: float | None) -> None:
+    def _time_left(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+
+    def _look_for_one(self) -> None:
         """Search: if nothing matches, no sample ever will."""
         request = self._request
         found = count(
@@ -189,7 +190,7 @@ class _RandomRows:
             self._pattern,
             semantics=request.semantics.value,
             limit=1,
-            timeout=timeout,
+            timeout=self._time_left(),
             threads=request.threads,
         )
         if found == 0 and found.complete:

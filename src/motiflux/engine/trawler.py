@@ -81,8 +81,8 @@ class Trawler:
         seed: int,
     ) -> None:
         self.plan = TrawlPlan.of(rules, request)
-        self.tally = Tally()
-        self.halves = (Tally(), Tally())
+        self.tally = Tally(draws=1)
+        self.halves = (Tally(draws=1), Tally(draws=1))
         """Of every other batch."""
         self.searched = 0
         self._candidates = sampler.candidates

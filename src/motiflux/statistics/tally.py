@@ -26,19 +26,24 @@ class Moments:
         Number of units.
     span
         Groups that make a unit.
-    total, variance, largest
-        Sum, sample variance and greatest of the units, all times two to the power -`exponent`
+    draws
+        Independent draws that make them all.
+    total, variance, smallest, largest
+        Sum, sample variance, least and greatest of the units, all times two to the power -`exponent`
         (the variance to twice that).
     skewness
         Third central moment over the variance to the power 3/2.
     effective
-        Number of units of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2).
+        Number of groups of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2). Of units of several
+        groups, as their variance says: what is rare fills one group of a unit, not all.
     """
 
     units: int
     span: int
+    draws: int
     total: float
     variance: float
+    smallest: float
     largest: float
     skewness: float
     effective: float
@@ -49,9 +54,15 @@ class Tally:
     """Sums of weights of groups, in order; groups are independent, samples of one group are not.
 
     Memory is bounded: beyond a million units, neighbours are added up to units twice as large.
+
+    Parameters
+    ----------
+    draws
+        Independent draws of a group.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, draws: int = GROUP) -> None:
+        self._draws = draws
         self._units = np.empty(0)
         self._rest = np.empty(0)
         self.span = 1
@@ -97,28 +108,30 @@ class Tally:
     def moments(self) -> Moments:
         """Return the moments of the units; those of a single unit have no variance."""
         units = self._units
+        draws = len(units) * self.span * self._draws
         largest = float(units.max(initial=0.0))
         if largest == 0:
-            return Moments(len(units), self.span, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
+            return Moments(len(units), self.span, draws, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
         exponent = frexp(largest)[1]
         scaled = np.ldexp(units, -exponent)
-        total, squares = float(scaled.sum()), float((scaled * scaled).sum())
+        total = float(scaled.sum())
         deviations = scaled - total / len(units)
         second = float((deviations * deviations).mean())
         third = float((deviations**3).mean())
         return Moments(
             len(units),
             self.span,
+            draws,
             total,
             second * len(units) / max(1, len(units) - 1),
+            float(scaled.min()),
             ldexp(largest, -exponent),
             third / second**1.5 if second > 0 else 0.0,
-            total * total / squares,
+            total * total / (second * len(units) + total * total / (len(units) * self.span)),
             exponent,
         )
 
     @property
     def effective(self) -> float:
         """Number of groups of equal weight that would be as uneven."""
-        moments = self.moments()
-        return moments.effective * moments.span
+        return self.moments().effective
