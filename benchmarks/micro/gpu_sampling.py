@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import motiflux as mf
+from motiflux.bench.queries import dense_query, read_labelled, sparse_query
 from motiflux.engine.base import Request, make_request
 from motiflux.engine.device_sampler import DeviceSampler
 from motiflux.engine.sampler import CpuSampler
@@ -69,72 +70,15 @@ def queries(name: str, graph: mf.Graph) -> Iterator[tuple[str, mf.Pattern]]:
         return
     randomness = random.Random(f"{SEED} {name}")
     for number in range(2):
-        yield f"dense_{number}", dense(graph, randomness)
+        yield f"dense_{number}", dense_query(graph, VERTICES, randomness)
     for number in range(2):
-        yield f"sparse_{number}", sparse(graph, randomness)
+        yield f"sparse_{number}", sparse_query(graph, VERTICES, randomness)
 
 
 def graph_of(name: str) -> mf.Graph:
     """Return a shared graph, undirected; where it has no labels, with random ones, always the same."""
-    graph = mf.read_graph(SHARED / f"data/{GRAPHS[name]}.npz", directed=False)
-    if name not in RANDOM_LABELS:
-        return graph
-    rows = graph.forward
-    sources = np.repeat(np.arange(graph.num_vertices), np.diff(rows.offsets).astype(np.int64))
-    edges = np.column_stack([sources, rows.neighbors])[sources < rows.neighbors]
-    labels = np.random.default_rng(SEED).integers(0, RANDOM_LABELS[name], graph.num_vertices)
-    return mf.Graph.from_edges(edges, vertex_labels=labels)
-
-
-def walked(graph: mf.Graph, randomness: random.Random) -> list[tuple[int, int]]:
-    """Return the edges between the first vertices that a random walk meets."""
-    rows = graph.forward
-    while True:
-        vertex = randomness.randrange(graph.num_vertices)
-        met = [vertex]
-        for _ in range(20 * VERTICES):
-            begin, end = int(rows.offsets[vertex]), int(rows.offsets[vertex + 1])
-            if begin == end:
-                break
-            vertex = int(rows.neighbors[randomness.randrange(begin, end)])
-            if vertex not in met:
-                met.append(vertex)
-            if len(met) == VERTICES:
-                rank = {v: set(rows.neighbors[rows.offsets[v] : rows.offsets[v + 1]].tolist()) for v in met}
-                return [(v, w) for i, v in enumerate(met) for w in met[i + 1 :] if w in rank[v]]
-
-
-def dense(graph: mf.Graph, randomness: random.Random) -> mf.Pattern:
-    """Return the densest of what two hundred walks meet."""
-    return pattern_of(graph, max((walked(graph, randomness) for _ in range(200)), key=len))
-
-
-def sparse(graph: mf.Graph, randomness: random.Random) -> mf.Pattern:
-    """Return what a walk meets, edges left out until the mean degree is below 3."""
-    edges = walked(graph, randomness)
-    randomness.shuffle(edges)
-    tree, rest, parts = [], [], {v: {v} for edge in edges for v in edge}
-    for v, w in edges:
-        if w in parts[v]:
-            rest.append((v, w))
-            continue
-        tree.append((v, w))
-        joined = parts[v] | parts[w]
-        parts.update(dict.fromkeys(joined, joined))
-    return pattern_of(graph, tree + rest[: max(0, 3 * VERTICES // 2 - 1 - len(tree))])
-
-
-def pattern_of(graph: mf.Graph, edges: list[tuple[int, int]]) -> mf.Pattern:
-    """Return the pattern of edges between data vertices, with their labels."""
-    number: dict[int, int] = {}
-    for edge in edges:
-        for vertex in edge:
-            number.setdefault(vertex, len(number))
-    codes, table = graph.vertex_labels, graph.vertex_label_table
-    labels = None if codes is None else [table.values[int(codes[vertex])] for vertex in number]
-    return mf.Pattern.from_edges(
-        [(number[v], number[w]) for v, w in edges], num_vertices=len(number), vertex_labels=labels
-    )
+    path = SHARED / f"data/{GRAPHS[name]}.npz"
+    return read_labelled(path, RANDOM_LABELS.get(name), SEED)
 
 
 def request_of(tuning: dict[str, str], device: str) -> Request:
