@@ -14,7 +14,7 @@ from motiflux.engine.estimate_result import Estimate, EstimateCallback, Estimate
 from motiflux.engine.estimate_rules import Rules, make_rules
 from motiflux.engine.estimate_run import Run
 from motiflux.engine.pilot import Pilot, choose_estimator, try_estimator
-from motiflux.engine.sampler import Sampler, open_sampler
+from motiflux.engine.sampler import Sampler, open_sampler, plan_samples
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import check_subject, count
 from motiflux.engine.trawler import Trawler, can_trawl, count_all
@@ -23,7 +23,6 @@ from motiflux.graph import Graph
 from motiflux.io.progress import is_shown, meter
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
-from motiflux.plan.sampling import sampling_plan
 from motiflux.plan.space import space_room
 from motiflux.types import Symmetry
 
@@ -144,15 +143,7 @@ def _estimate(
 ) -> Estimate:
     deadline = None if request.timeout is None else started + request.timeout
     try:
-        plan = sampling_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            threads=request.threads,
-            deadline=deadline,
-            switches=request.tuning,
-        )
+        plan = plan_samples(graph, pattern, request, deadline)
     except TimeoutError:
         device = "cpu" if request.device == "auto" else request.device
         return _unknown(rules, device, time.perf_counter() - started)

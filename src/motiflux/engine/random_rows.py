@@ -13,12 +13,12 @@ from motiflux.cpu.sampling import sample_graph
 from motiflux.engine.base import Request, make_request
 from motiflux.engine.results import Matches, NoRows, RowSource
 from motiflux.engine.row_columns import RowColumns
+from motiflux.engine.sampler import plan_samples
 from motiflux.engine.static import check_subject, count
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
-from motiflux.plan.sampling import sampling_plan
 from motiflux.plan.space import space_room
 from motiflux.types import VertexArray
 
@@ -93,15 +93,7 @@ def sample(
     source: RowSource = NoRows(complete=False)
     deadline = None if request.timeout is None else started + request.timeout
     try:
-        plan = sampling_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            threads=request.threads,
-            deadline=deadline,
-            switches=request.tuning,
-        )
+        plan = plan_samples(graph, pattern, request, deadline)
     except TimeoutError:
         pass
     else:

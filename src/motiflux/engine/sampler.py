@@ -9,7 +9,9 @@ from motiflux.cpu.sampling import Groups, draw_groups, sample_graph
 from motiflux.engine.base import Request
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.graph import Graph
+from motiflux.pattern import Pattern
 from motiflux.plan import Plan
+from motiflux.plan.sampling import sampling_plan
 
 
 class Sampler(Protocol):
@@ -83,6 +85,19 @@ class CpuSampler:
 def inheritance_of(request: Request) -> str:
     """Return how samples are inherited: lanes that go on at once, each with a new one, inherit none."""
     return "off" if request.tuning["sync"] == "iteration" else request.tuning["inheritance"]
+
+
+def plan_samples(graph: Graph, pattern: Pattern, request: Request, deadline: float | None) -> Plan:
+    """Return the plan by which a request is sampled; raises what `sampling_plan` does."""
+    return sampling_plan(
+        graph,
+        pattern,
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        threads=request.threads,
+        deadline=deadline,
+        switches=request.tuning,
+    )
 
 
 def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
