@@ -346,8 +346,9 @@ def test_more_edges_than_fit_into_memory_are_refused_with_what_to_do_instead() -
         Rmat(scale=31, edges=2**61).columns()
 
 
+# All modules come first: reading them is native code as well, and no place for the Ctrl-C.
 INTERRUPTED = """
-import numpy as np, motiflux as mf
+import numpy as np, motiflux as mf, motiflux.generate
 from motiflux import _native
 from tests.interrupts import ctrl_c_in_native_code
 
