@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import time
 from itertools import combinations
 from typing import Any, ClassVar
 
 import pytest
 
 import motiflux as mf
-from motiflux.plan import Plan, make_plan, planner, problem
+from motiflux.plan import Plan, compare, make_plan, problem
 from motiflux.plan.cost import Estimate, sample
 from motiflux.plan.ir import Group
 from motiflux.plan.local.describe import lines_of
 from motiflux.plan.local.speeds import DEVICE_SPEEDS, HOST_SPEEDS
+from motiflux.plan.options import PlanOptions
+from motiflux.plan.order import Order, promising_orders
 from motiflux.types import Semantics, Symmetry
 
 TRIANGLE = [(0, 1), (1, 2), (2, 0)]
@@ -70,6 +73,44 @@ class TestAPlanIsPlainData:
         assert make_plan(graph, pattern) is not first
         assert make_plan(graph, pattern) == first
 
+    @pytest.mark.parametrize("asked", [field.name for field in dataclasses.fields(PlanOptions)])
+    def test_it_is_remembered_by_all_that_it_depends_on(self, asked: str) -> None:
+        other: dict[str, dict[str, Any]] = {
+            "semantics": {"semantics": Semantics.INDUCED},
+            "symmetry": {"symmetry": Symmetry.SUBGRAPHS},
+            "counting": {"counting": False},
+            "space": {"space": True},
+            "tail": {"tail": True},
+            "parts": {"parts": True},
+            "meetings": {"meetings": False},
+            "searchers": {"searchers": 64},
+            "tables": {"tables": HOST_SPEEDS},
+            "switches": {"tuning": {"reuse": "off"}},
+            "beside": {"beside": [plan_of(TRIANGLE)]},
+            "hurried": {"deadline": time.perf_counter() + 1},
+            "threads": {"threads": 2},
+            "deadline": {"deadline": time.perf_counter() + 1000},
+        }
+        graph, pattern = mf.Graph.from_edges(clique(5)), mf.Pattern.from_edges(SQUARE)
+        remembered = make_plan(graph, pattern, **other[asked]) is make_plan(graph, pattern)
+        assert remembered == (asked in ("threads", "deadline"))
+
+    def test_the_order_is_remembered_by_less(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[Order] = []
+
+        def watched(*given: Any, **more: Any) -> list[Order]:
+            made.extend(found := promising_orders(*given, **more))
+            return found
+
+        monkeypatch.setattr(compare, "promising_orders", watched)
+        graph, pattern = mf.Graph.from_edges(clique(5)), mf.Pattern.from_edges(SQUARE)
+        make_plan(graph, pattern)
+        known = len(made)
+        make_plan(graph, pattern, parts=True, meetings=False, searchers=64, tables=HOST_SPEEDS)
+        assert len(made) == known > 0
+        make_plan(graph, pattern, tuning={"reuse": "off"})
+        assert len(made) > known
+
     def test_a_graph_remembers_a_bounded_number_of_plans(self) -> None:
         graph = mf.Graph.from_edges(clique(4))
         patterns = [mf.Pattern.from_edges([(0, 1)], name=str(number)) for number in range(1200)]
@@ -118,7 +159,7 @@ class TestOrders:
             drawn.append(plan)
             return sample(graph, plan, members, threads)
 
-        monkeypatch.setattr(planner, "sample", watched)
+        monkeypatch.setattr(compare, "sample", watched)
         make_plan(mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(DIAMOND))
         assert len(drawn) == 1
         make_plan(mf.Graph.from_edges(clique(20)), mf.Pattern.from_edges(DIAMOND))

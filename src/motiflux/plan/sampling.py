@@ -9,11 +9,13 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies
+from motiflux.plan.draft import NO_CANDIDATES
 from motiflux.plan.ir import Plan, SpaceKey
 from motiflux.plan.order import ordered, promising_orders
-from motiflux.plan.planner import NO_CANDIDATES, check_symmetry, make_plan
+from motiflux.plan.planner import make_plan
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.steps import build_steps
+from motiflux.plan.symmetry import check_symmetry
 from motiflux.types import Semantics, Symmetry
 
 

@@ -7,10 +7,31 @@ matching order makes every restriction compare a vertex with one that is already
 
 from __future__ import annotations
 
+from motiflux.errors import ArgumentError
+from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms
+from motiflux.types import Semantics, Symmetry
 
 Restriction = tuple[int, int]
 """Query vertices (u, v): the image of u is smaller than that of v."""
+
+
+def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | None = None) -> None:
+    """Refuse to fold what no automorphism tells apart.
+
+    Raises
+    ------
+    ArgumentError
+        Subgraphs where any query vertices may share a data vertex.
+    """
+    if symmetry is not Symmetry.SUBGRAPHS:
+        return
+    if semantics is Semantics.HOMOMORPHISM:
+        raise ArgumentError("symmetry", "'embeddings' with semantics='homomorphism'", symmetry.value)
+    if pattern is not None and pattern.may_coincide:
+        raise ArgumentError(
+            "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
+        )
 
 
 def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:

@@ -1,0 +1,221 @@
+"""Plans of one pattern in given orders: the passes from an order to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.cost import CostModel, frequencies
+from motiflux.plan.free import free_order
+from motiflux.plan.groups import find_groups
+from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.options import PlanOptions
+from motiflux.plan.order import Order, ordered
+from motiflux.plan.parts import nest, part_order
+from motiflux.plan.reuse import share_intersections
+from motiflux.plan.space import CandidateSpace
+from motiflux.plan.steps import build_steps
+from motiflux.plan.symmetry import Restriction, restrictions
+from motiflux.plan.tail import FIRST_START, close_tail
+from motiflux.types import Semantics, Symmetry
+
+NO_CANDIDATES = "some query vertex has no candidate"
+"""Why nothing matches where a candidate set is empty."""
+
+
+class Drafter:
+    """Makes plans of one pattern that differ in their order."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        options: PlanOptions,
+        bound: BoundPattern,
+        key: SpaceKey | None,
+        space: CandidateSpace | None,
+    ) -> None:
+        self.graph = graph
+        self.options = options
+        self.bound = bound
+        self.space = space
+        if space is not None:
+            self.model = CostModel(bound, space.sizes, space.arcs)
+        else:
+            self.model = CostModel(bound, *frequencies(bound, graph))
+        self.impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)
+        self.parts = options.counting and options.parts and options.switches["parts"] != "off"
+        self.tails = options.counting and options.tail and options.switches["tail"] == "on"
+        self._pattern = pattern
+        self._key = key if space is not None else None
+        self._multiply = (
+            options.counting
+            and options.symmetry is Symmetry.EMBEDDINGS
+            and options.semantics is not Semantics.HOMOMORPHISM
+            and not bound.may_coincide
+            and options.switches["multiply"] == "on"
+        )
+
+    @property
+    def cheap_to_sample(self) -> bool:
+        """Whether the rows to sample from are there already, or are narrowed by a label of edges alone.
+
+        These the search narrows too, if only the way it walks them; an engine with rows of its own does not.
+        """
+        if self.space is not None:
+            return True
+        narrowing = (
+            *self.bound.labels,
+            *self.bound.filters,
+            *(edge.where for edge in self.bound.edges),
+            *(edge.labels for edge in self.bound.edges if not self.options.space),
+        )
+        return all(one is None for one in narrowing)
+
+    def order(self, vertices: tuple[int, ...]) -> Order:
+        """Return that order, with what frequencies say of it."""
+        return ordered(self.bound, self.model, vertices)
+
+    def plan(self, order: Order) -> Plan:
+        """Return the plan in that order."""
+        return self._draft(order, *self._breaking(order))
+
+    def sketch(self, order: Order) -> Plan:
+        """Return a plan in that order that serves to sample it: without symmetry breaking.
+
+        Nor does it bound degrees where the candidates of a space have them already: that takes time.
+        """
+        return self._draft(order, degrees=self.space is None)
+
+    def without_tail(self, order: Order) -> Plan:
+        """Return the plan in that order that enumerates all levels but the last."""
+        return self._draft(order, *self._breaking(order), tail=False)
+
+    def nested(self, order: Order, *, lists: bool) -> Plan | None:
+        """Return the plan in that order that counts in parts, or with lists; None if it allows none."""
+        plan = self._draft(order, *self._breaking(order), nested=True, lists=lists)
+        return plan if plan.tail is not None else None
+
+    def widened(self, plan: Plan) -> Plan:
+        """Return a plan in parts with as many levels enumerated as the engine needs."""
+        if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
+            return plan
+        levels = range(FIRST_START, len(plan.order) - 1)
+        wide = [level for level in levels if plan.estimates[level - 1] >= self.options.searchers]
+        start = min(wide, default=levels[-1])
+        if start <= plan.tail.start:
+            return plan
+        order = self.order(plan.order)
+        found = self._draft(order, plan.restrictions, plan.automorphisms, nested=True, start=start)
+        return replace(plan, shape=found.shape, args=found.args, tail=found.tail)
+
+    def part_orders(self, vertices: tuple[int, ...], *, lists: bool) -> list[tuple[int, ...]]:
+        """Return orders near that of `vertices` in which there may be more parts."""
+        order = Order(vertices, (0.0,) * len(vertices))
+        shape, args, classes = self._steps(order, ())
+        coinciding = self._coinciding_levels(order)
+        found = [vertices]
+        for largest_first in (False, True):
+            levels = part_order(
+                shape,
+                args,
+                coinciding,
+                classes,
+                largest_first=largest_first,
+                lists=lists,
+                weighted=self.options.meetings,
+            )
+            if levels is not None:
+                found.append(tuple(vertices[level] for level in levels))
+        return list(dict.fromkeys(reversed(found)))
+
+    def _breaking(self, order: Order) -> tuple[tuple[Restriction, ...], int]:
+        """Return the restrictions of a plan in that order, and the number of automorphisms."""
+        group = automorphisms(self._pattern, directed=self.graph.directed, base=order.vertices)
+        once_each = self.options.symmetry is Symmetry.SUBGRAPHS
+        return restrictions(group) if once_each or self._multiply else (), group.order
+
+    def _steps(
+        self, order: Order, breaking: tuple[Restriction, ...], *, degrees: bool = True
+    ) -> tuple[PlanShape, PlanArgs, tuple[int, ...] | None]:
+        shape, args = build_steps(
+            self.bound,
+            order.vertices,
+            breaking,
+            self.options.semantics,
+            degrees=degrees and self.options.switches["degrees"] == "on",
+        )
+        return shape, args, self.classes(order.vertices)
+
+    def classes(self, vertices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return a number for each vertex, equal where the candidates are the same; None without a space."""
+        return None if self.space is None else tuple(self.space.classes[vertex] for vertex in vertices)
+
+    def free(self, plan: Plan) -> FreeOrder | None:
+        """Return how to match the levels of `plan` in another order, where the search may."""
+        switch = self.options.switches["order"]
+        some = not (self.options.counting and self.options.parts) and switch == "sampled"
+        if (
+            self.space is None
+            or self.options.semantics is Semantics.INDUCED
+            or not (some or switch == "adaptive")
+        ):
+            return None
+        shape, args = plan.shape, plan.args
+        told = sum(len(step.after) + len(step.before) for step in shape.steps)
+        if (
+            plan.tail is not None
+            or told < len(plan.restrictions)
+            or any(step.reuse is not None for step in shape.steps)
+        ):
+            shape, args, _ = self._steps(Order(plan.order, plan.estimates), plan.restrictions)
+        return free_order(shape, args, always=switch == "adaptive")
+
+    def _draft(
+        self,
+        order: Order,
+        breaking: tuple[Restriction, ...] = (),
+        automorphisms: int = 1,
+        *,
+        degrees: bool = True,
+        tail: bool = True,
+        nested: bool = False,
+        lists: bool = False,
+        start: int = FIRST_START,
+    ) -> Plan:
+        options = self.options
+        shape, args, classes = self._steps(order, breaking, degrees=degrees)
+        groups = find_groups(shape, args, classes)
+        closed = None
+        if nested:
+            coinciding = self._coinciding_levels(order)
+            weighted = options.meetings
+            found = nest(shape, args, coinciding, classes, start=start, lists=lists, weighted=weighted)
+            shape, closed = (shape, None) if found is None else found
+        elif self.tails and tail:
+            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)
+        if options.switches["reuse"] == "on":
+            shape, args = share_intersections(shape, args, classes, closed)
+        return Plan(
+            order=order.vertices,
+            shape=shape,
+            args=args,
+            semantics=options.semantics,
+            symmetry=options.symmetry,
+            multiplier=automorphisms if self._multiply else 1,
+            automorphisms=automorphisms,
+            restrictions=breaking,
+            estimates=order.estimates,
+            groups=groups,
+            tail=closed,
+            space=self._key,
+            classes=classes or (),
+            impossible=self.impossible,
+        )
+
+    def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:
+        level_of = {vertex: level for level, vertex in enumerate(order.vertices)}
+        return frozenset((level_of[u], level_of[v]) for u, v in self.bound.may_coincide)
