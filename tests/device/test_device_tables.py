@@ -12,7 +12,8 @@ import pytest
 import motiflux as mf
 from motiflux.engine import device_roots, dfs, table_run
 from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.device_roots import resident_roots
+from motiflux.engine.device_roots import DeviceRoots
+from motiflux.engine.resident import resident
 from motiflux.engine.table_run import Shape
 from tests.backend.cases import clique, cycle
 
@@ -191,8 +192,10 @@ def test_explain_predicts_the_time_and_the_memory_of_tables(device: str) -> None
 def test_orders_of_roots_are_given_up_when_memory_is_short(device: str) -> None:
     graph = mf.Graph.from_edges(clique(20))
     expected = factorial(20) // factorial(16)
-    known = resident_roots(graph, open_accelerator(device).device)
+    copies = resident(graph, open_accelerator(device).device)
     assert mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device) == expected
-    assert known.reclaim(1 << 40) > 0
-    assert known.reclaim(1 << 40) == 0
+    assert copies.holds(DeviceRoots)
+    assert copies.reclaim(1 << 40) > 0
+    assert copies.reclaim(1 << 40) == 0
+    assert not copies.holds(DeviceRoots)
     assert mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device) == expected

@@ -19,7 +19,7 @@ from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import ArcDeal, CliqueDeal
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import MOST_VERTICES, allocate_for, grid_of
-from motiflux.engine.resident import DeviceRows, DeviceUnits, Means, RowsKey, resident
+from motiflux.engine.resident import CopiedArray, DeviceRows, Means, RowsKey, resident
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
@@ -225,7 +225,7 @@ def _set_up(
     argument = layout.CliqueArgs()
     task = argument.task
     task.rows = layout.Adjacency(*rows.addresses)
-    task.units, task.unit_count, task.arcs = copy.offsets.address, len(units.units), units.arcs
+    task.units, task.unit_count, task.arcs = copy.buffer.address, len(units.units), units.arcs
     task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
     task.vertices, task.spilled, task.blocks = vertices, units.spilled, units.blocks
     task.shared_bytes = _shared_of_warp(units, vertices)
@@ -284,9 +284,9 @@ def _degrees(rows: DeviceRows, graph: Graph, means: Means) -> NDArray[np.int64]:
     return np.diff(offsets).astype(np.int64)
 
 
-def _upload(units: Units, rows: DeviceRows, device: Device, means: Means) -> DeviceRows:
+def _upload(units: Units, rows: DeviceRows, device: Device, means: Means) -> CopiedArray:
     buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=means.budget)
     if units.units.nbytes:
         means.stream.upload(buffer, units.units)
         means.stream.wait()
-    return DeviceUnits(buffer, buffer, len(units.units), 0, rows.origin)
+    return CopiedArray(buffer, rows.origin)

@@ -7,9 +7,8 @@ and its samples would be others.
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from motiflux.codegen.sampling import (
 )
 from motiflux.device import Buffer
 from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.copies import DeviceCopy
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
@@ -45,7 +45,7 @@ _BLOCKS_OF_MULTIPROCESSOR = 16
 
 
 @dataclass(eq=False)
-class DeviceCandidates:
+class DeviceCandidates(DeviceCopy):
     """What is sampled by one plan, in one buffer, or what its tree needs besides.
 
     Parameters
@@ -64,18 +64,11 @@ class DeviceCandidates:
     buffer: Buffer
     graph: CandidateGraph
     sources: Sequence[SampleSource]
-    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-    used: int = 0
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """Its memory."""
         return (self.buffer,)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
-        return self.buffer.nbytes
 
 
 class Loader:

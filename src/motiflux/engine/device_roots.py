@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,9 @@ from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.local_kernels import Local, local_source
 from motiflux.device import Buffer, Device
 from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.copies import DeviceCopy
 from motiflux.engine.deadline import seconds_left
-from motiflux.engine.resident import DeviceRows, Means, ticks
+from motiflux.engine.resident import DeviceRows, Means, resident
 from motiflux.graph import Graph
 
 TABLE_THREADS = 256
@@ -27,7 +27,7 @@ _PIECES, _LEAST_PIECE, _MOST_PARTS = 16, 1 << 14, 0xFFFF
 
 
 @dataclass(eq=False)
-class DeviceRoots:
+class DeviceRoots(DeviceCopy):
     """Roots by their work, the most first, and what lies beside them on the device.
 
     Parameters
@@ -54,8 +54,6 @@ class DeviceRoots:
     origin: _Origin = field(repr=False)
     parts: Buffer | None = None
     pieces: DeviceRoots | None = None
-    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-    used: int = 0
 
     @property
     def count(self) -> int:
@@ -64,58 +62,44 @@ class DeviceRoots:
 
     @property
     def buffers(self) -> list[Buffer]:
-        """Memory of the device."""
+        """Its memory."""
         own = [self.order, self.work, self.ranks, self.parts]
         return [one for one in own if one is not None] + ([] if self.pieces is None else self.pieces.buffers)
+
+    def is_of(self, first: DeviceRows, second: DeviceRows) -> bool:
+        """Return whether these are the rows that it was found for."""
+        return self.origin[0]() is first and self.origin[1]() is second
 
     def heavier(self, work: int) -> int:
         """Return how many have more work than so much."""
         return self.count - int(np.searchsorted(self.host_work[::-1], work, side="right"))
 
 
-class ResidentRoots:
-    """Orders of roots of one graph on one device. Threads share it as they do `Resident`."""
+def roots_of(
+    graph: Graph,
+    accelerator: Accelerator,
+    first: DeviceRows,
+    second: DeviceRows,
+    *,
+    below: bool,
+    means: Means,
+) -> DeviceRoots:
+    """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
 
-    def __init__(self, device: Device) -> None:
-        self._known: dict[tuple[int, int, bool], DeviceRoots] = {}
-        device.add_reclaimer(self.reclaim)
+    Where both are the same rows, `below` finds the ranks of arcs too: the rows must be symmetric.
 
-    def roots(
-        self, accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, means: Means
-    ) -> DeviceRoots:
-        """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
-
-        Where both are the same rows, `below` finds the ranks of arcs too: the rows must be symmetric.
-
-        Raises
-        ------
-        DeviceMemoryError
-            They do not fit.
-        OutOfTimeError
-            Time was up before they were found.
-        """
-        name = (id(first), id(second), below)
-        found = self._known.get(name)
-        if found is None or found.origin[0]() is not first or found.origin[1]() is not second:
-            found = _find(accelerator, first, second, below, means)
-        found.used = next(ticks)
-        self._known[name] = found
-        return found
-
-    def reclaim(self, needed: int) -> int:
-        """Give up orders that no search uses, the least recently used first; return their bytes."""
-        freed = 0
-        for name, roots in sorted(self._known.items(), key=lambda item: item[1].used):
-            if freed >= needed:
-                break
-            if not roots.users and self._known.pop(name, None) is not None:
-                freed += sum(buffer.nbytes for buffer in roots.buffers)
-        return freed
-
-
-def resident_roots(graph: Graph, device: Device) -> ResidentRoots:
-    """Return the orders of `graph` that are on `device`."""
-    return graph.memo.keep(("resident roots", id(device)), lambda: ResidentRoots(device))
+    Raises
+    ------
+    DeviceMemoryError
+        They do not fit.
+    OutOfTimeError
+        Time was up before they were found.
+    """
+    copies, name = resident(graph, accelerator.device), ("roots", id(first), id(second), below)
+    known = copies.known(name)
+    if isinstance(known, DeviceRoots) and not known.is_of(first, second):  # a number that came again
+        copies.drop(name)
+    return copies.keep(name, lambda: _find(accelerator, first, second, below, means))
 
 
 def _find(

@@ -18,9 +18,9 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.copies import DeviceCopy, ticks
 from motiflux.engine.deal import Deal
 from motiflux.engine.device_times import times_taken
-from motiflux.engine.resident import Borrowed, ticks
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, InternalError
 from motiflux.jit import Source
@@ -55,12 +55,12 @@ class DeviceSearch:
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
         self._process = os.getpid()
-        self._rows: list[Borrowed] = []
+        self._rows: list[DeviceCopy] = []
         self._memory: list[Buffer] = []
         self._host_memory: list[HostBuffer] = []
         self._cleared: list[tuple[Buffer, int]] = []
         self._rest: Callable[[DeviceSearch], None] | None = None
-        self._resting: list[weakref.ref[Borrowed]] = []
+        self._resting: list[weakref.ref[DeviceCopy]] = []
         self._last: weakref.ref[Session] | None = None
         self._open()
 
@@ -93,18 +93,18 @@ class DeviceSearch:
         return self._grid * self._groups_of_block
 
     @property
-    def rows(self) -> Sequence[Borrowed]:
+    def rows(self) -> Sequence[DeviceCopy]:
         """What stays on the device until the search is over."""
         return self._rows
 
-    def read(self, rows: Iterable[Borrowed]) -> None:
+    def read(self, rows: Iterable[DeviceCopy]) -> None:
         """Have rows stay on the device until the search is over."""
         for one in rows:
             self._borrow(one)
             for buffer in one.buffers:
                 self.stream.hold(buffer)
 
-    def _borrow(self, one: Borrowed) -> None:
+    def _borrow(self, one: DeviceCopy) -> None:
         one.users.add(self)
         one.used = next(ticks)
         self._rows.append(one)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -20,9 +19,10 @@ from motiflux.codegen import space as kernels
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.space import SPACE_THREADS, TILE, WARP, SpaceKernel, space_source
 from motiflux.device import Buffer, Kernel
+from motiflux.engine.copies import DeviceCopy
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_times import times_taken
-from motiflux.engine.resident import Copies, DeviceRows, Means, Resident, RowsKey, resident
+from motiflux.engine.resident import DeviceRows, Means, Resident, RowsKey, resident
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
@@ -31,7 +31,7 @@ from motiflux.plan.ir import SpaceKey
 from motiflux.plan.space import allowed_vertices, space_room
 from motiflux.plan.steps import degree_bounds
 
-Lent = TypeVar("Lent", bound=Copies)
+Lent = TypeVar("Lent", bound=DeviceCopy)
 
 _BLOCKS_OF_MULTIPROCESSOR = 16
 _WHAT = "a candidate space"
@@ -56,7 +56,7 @@ class SlotRows(NamedTuple):
 
 
 @dataclass(eq=False)
-class DeviceSpace:
+class DeviceSpace(DeviceCopy):
     """A candidate space on a device.
 
     Parameters
@@ -65,8 +65,8 @@ class DeviceSpace:
         What it is kept under.
     serves
         A word per data vertex: bit u is set if it is a candidate of query vertex u.
-    buffers
-        All its memory.
+    memory
+        Its buffers.
     sizes
         Number of candidates of each query vertex.
     rounds
@@ -77,7 +77,7 @@ class DeviceSpace:
 
     name: Hashable
     serves: Buffer
-    buffers: tuple[Buffer, ...]
+    memory: tuple[Buffer, ...]
     sizes: tuple[int, ...]
     rounds: int
     seconds: float = 0.0
@@ -87,22 +87,21 @@ class DeviceSpace:
     report: kernels.Report | None = field(default=None, repr=False)
     """What filtering and measuring said."""
     slots: dict[SlotKey, SlotRows] = field(default_factory=dict, repr=False)
-    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-    used: int = 0
 
     @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
-        return sum(buffer.nbytes for buffer in self.buffers)
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return self.memory
 
 
-@dataclass
-class _NoRoom:
+@dataclass(eq=False)
+class _NoRoom(DeviceCopy):
     """Says that a space does not fit, so that it is not tried again."""
 
-    nbytes = 0
-    users: tuple[()] = ()
-    used: int = 0
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """None."""
+        return ()
 
 
 def slot_keys(plan: Plan) -> list[list[SlotKey]]:
@@ -213,7 +212,7 @@ class _Builder:
         self._means = means
         self._copies = copies
         kinds = (_kind(edge, end) for edge in key.pattern.edges for end in (edge.source, edge.target))
-        self._lent: list[Copies] = []
+        self._lent: list[DeviceCopy] = []
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
 
     def build(self, name: Hashable, given: GivenFilter | None = None) -> DeviceSpace | _NoRoom:

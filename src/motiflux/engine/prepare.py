@@ -17,11 +17,12 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
+from motiflux.engine.copies import DeviceCopy
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import ArcDeal
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_space import DeviceSpace, device_space, slot_keys
-from motiflux.engine.resident import Copies, DeviceRows, Means, RowsKey, WalkedRows, resident
+from motiflux.engine.resident import DeviceRows, Means, RowsKey, WalkedRows, resident
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.jit import Source
@@ -268,7 +269,7 @@ class _Draft:
         self.special = _special(plan, goal, self.lanes)
         longest = {key: rows.longest for key, rows in by_key.items()}
         self.lists = lay_out(plan, sources, longest, goal, self.tail)
-        self.kept: list[Copies] = [
+        self.kept: list[DeviceCopy] = [
             *held,
             *(one for one in (out, into) if one is not None),
         ]
@@ -277,7 +278,7 @@ class _Draft:
         self._task = self._common(graph, goal, root, out, into)
         self._arguments: dict[bool, Any] = {}
 
-    def rows(self) -> list[Copies] | None:
+    def rows(self) -> list[DeviceCopy] | None:
         """Return the rows to hold during a search; None if some were reclaimed."""
         found = [row for ref in self._rows if (row := ref()) is not None]
         self.kept = []
@@ -332,7 +333,7 @@ def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
 
 def _sources(
     search: DeviceSearch, graph: Graph, plan: Plan, means: Means
-) -> tuple[Plan, Sequence[Sequence[Hashable]], Rows, Iterable[Copies]]:
+) -> tuple[Plan, Sequence[Sequence[Hashable]], Rows, Iterable[DeviceCopy]]:
     """Return the plan as it is run, the rows that each level reads, where those are, and what they are of.
 
     Over the candidate space of the plan, if it has one and that fits; else over rows of the graph.

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-import weakref
-from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.device import Buffer, Device, Stream
+from motiflux.engine.copies import Copies, DeviceCopy
 from motiflux.engine.deadline import seconds_left
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
-from motiflux.types import LabelArray
-
-ticks = itertools.count(1)
-"""Moments, in order: who was used last has the greatest."""
-
-
-class _Kept(Protocol):
-    used: int
-
-
-T = TypeVar("T", bound=_Kept)
 
 _KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
 """What copies that no search uses may take: so many bytes, or so many times what the graph takes."""
@@ -65,19 +52,14 @@ class Means:
 
 
 @dataclass(eq=False)
-class DeviceRows:
-    """Rows on a device: how many arcs, the longest row, and the graph's rows that they come from.
-
-    `users` are the searches that read them. A search that is gone is none, however it ended.
-    """
+class DeviceRows(DeviceCopy):
+    """Rows on a device: how many arcs, the longest row, and the graph's rows that they come from."""
 
     offsets: Buffer
     neighbors: Buffer
     arcs: int
     longest: int
     origin: Adjacency = field(repr=False)
-    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-    used: int = 0
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -93,34 +75,6 @@ class DeviceRows:
     def starts(self) -> int:
         """Number of rows."""
         return len(self.origin[0]) - 1
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
-        return self.offsets.nbytes + self.neighbors.nbytes
-
-
-class Borrowed(Protocol):
-    """What is on a device, and has to stay until searches that read it are over."""
-
-    used: int
-    """When it was last: by `ticks`."""
-
-    @property
-    def users(self) -> weakref.WeakSet[Any]:
-        """The searches that read it."""
-
-    @property
-    def buffers(self) -> Sequence[Buffer]:
-        """Its memory."""
-
-
-class Copies(Borrowed, Protocol):
-    """The same, where it is kept under a name."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
 
 
 class WalkedRows(Protocol):
@@ -144,54 +98,24 @@ class WalkedRows(Protocol):
 
 
 @dataclass(eq=False)
-class DeviceLabels:
-    """The label code of each vertex, on a device; kept like `DeviceRows`."""
+class CopiedArray(DeviceCopy):
+    """An array on a device, and that of the host which it comes from."""
 
     buffer: Buffer
-    origin: LabelArray = field(repr=False)
-    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, repr=False)
-    used: int = 0
+    origin: object = field(repr=False)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """Its memory."""
         return (self.buffer,)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
-        return self.buffer.nbytes
 
-
-@dataclass(eq=False)
-class DeviceUnits(DeviceRows):
-    """What was derived from rows, as one buffer in the place of both."""
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
-        return (self.offsets,)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
-        return self.offsets.nbytes
-
-
-class Resident:
-    """What of one graph is on one device: as much as fits, but no more than `room` bytes that nobody uses.
-
-    Copies hold on to rows of the host that they come from, so that they must not fill a large device.
-
-    Single dictionary operations only, so that threads share this without a lock: reclaiming may start from
-    any thread that allocates. Two threads may upload the same rows; one of the copies is kept.
-    """
+class Resident(Copies):
+    """What of one graph is on one device. Copies hold on to rows of the host that they come from."""
 
     def __init__(self, device: Device, room: int) -> None:
+        super().__init__(device, room)
         self._device = device
-        self._room = room
-        self._kept: dict[Hashable, Any] = {}
-        device.add_reclaimer(self.reclaim)
 
     def rows(self, graph: Graph, key: RowsKey, means: Means) -> DeviceRows:
         """Return the rows that `key` names, uploaded if they are not there yet.
@@ -210,60 +134,18 @@ class Resident:
         rows = graph.reverse if into else graph.forward
         return self._upload((rows.offsets, rows.neighbors), False, means)
 
-    def labels(self, graph: Graph, means: Means) -> DeviceLabels | None:
+    def labels(self, graph: Graph, means: Means) -> CopiedArray | None:
         """Return the label codes of all vertices; None where all have one label. Raises what `rows` does."""
         codes = graph.vertex_labels
         if codes is None:
             return None
 
-        def make() -> DeviceLabels:
-            made = DeviceLabels(self._to_device(codes, means), codes)
+        def make() -> CopiedArray:
+            made = CopiedArray(self._to_device(codes, means), codes)
             means.stream.wait()  # searches on other streams may read it from now on
             return made
 
         return self.keep(("labels", id(codes)), make)
-
-    def keep(self, name: Hashable, make: Callable[[], T]) -> T:
-        """Return what is kept under a name, made if it is not there: it counts as used now."""
-        found: T | None = self._kept.get(name)
-        if found is None:
-            found = make()
-            self.reclaim(sum(one.nbytes for one in list(self._kept.values())) - self._room)
-        found.used = next(ticks)
-        self._kept[name] = found
-        return found
-
-    def forget(self, kind: type[Any]) -> None:
-        """Give up what is of one kind, but for what a search reads: the next search makes it anew."""
-        for name, found in list(self._kept.items()):
-            if isinstance(found, kind) and not found.users:
-                self._kept.pop(name, None)
-
-    @property
-    def holds_rows(self) -> bool:
-        """Whether any rows of the graph are there."""
-        return any(isinstance(one, DeviceRows) for one in list(self._kept.values()))
-
-    def known(self, name: Hashable) -> object:
-        """Return what is kept under a name; None if nothing is."""
-        return self._kept.get(name)
-
-    def drop(self, name: Hashable) -> None:
-        """Keep what has this name no longer. Searches that read it still do."""
-        self._kept.pop(name, None)
-
-    def reclaim(self, needed: int) -> int:
-        """Give up copies, the least recently used first; return their bytes.
-
-        Those that a search reads are left.
-        """
-        freed = 0
-        for name, found in sorted(self._kept.items(), key=lambda item: item[1].used):
-            if freed >= needed:
-                break
-            if not found.users and self._kept.pop(name, None) is not None:
-                freed += found.nbytes
-        return freed
 
     def _upload(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
         # The copy holds on to both arrays, so the names stay theirs.
@@ -302,4 +184,4 @@ def resident(graph: Graph, device: Device) -> Resident:
 
 def is_resident(graph: Graph, device: Device) -> bool:
     """Return whether rows of `graph` are on `device`."""
-    return resident(graph, device).holds_rows
+    return resident(graph, device).holds(DeviceRows)

@@ -17,7 +17,7 @@ from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import every
-from motiflux.engine.device_roots import TABLE_THREADS, DeviceRoots, resident_roots
+from motiflux.engine.device_roots import TABLE_THREADS, DeviceRoots, roots_of
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import USABLE
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
@@ -199,8 +199,7 @@ class TableRun(DeviceSearch):
     def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
         """Return the order of the roots of wedges along `first` and `second`."""
         assert self._graph is not None
-        known = resident_roots(self._graph, self.accelerator.device)
-        roots = known.roots(self.accelerator, first, second, below, self.means)
+        roots = roots_of(self._graph, self.accelerator, first, second, below=below, means=self.means)
         if self not in roots.users:
             self.read([roots])
         return roots
