@@ -11,6 +11,7 @@ from motiflux.cli import bench, convert, count, doctor, estimate, explain, gener
 from motiflux.cli import options as opt
 from motiflux.cli.columns import with_columns
 from motiflux.cli.exits import guarded
+from motiflux.cli.search import with_search
 
 
 class _PlainHelp:
@@ -43,11 +44,11 @@ app = typer.Typer(
     "3 device not available, 4 internal error, 143 terminated (SIGTERM).",
 )
 
-app.command("count", help=count.HELP, cls=_Command)(guarded(with_columns(count.run)))
-app.command("match", help=match.HELP, cls=_Command)(guarded(with_columns(match.run)))
+app.command("count", help=count.HELP, cls=_Command)(guarded(with_columns(with_search(count.run))))
+app.command("match", help=match.HELP, cls=_Command)(guarded(with_columns(with_search(match.run))))
 app.command("estimate", help=estimate.HELP, cls=_Command)(guarded(with_columns(estimate.run)))
 app.command("watch", help=watch.HELP, cls=_Command)(guarded(with_columns(watch.run)))
-app.command("explain", help=explain.HELP, cls=_Command)(guarded(with_columns(explain.run)))
+app.command("explain", help=explain.HELP, cls=_Command)(guarded(with_columns(with_search(explain.run))))
 app.command("info", help=info.HELP, cls=_Command)(guarded(with_columns(info.run)))
 app.command("convert", help=convert.HELP, cls=_Command)(guarded(with_columns(convert.run)))
 drawing = typer.Typer(cls=_Group, no_args_is_help=True, help=generate.HELP)

@@ -9,7 +9,7 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
-from motiflux.types import Semantics, Symmetry
+from motiflux.cli.search import Search
 
 HELP = "Show the search plan for PATTERN in GRAPH, and why it is that one."
 
@@ -19,21 +19,12 @@ _STDOUT = Path("-")
 def run(
     graph: opt.GraphArgument,
     pattern: opt.PatternArgument,
+    *,
     analyze: Annotated[
         bool,
         typer.Option("--analyze", metavar=opt.FLAG, help="Run the count, and show actual beside estimated."),
     ] = False,
-    semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
-    symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
-    directed: opt.DirectedOption = None,
-    limit: opt.LimitOption = None,
-    timeout: opt.TimeoutOption = None,
-    threads: opt.ThreadsOption = None,
-    device: opt.DeviceOption = "auto",
-    devices: opt.DevicesOption = None,
-    engine: opt.EngineOption = opt.Engine.AUTO,
-    gpu_memory: opt.GpuMemoryOption = None,
-    settings: opt.TuningOption = None,
+    search: Search,
     as_json: opt.JsonOption = False,
     as_mermaid: Annotated[
         bool, typer.Option("--mermaid", metavar=opt.FLAG, help="A mermaid flowchart of the levels.")
@@ -53,25 +44,10 @@ def run(
 
     if as_json + as_mermaid + (html is not None) + (svg is not None) > 1:
         raise UsageError("explain takes one of --json, --mermaid, --html and --svg")
-    tuning = opt.tuning_of(settings)
-    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    keywords = search.keywords()
+    inputs = search.read(graph, pattern, progress)
     with opt.search_progress(progress, "counting") as shown:
-        explanation = mf.explain(
-            inputs.graph,
-            inputs.pattern,
-            semantics=semantics.value,
-            symmetry=symmetry.value,
-            device=device,
-            devices=devices,
-            engine=engine.value,
-            analyze=analyze,
-            limit=limit,
-            timeout=timeout,
-            progress=shown,
-            threads=threads,
-            gpu_memory=gpu_memory,
-            tuning=tuning,
-        )
+        explanation = mf.explain(inputs.graph, inputs.pattern, analyze=analyze, progress=shown, **keywords)
     if as_json:
         print_json({**explanation.to_dict(), "plan": str(explanation), "load_seconds": inputs.load_seconds})
     elif as_mermaid:
@@ -83,7 +59,7 @@ def run(
     else:
         print(explanation)
     actual = explanation.report.actual
-    done = actual is None or actual.complete or (limit is not None and actual.count >= limit)
+    done = actual is None or actual.complete or search.reached(actual.count)
     return ExitCode.DONE if done else ExitCode.INCOMPLETE
 
 

@@ -11,7 +11,7 @@ from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.cli.picture import PictureOption, check_picture, draw_first
-from motiflux.types import Semantics, Symmetry
+from motiflux.cli.search import Search
 from motiflux.units import quantity
 
 if TYPE_CHECKING:
@@ -55,22 +55,13 @@ NamesOption = Annotated[
 def run(
     graph: opt.GraphArgument,
     pattern: opt.PatternArgument,
+    *,
     output: OutputOption = None,
     edges: EdgesOption = False,
     columns: ColumnsOption = None,
     names: NamesOption = False,
     picture: PictureOption = None,
-    semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
-    symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
-    directed: opt.DirectedOption = None,
-    limit: opt.LimitOption = None,
-    timeout: opt.TimeoutOption = None,
-    threads: opt.ThreadsOption = None,
-    device: opt.DeviceOption = "auto",
-    devices: opt.DevicesOption = None,
-    engine: opt.EngineOption = opt.Engine.AUTO,
-    gpu_memory: opt.GpuMemoryOption = None,
-    settings: opt.TuningOption = None,
+    search: Search,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
@@ -78,31 +69,22 @@ def run(
     import motiflux as mf
     from motiflux.io.writers import check_output
 
-    tuning = opt.tuning_of(settings)
+    keywords = search.keywords()
     if output is not None:
         check_output(output)
     if picture is not None:
         check_picture(picture, output)
-    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    inputs = search.read(graph, pattern, progress)
     with (
         opt.search_progress(progress, "matching") as shown,
         mf.match(
             inputs.graph,
             inputs.pattern,
-            semantics=semantics.value,
-            symmetry=symmetry.value,
-            device=device,
-            devices=devices,
-            engine=engine.value,
-            limit=limit,
-            timeout=timeout,
             progress=shown,
-            threads=threads,
-            gpu_memory=gpu_memory,
-            tuning=tuning,
             edges=edges,
             attributes=columns or (),
             names=names,
+            **keywords,
         ) as matches,
     ):
         try:
@@ -110,19 +92,8 @@ def run(
         except KeyboardInterrupt as stop:
             where = f"{output} was not written" if output else "the rows so far are not all"
             raise type(stop)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
-    drawn = picture is not None and draw_first(
-        inputs,
-        picture,
-        semantics=semantics.value,
-        symmetry=symmetry.value,
-        device=device,
-        engine=engine.value,
-        timeout=timeout,
-        threads=threads,
-        gpu_memory=gpu_memory,
-        tuning=tuning,
-    )
-    at_limit = limit is not None and rows >= limit
+    drawn = picture is not None and draw_first(inputs, picture, search)
+    at_limit = search.reached(rows)
     if as_json:
         fields = outcome_fields(matches, inputs.load_seconds)
         if picture is not None:

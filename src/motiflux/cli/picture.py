@@ -3,12 +3,13 @@
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
+from motiflux.cli.search import Search
 
 PictureOption = Annotated[
     Path | None,
@@ -30,15 +31,16 @@ def check_picture(path: Path, output: Path | None) -> None:
         raise UsageError(f"{path}: expected another file for the picture than that of the rows")
 
 
-def draw_first(inputs: opt.Inputs, path: Path, *, semantics: str, **options: Any) -> bool:
+def draw_first(inputs: opt.Inputs, path: Path, search: Search) -> bool:
     """Draw the first occurrence that a search finds; tell whether there was one."""
     import motiflux as mf
 
-    rows = mf.match(inputs.graph, inputs.pattern, limit=1, semantics=semantics, **options).to_numpy()
+    one = {**search.keywords(), "limit": 1, "devices": None}
+    rows = mf.match(inputs.graph, inputs.pattern, **one).to_numpy()
     if len(rows):
         attributes = list(dict.fromkeys([*inputs.graph.edge_attributes, *inputs.graph.vertex_attributes]))
         picture = mf.draw_match(
-            inputs.graph, inputs.pattern, rows[0], attributes=attributes[:2], semantics=semantics
+            inputs.graph, inputs.pattern, rows[0], attributes=attributes[:2], semantics=search.semantics.value
         )
         picture.save(path)
     return len(rows) > 0

@@ -12,12 +12,12 @@ from motiflux.draw import Picture
 from motiflux.engine.auto import AutoEngine
 from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.dispatch import choose_engine
-from motiflux.engine.planning import counts_all_of_it
+from motiflux.engine.planning import plan_for
 from motiflux.engine.progress import Progress, progress_callback
 from motiflux.engine.static import check_subject
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.plan import Plan, make_plan
+from motiflux.plan import Plan
 from motiflux.plan.describe import describe
 from motiflux.plan.explain import to_dict, to_document, to_html, to_mermaid, to_picture, to_text
 from motiflux.plan.report import Actual, EngineReport, PlanReport
@@ -164,23 +164,11 @@ def explain(
         )
         chosen, reason = choose_engine(request)
         started = time.perf_counter()
-        plan = make_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            space=chosen.searches_space,
-            tail=chosen.counts_tails,
-            parts=chosen.counts_parts and counts_all_of_it(request),
-            meetings=chosen.counts_meetings,
-            searchers=chosen.searchers,
-            tables=chosen.counts_tables,
-            threads=request.threads,
-            tuning=request.tuning,
-        )
+        untimed = replace(request, timeout=None)
+        plan = plan_for(graph, pattern, untimed, chosen, started)
+        assert plan is not None  # which it is only where time was up
         expected: tuple[tuple[str, float | None], ...] = ()
         if isinstance(chosen, AutoEngine):
-            untimed = replace(request, timeout=None)
             chosen, own, choice = chosen.settle(graph, plan, untimed, started)
             plan, reason, expected = own or plan, choice.why, choice.expected
         planned = time.perf_counter()

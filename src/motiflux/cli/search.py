@@ -1,0 +1,75 @@
+"""The options of every command that searches for occurrences: count, match and explain."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from motiflux.cli import options as opt
+from motiflux.types import Semantics, Symmetry
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the command line says of a search."""
+
+    semantics: opt.SemanticsOption = Semantics.ISOMORPHISM
+    symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS
+    directed: opt.DirectedOption = None
+    limit: opt.LimitOption = None
+    timeout: opt.TimeoutOption = None
+    threads: opt.ThreadsOption = None
+    device: opt.DeviceOption = "auto"
+    devices: opt.DevicesOption = None
+    engine: opt.EngineOption = opt.Engine.AUTO
+    gpu_memory: opt.GpuMemoryOption = None
+    settings: opt.TuningOption = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return what `motiflux.count` and its like take; `directed` is for who reads the graph.
+
+        Raises
+        ------
+        ArgumentError
+            A setting that is none.
+        """
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        del said["directed"], said["settings"]
+        enums = {name: said[name].value for name in ("semantics", "symmetry", "engine")}
+        return {**said, **enums, "tuning": opt.tuning_of(self.settings)}
+
+    def read(self, graph: Path, pattern: str, progress: bool | None) -> opt.Inputs:
+        """Read a graph and a pattern."""
+        return opt.read_inputs(
+            graph, pattern, directed=self.directed, threads=self.threads, progress=progress
+        )
+
+    def reached(self, rows: int) -> bool:
+        """Say whether so many are as many as were asked for."""
+        return self.limit is not None and rows >= self.limit
+
+
+def with_search(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the fields of `Search` as options, in the place of its parameter `search`."""
+    parameters = []
+    for parameter in inspect.signature(run).parameters.values():
+        if parameter.annotation is Search:
+            parameters += [
+                inspect.Parameter(
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+                )
+                for field in fields(Search)
+            ]
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(run)
+    def taking(**options: Any) -> Any:
+        search = Search(**{field.name: options.pop(field.name) for field in fields(Search)})
+        return run(search=search, **options)
+
+    taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return taking
