@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,6 +167,42 @@ def cases(draw: st.DrawFn, directed: bool, labels: str) -> Case:
         case = planted(case, draw(st.permutations(range(num_vertices)))[:num_query])
     universe, ids = draw(external_ids(num_vertices, case.edges, labelled=vertex_kind is not None))
     return replace(case, universe=universe, ids=ids)
+
+
+@st.composite
+def small_searches(draw: st.DrawFn, *, most: int, reach: int, more: int) -> tuple[mf.Graph, mf.Pattern]:
+    """Draw a dense graph and a pattern with few labels: a tree, and some edges that close cycles.
+
+    Parameters
+    ----------
+    most
+        Vertices of the pattern, at most.
+    reach
+        How far back a vertex of the tree may hang: where it is short, the pattern is long.
+    more
+        Edges that are not the tree's, at most.
+    """
+    vertices, size = draw(st.integers(5, 11)), draw(st.integers(3, most))
+    labels, directed = draw(st.integers(1, 3)), draw(st.booleans())
+    label = st.integers(0, labels - 1)
+    pairs = [pair for pair in combinations(range(vertices), 2) if draw(st.integers(0, 9)) < 6]
+    edges = [pair[::-1] if directed and draw(st.booleans()) else pair for pair in pairs or [(0, 1)]]
+    both = [pair[::-1] for pair in edges if directed and draw(st.integers(0, 3)) == 0]
+    graph = mf.Graph.from_edges(
+        [*edges, *both],
+        num_vertices=vertices,
+        vertex_labels=[draw(label) for _ in range(vertices)],
+        directed=directed,
+    )
+    asked = {(draw(st.integers(max(0, v - reach), v - 1)), v) for v in range(1, size)}
+    asked |= set(draw(st.lists(st.sampled_from(list(combinations(range(size), 2))), max_size=more)))
+    pattern = mf.Pattern.from_edges(
+        sorted(asked),
+        num_vertices=size,
+        vertex_labels=[draw(st.one_of(st.none(), label, label)) for _ in range(size)],
+        directed=directed,
+    )
+    return graph, pattern
 
 
 def planted(case: Case, image: Sequence[int]) -> Case:

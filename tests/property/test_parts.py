@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.plan import make_plan
-from tests.strategies import COMBINATIONS, Case, Combination, cases
+from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
 MANY = 300
 PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
@@ -26,36 +26,14 @@ SWITCHES = st.fixed_dictionaries(
     }
 )
 
-
-@st.composite
-def labelled_cases(draw: st.DrawFn) -> tuple[mf.Graph, mf.Pattern]:
-    """Draw a graph and a pattern of 3 to 8 vertices: a tree with few more edges, so that it falls apart."""
-    vertices, size = draw(st.integers(5, 11)), draw(st.integers(3, 8))
-    labels, directed = draw(st.integers(1, 3)), draw(st.booleans())
-    label = st.integers(0, labels - 1)
-    pairs = [pair for pair in combinations(range(vertices), 2) if draw(st.integers(0, 9)) < 6]
-    edges = [pair[::-1] if directed and draw(st.booleans()) else pair for pair in pairs or [(0, 1)]]
-    graph = mf.Graph.from_edges(
-        edges,
-        num_vertices=vertices,
-        vertex_labels=[draw(label) for _ in range(vertices)],
-        directed=directed,
-    )
-    asked = {(draw(st.integers(max(0, v - 3), v - 1)), v) for v in range(1, size)}
-    asked |= set(draw(st.lists(st.sampled_from(list(combinations(range(size), 2))), max_size=3)))
-    pattern = mf.Pattern.from_edges(
-        sorted(asked),
-        num_vertices=size,
-        vertex_labels=[draw(st.one_of(st.none(), label, label)) for _ in range(size)],
-        directed=directed,
-    )
-    return graph, pattern
+CASES = small_searches(most=8, reach=3, more=3)
+"""Patterns that fall apart."""
 
 
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
 def test_parts_count_what_enumerating_counts(semantics: str) -> None:
     @settings(max_examples=MANY)
-    @given(labelled_cases(), SWITCHES)
+    @given(CASES, SWITCHES)
     def holds(case: tuple[mf.Graph, mf.Pattern], tuning: dict[str, str]) -> None:
         graph, pattern = case
         for symmetry in ("embeddings", "subgraphs") if semantics != "homomorphism" else ("embeddings",):
@@ -80,7 +58,7 @@ def test_parts_count_the_embeddings_of_the_reference(combination: Combination) -
 
 
 @settings(max_examples=MANY)
-@given(labelled_cases(), st.integers(10**9, 10**10))
+@given(CASES, st.integers(10**9, 10**10))
 def test_a_limit_that_is_not_reached_cuts_nothing(case: tuple[mf.Graph, mf.Pattern], limit: int) -> None:
     counted = mf.count(*case, tuning={"parts": "on"}, limit=limit)
     assert (counted, counted.complete) == (mf.count(*case, tuning=PLAIN), True)

@@ -15,7 +15,7 @@ import motiflux as mf
 from motiflux.codegen import layout
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.plan import make_plan
-from tests.strategies import COMBINATIONS, Case, Combination, cases
+from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
 MANY = 60
 PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
@@ -42,37 +42,14 @@ PATTERNS = {
     "square with two tails each": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (0, 5), (2, 6), (2, 7)],
 }
 
-
-@st.composite
-def sparse_cases(draw: st.DrawFn) -> tuple[mf.Graph, mf.Pattern]:
-    """Draw a graph and a pattern of 3 to 7 vertices: a tree with few more edges, so that it has tails."""
-    vertices, size = draw(st.integers(5, 11)), draw(st.integers(3, 7))
-    labels, directed = draw(st.integers(1, 3)), draw(st.booleans())
-    label = st.integers(0, labels - 1)
-    pairs = [pair for pair in combinations(range(vertices), 2) if draw(st.integers(0, 9)) < 6]
-    edges = [pair[::-1] if directed and draw(st.booleans()) else pair for pair in pairs or [(0, 1)]]
-    both = [pair[::-1] for pair in edges if directed and draw(st.integers(0, 3)) == 0]
-    graph = mf.Graph.from_edges(
-        [*edges, *both],
-        num_vertices=vertices,
-        vertex_labels=[draw(label) for _ in range(vertices)],
-        directed=directed,
-    )
-    asked = {(draw(st.integers(max(0, v - 4), v - 1)), v) for v in range(1, size)}
-    asked |= set(draw(st.lists(st.sampled_from(list(combinations(range(size), 2))), max_size=2)))
-    pattern = mf.Pattern.from_edges(
-        sorted(asked),
-        num_vertices=size,
-        vertex_labels=[draw(st.one_of(st.none(), label)) for _ in range(size)],
-        directed=directed,
-    )
-    return graph, pattern
+CASES = small_searches(most=7, reach=4, more=2)
+"""Patterns that have tails."""
 
 
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
 def test_tails_count_what_enumerating_counts(device: str, semantics: str) -> None:
     @settings(max_examples=MANY)
-    @given(sparse_cases(), SWITCHES)
+    @given(CASES, SWITCHES)
     def holds(case: tuple[mf.Graph, mf.Pattern], tuning: dict[str, str]) -> None:
         graph, pattern = case
         for symmetry in ("embeddings", "subgraphs") if semantics != "homomorphism" else ("embeddings",):
@@ -85,7 +62,7 @@ def test_tails_count_what_enumerating_counts(device: str, semantics: str) -> Non
 
 
 @settings(max_examples=MANY)
-@given(sparse_cases(), st.integers(0, 300))
+@given(CASES, st.integers(0, 300))
 def test_a_limit_cuts_where_there_is_more(device: str, case: tuple[mf.Graph, mf.Pattern], limit: int) -> None:
     expected = mf.count(*case, tuning=PLAIN)
     counted = mf.count(*case, limit=limit, device=device, tuning={"specialize": "off"})
