@@ -6,20 +6,11 @@
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
-#include "motiflux/lanes/group.hpp"
-#include "motiflux/match/extend.hpp"
-#include "motiflux/match/handover.hpp"
+#include "motiflux/match/levels.hpp"
 #include "motiflux/match/limit.hpp"
-#include "motiflux/match/plan_policy.hpp"
-#include "motiflux/match/task.hpp"
+#include "motiflux/match/sharing.hpp"
 
 namespace motiflux::match {
-
-// Steps between looks at the stop flag: some tens of microseconds.
-inline constexpr std::int32_t kBudget = 2048;
-
-// Turns between looks whether another group waits for work: some microseconds.
-inline constexpr std::int32_t kLook = 64;
 
 // What a goal does that has no interest in levels before the last.
 struct EveryLevel {
@@ -33,19 +24,20 @@ struct EveryLevel {
 };
 
 template <class Plan, class Lanes>
-class Search {
+class Search : public Sharing<Plan, Lanes> {
+  using Base = Sharing<Plan, Lanes>;
+
  public:
-  using Group = Lanes;
+  using Base::exhausted;
+  using Base::judge;
+  using Base::plan;
 
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory)
       : Search(plan, task, shared_memory, plan.levels() - 1) {}
 
   // A search for which `last` is the last level: what comes after it is the goal's business.
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
-      : plan_(plan),
-        task_(task),
-        shared_(shared_memory + lanes_.in_block() * task.shared_bytes, plan.levels(), task.max_spans),
-        last_(last) {}
+      : Base(plan, task, shared_memory, last) {}
 
   // Runs until there is no work left, the search is stopped, or the goal cannot go on. Goal:
   //
@@ -67,102 +59,6 @@ class Search {
       }
       goal.report(*this);
     } while (hands_over() && take_split());
-  }
-
-  MOTIFLUX_DEVICE const Lanes& lanes() const { return lanes_; }
-  MOTIFLUX_DEVICE const Plan& plan() const { return plan_; }
-  MOTIFLUX_DEVICE const Task& task() const { return task_; }
-  MOTIFLUX_DEVICE const SharedState& shared() const { return shared_; }
-  MOTIFLUX_DEVICE std::uint32_t last() const { return last_; }
-  MOTIFLUX_DEVICE Cursor& cursor() { return cursor_; }
-  MOTIFLUX_DEVICE std::uint32_t vertex(std::uint32_t level) const { return shared_.levels[level].vertex; }
-  MOTIFLUX_DEVICE auto vertices() const {
-    return [levels = shared_.levels](std::uint32_t level) { return levels[level].vertex; };
-  }
-
-  // Whether a candidate passes all rules of a level.
-  template <class Step>
-  MOTIFLUX_DEVICE bool accepts(const Step& step, std::uint32_t candidate) const {
-    return rules::accepts(step.shape(), step.bounds(), task_.out, task_.in, candidate, vertices());
-  }
-
-  // The same for level 1, whose candidates come from the row of its first source alone.
-  template <class Step>
-  MOTIFLUX_DEVICE bool accepts_first(const Step& step, std::uint32_t candidate) const {
-    const std::uint32_t root = vertex(0);
-    for (std::uint32_t s = 1; s < step.shape().source_count; ++s) {
-      const view::Adjacency rows = step.source(s).rows;
-      if (!sets::contains(sets::View{rows.begin(root), rows.end(root)}, candidate)) return false;
-    }
-    return accepts(step, candidate);
-  }
-
-  template <class Step>
-  MOTIFLUX_DEVICE bool accepts_at(std::uint32_t level, const Step& step, std::uint32_t candidate) const {
-    return level == 1 ? accepts_first(step, candidate) : accepts(step, candidate);
-  }
-
-  // A bit for each lane whose candidate of the strip that starts at `first` passes all rules of a level.
-  MOTIFLUX_DEVICE std::uint32_t judge(std::uint32_t level, const Cursor& walk, std::uint32_t first) const {
-    const std::uint32_t mine = first + lanes_.lane();
-    return lanes_.ballot(plan_.at(level, [&](const auto& step) {
-      return mine < walk.end && accepts_at(level, step, walk.base[mine]);
-    }));
-  }
-
-  // The level's set, within the order restrictions that it is kept with; computed if it is not known.
-  template <class Step>
-  MOTIFLUX_DEVICE sets::View base(std::uint32_t level, const Step& step) {
-    LevelState& state = shared_.levels[level];
-    if ((place_.valid >> level & 1) == 0) {
-      const std::uint32_t known = bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
-      const Gathered gathered =
-          gather(lanes_, shared_, step, bounds(step.shape().after & known, step.shape().before & known));
-      const std::uint32_t* set = gathered.shortest().first;
-      std::uint32_t size = static_cast<std::uint32_t>(gathered.shortest().size());
-      if (gathered.count > 1) {
-        spend(size / Lanes::kLanes);
-        set = buffer(level);
-        size = intersect(lanes_, gathered, buffer(level));
-      }
-      if (lanes_.leads()) {
-        state.base = set;
-        state.base_size = size;
-      }
-      place_.valid |= std::uint32_t{1} << level;
-      lanes_.sync();
-    }
-    return {state.base, state.base + state.base_size};
-  }
-
-  // The level's candidates: its set within all order restrictions.
-  template <class Step>
-  MOTIFLUX_DEVICE sets::View candidates(std::uint32_t level, const Step& step) {
-    const std::uint32_t later = ~bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
-    const sets::View kept = base(level, step);
-    return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
-  }
-
-  // Where the group writes the set of a level.
-  MOTIFLUX_DEVICE std::uint32_t* buffer(std::uint32_t level) const {
-    return task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
-  }
-
-  MOTIFLUX_DEVICE rules::Bounds bounds(std::uint32_t after, std::uint32_t before) const {
-    return rules::bounds(after, before, vertices());
-  }
-
-  MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
-    const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
-    budget_ -= turns;
-    if (look_ > 0) look_ -= turns;
-  }
-
-  // Whether it is time to report and to look at the stop flag; counts anew if so.
-  MOTIFLUX_DEVICE bool exhausted() {
-    if (--budget_ > 0) return false;
-    budget_ = kBudget;
-    return true;
   }
 
   // Stops all groups once more is known than the limit asks for. Of the leading lane only.
@@ -212,7 +108,7 @@ class Search {
     }
     if constexpr (Goal::kEnters)
       if (!entered_ && !enter_root(goal)) return !goal.stopped();
-    if (--look_ <= 0) look<Goal>();
+    if (--look_ <= 0) this->template look<Goal>();
     if (place_.level == last_) {
       if (!goal.walk_last(*this)) return false;
       if (cursor_.next >= cursor_.end) leave();
@@ -262,7 +158,8 @@ class Search {
     const std::uint32_t level = place_.level + 1;
     if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
-    const sets::View walked = plan_.at(level, [&](const auto& step) { return candidates(level, step); });
+    const sets::View walked =
+        plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
     if (lanes_.leads()) shared_.levels[place_.level].cursor = cursor_;
     cursor_ = {walked.first, 0, static_cast<std::uint32_t>(walked.size()), 0};
@@ -298,12 +195,12 @@ class Search {
   }
 
   MOTIFLUX_DEVICE bool open_root(std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
-    const bool accepted = plan_.at(0, [&](const auto& step) { return accepts(step, root); });
+    const bool accepted = plan_.at(0, [&](const auto& step) { return this->accepts(step, root); });
     if (!accepted) return false;
     assign(0, root);
     const sets::View slice{task_.root.neighbors + begin, task_.root.neighbors + end};
     const sets::View allowed = plan_.at(1, [&](const auto& step) {
-      return rules::clip(slice, bounds(step.shape().after, step.shape().before));
+      return rules::clip(slice, this->bounds(step.shape().after, step.shape().before));
     });
     cursor_ = {allowed.first, 0, static_cast<std::uint32_t>(allowed.size()), 0};
     entered_ = false;
@@ -340,100 +237,6 @@ class Search {
     return true;
   }
 
-  MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
-
-  // Looks whether another group waits. The answer is used at the next look: it takes long to come.
-  template <class Goal>
-  MOTIFLUX_DEVICE void look() {
-    look_ = kLook;
-    if (!hands_over()) return;
-    const bool waits = lanes_.broadcast(waits_) != 0;
-    if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
-    if (waits && place_.level >= place_.floor) share<Goal>();
-  }
-
-  // Hands over half of the shallowest walk that is worth it.
-  template <class Goal>
-  MOTIFLUX_DEVICE void share() {
-    lanes_.sync();  // cursors that were put down are there
-    const std::uint32_t end = Goal::kSharesLast ? last_ + 1 : last_;
-    for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
-      const bool walked = level == place_.level;
-      Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, given{};
-      // Just before the last level a candidate takes no longer than handing it over.
-      const std::uint32_t least = level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
-      if (!halve(kept, given, !walked, least)) continue;
-      if (!hand_over(level, given)) return;
-      if (walked)
-        cursor_ = kept;
-      else if (lanes_.leads())
-        shared_.levels[level].cursor = kept;
-      lanes_.sync();
-      return;
-    }
-  }
-
-  MOTIFLUX_DEVICE bool hand_over(std::uint32_t level, const Cursor& given) {
-    const Handover& handover = task_.handover;
-    const std::uint64_t ticket = lanes_.broadcast(lanes_.leads() ? claim_seat(handover) : 0);
-    if (ticket == kNoTicket) return false;
-    lanes_.sync();
-    Split& split = handover.splits[seat_of(handover, ticket)];
-    for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
-      split.vertices[before] = vertex(before);
-    std::uint32_t handed = 0;
-    if (lanes_.leads()) {
-      split.cursor = given;
-      split.level = level;
-    }
-    lanes_.sync();
-    if (lanes_.leads()) {
-      auto done = device::device_wide(task_.control->done);
-      done.fetch_add(~std::uint64_t{0},
-                     device::Order::kRelaxed);  // first: it may be done before the next line
-      handed = give(handover, ticket);
-      if (handed == 0) done.fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
-    }
-    return lanes_.broadcast(handed) != 0;
-  }
-
-  // Waits for a split and goes to where it begins; false if there will be none. Whoever finished the last of
-  // all root arcs and splits comes here next, as does whoever was told to stop.
-  MOTIFLUX_DEVICE bool take_split() {
-    const Handover& handover = task_.handover;
-    const bool over = told_ || done_ == task_.arcs;
-    if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
-      close(lanes_, handover);
-      return false;
-    }
-    std::uint64_t ticket = 0;
-    std::uint32_t seat = kLeft;
-    const auto done = device::device_wide(task_.control->done);
-    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs) seat = sit_down(handover, ticket);
-    seat = lanes_.broadcast(seat);
-    if (seat == kLeft) return false;
-    lanes_.sync();
-    const Split& split = handover.splits[seat];
-    const std::uint32_t level = split.level;
-    for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
-      shared_.levels[before].vertex = split.vertices[before];
-    cursor_ = split.cursor;
-    if (lanes_.leads()) shared_.levels[level].cursor = cursor_;
-    lanes_.sync();
-    if (lanes_.leads()) stand_up(handover, ticket);
-    place_ = {0, 0, 1, 1, 0, level};
-    entered_ = false;
-    return true;
-  }
-
-  // The walk of a split, once its level is reached: its candidates are those that they were elsewhere.
-  MOTIFLUX_DEVICE void go_on() {
-    const Cursor& given = shared_.levels[place_.floor].cursor;
-    cursor_.next = given.next;
-    cursor_.end = given.end;
-    cursor_.waiting = given.waiting;
-  }
-
   // The same as find_row where the arc begins a row: most often one of the next few.
   MOTIFLUX_DEVICE void next_row() {
     const std::uint64_t probe = std::uint64_t{row_} + 1 + lanes_.lane();
@@ -460,22 +263,23 @@ class Search {
     row_ = first;
   }
 
-  const Plan& plan_;
-  const Task& task_;
-  Lanes lanes_;
-  SharedState shared_;
-  std::uint32_t last_;
-  Place place_{};
-  Cursor cursor_{};
+  using Base::cursor_;
+  using Base::done_;
+  using Base::entered_;
+  using Base::go_on;
+  using Base::hands_over;
+  using Base::lanes_;
+  using Base::last_;
+  using Base::look_;
+  using Base::place_;
+  using Base::plan_;
+  using Base::shared_;
+  using Base::take_split;
+  using Base::task_;
+  using Base::told_;
+
   std::uint32_t row_ = 0;
-  bool entered_ = true;  // whether the goal knows of level 0's vertex
-  std::int32_t budget_ = kBudget;
-  std::int32_t look_ = kLook;
-  // The leader's:
-  std::uint32_t waits_ = 0;        // whether a group waited at the last look
-  std::uint64_t done_ = kNoLimit;  // root arcs done when it had finished its last
-  bool told_ = false;              // to stop
-  Stop asked_ = Stop::kNone;       // what the stop flag said last
+  Stop asked_ = Stop::kNone;  // what the stop flag said last
 };
 
 }  // namespace motiflux::match

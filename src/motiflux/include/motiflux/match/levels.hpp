@@ -1,0 +1,136 @@
+// What a group of lanes has matched, and the candidates of its levels.
+#pragma once
+
+#include "motiflux/lanes/group.hpp"
+#include "motiflux/match/extend.hpp"
+#include "motiflux/match/plan_policy.hpp"
+#include "motiflux/match/task.hpp"
+
+namespace motiflux::match {
+
+// Steps between looks at the stop flag: some tens of microseconds.
+inline constexpr std::int32_t kBudget = 2048;
+
+// Turns between looks whether another group waits for work: some microseconds.
+inline constexpr std::int32_t kLook = 64;
+
+template <class Plan, class Lanes>
+class Levels {
+ public:
+  using Group = Lanes;
+
+  MOTIFLUX_DEVICE Levels(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
+      : plan_(plan),
+        task_(task),
+        shared_(shared_memory + lanes_.in_block() * task.shared_bytes, plan.levels(), task.max_spans),
+        last_(last) {}
+
+  MOTIFLUX_DEVICE const Lanes& lanes() const { return lanes_; }
+  MOTIFLUX_DEVICE const Plan& plan() const { return plan_; }
+  MOTIFLUX_DEVICE const Task& task() const { return task_; }
+  MOTIFLUX_DEVICE const SharedState& shared() const { return shared_; }
+  MOTIFLUX_DEVICE std::uint32_t last() const { return last_; }
+  MOTIFLUX_DEVICE Cursor& cursor() { return cursor_; }
+  MOTIFLUX_DEVICE std::uint32_t vertex(std::uint32_t level) const { return shared_.levels[level].vertex; }
+  MOTIFLUX_DEVICE auto vertices() const {
+    return [levels = shared_.levels](std::uint32_t level) { return levels[level].vertex; };
+  }
+
+  // Whether a candidate passes all rules of a level.
+  template <class Step>
+  MOTIFLUX_DEVICE bool accepts(const Step& step, std::uint32_t candidate) const {
+    return rules::accepts(step.shape(), step.bounds(), task_.out, task_.in, candidate, vertices());
+  }
+
+  // The same for level 1, whose candidates come from the row of its first source alone.
+  template <class Step>
+  MOTIFLUX_DEVICE bool accepts_first(const Step& step, std::uint32_t candidate) const {
+    const std::uint32_t root = vertex(0);
+    for (std::uint32_t s = 1; s < step.shape().source_count; ++s) {
+      const view::Adjacency rows = step.source(s).rows;
+      if (!sets::contains(sets::View{rows.begin(root), rows.end(root)}, candidate)) return false;
+    }
+    return accepts(step, candidate);
+  }
+
+  template <class Step>
+  MOTIFLUX_DEVICE bool accepts_at(std::uint32_t level, const Step& step, std::uint32_t candidate) const {
+    return level == 1 ? accepts_first(step, candidate) : accepts(step, candidate);
+  }
+
+  // A bit for each lane whose candidate of the strip that starts at `first` passes all rules of a level.
+  MOTIFLUX_DEVICE std::uint32_t judge(std::uint32_t level, const Cursor& walk, std::uint32_t first) const {
+    const std::uint32_t mine = first + lanes_.lane();
+    return lanes_.ballot(plan_.at(level, [&](const auto& step) {
+      return mine < walk.end && accepts_at(level, step, walk.base[mine]);
+    }));
+  }
+
+  // The level's set, within the order restrictions that it is kept with; computed if it is not known.
+  template <class Step>
+  MOTIFLUX_DEVICE sets::View base(std::uint32_t level, const Step& step) {
+    LevelState& state = shared_.levels[level];
+    if ((place_.valid >> level & 1) == 0) {
+      const std::uint32_t known = bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
+      const Gathered gathered =
+          gather(lanes_, shared_, step, bounds(step.shape().after & known, step.shape().before & known));
+      const std::uint32_t* set = gathered.shortest().first;
+      std::uint32_t size = static_cast<std::uint32_t>(gathered.shortest().size());
+      if (gathered.count > 1) {
+        spend(size / Lanes::kLanes);
+        set = buffer(level);
+        size = intersect(lanes_, gathered, buffer(level));
+      }
+      if (lanes_.leads()) {
+        state.base = set;
+        state.base_size = size;
+      }
+      place_.valid |= std::uint32_t{1} << level;
+      lanes_.sync();
+    }
+    return {state.base, state.base + state.base_size};
+  }
+
+  // The level's candidates: its set within all order restrictions.
+  template <class Step>
+  MOTIFLUX_DEVICE sets::View candidates(std::uint32_t level, const Step& step) {
+    const std::uint32_t later = ~bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
+    const sets::View kept = base(level, step);
+    return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
+  }
+
+  // Where the group writes the set of a level.
+  MOTIFLUX_DEVICE std::uint32_t* buffer(std::uint32_t level) const {
+    return task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
+  }
+
+  MOTIFLUX_DEVICE rules::Bounds bounds(std::uint32_t after, std::uint32_t before) const {
+    return rules::bounds(after, before, vertices());
+  }
+
+  MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
+    const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
+    budget_ -= turns;
+    if (look_ > 0) look_ -= turns;
+  }
+
+  // Whether it is time to report and to look at the stop flag; counts anew if so.
+  MOTIFLUX_DEVICE bool exhausted() {
+    if (--budget_ > 0) return false;
+    budget_ = kBudget;
+    return true;
+  }
+
+ protected:
+  const Plan& plan_;
+  const Task& task_;
+  Lanes lanes_;
+  SharedState shared_;
+  std::uint32_t last_;
+  Place place_{};
+  Cursor cursor_{};
+  std::int32_t budget_ = kBudget;
+  std::int32_t look_ = kLook;
+};
+
+}  // namespace motiflux::match
