@@ -6,7 +6,7 @@ for a million samples, the least of five, and in brackets wall times with the re
 valid samples in a thousand. Sixty-four groups are compared with the CPU's to the last bit.
 
 With ``--ablation``, nanoseconds per valid sample without inheritance and streaming (O0), with inheritance
-only (O1), with both (O2), with streaming as Algorithm 3 has it, and milliseconds with iteration
+only (O1), with both (O2), with adaptive streaming and as Algorithm 3 has it, and milliseconds with iteration
 synchronisation beside those with sample synchronisation, nothing inherited. With ``--setup``, what it takes
 until the first sample.
 """
@@ -53,6 +53,7 @@ ESTIMATORS = ("wanderjoin", "alley", "tree")
 O0 = {"inheritance": "off", "streaming": "off"}
 O1 = {"streaming": "off"}
 LEADER = {"streaming": "leader"}
+ADAPTIVE = {"streaming": "adaptive"}
 NO_BITS = {"edge_bits": "off"}
 # Rows of the graph, narrowed to labels; no candidate graph.
 ROWS = {"candidates": "off"}
@@ -163,9 +164,11 @@ def ablation(
         if estimator == "alley":
             named |= {
                 "O2": {},
+                "adaptive": ADAPTIVE,
                 "leader": LEADER,
                 "no bits": NO_BITS,
                 "O1 rows": O1 | ROWS,
+                "adaptive rows": ADAPTIVE | ROWS,
                 "leader rows": LEADER | ROWS,
                 "O2 rows": ROWS,
             }
@@ -178,8 +181,10 @@ def ablation(
         for what, slow, fast, of in (
             ("inheritance, per valid sample", "O0", "O1", per_valid),
             ("streaming packed, per valid sample", "O1", "O2", per_valid),
+            ("streaming adaptive, per valid sample", "O1", "adaptive", per_valid),
             ("streaming leader, per valid sample", "O1", "leader", per_valid),
             ("the same over rows of the graph, packed", "O1 rows", "O2 rows", per_valid),
+            ("... adaptive", "O1 rows", "adaptive rows", per_valid),
             ("... leader", "O1 rows", "leader rows", per_valid),
             ("both, per valid sample", "O0", "O2", per_valid),
             ("bits", "no bits", "O2", whole),

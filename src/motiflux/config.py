@@ -125,10 +125,10 @@ _OPTIONS = (
     ),
     TuningOption(
         "streaming",
-        ("packed", "leader", "off"),
+        ("packed", "adaptive", "leader", "off"),
         "packed",
-        "GPU, estimate: candidates are refined by all lanes of a warp, those of all samples as one list or "
-        "full blocks of one sample's at a time, or by each lane alone",
+        "GPU, estimate: candidates are refined by all lanes of a warp, those of all samples as one list, "
+        "always or but for short rows, or full blocks of one sample's at a time; or by each lane alone",
     ),
     TuningOption(
         "edge_bits",

@@ -93,7 +93,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
 SWITCHES = st.fixed_dictionaries(
     {
         "inheritance": st.sampled_from(("spread", "one", "off")),
-        "streaming": st.sampled_from(("packed", "leader", "off")),
+        "streaming": st.sampled_from(("packed", "adaptive", "leader", "off")),
         "candidates": st.sampled_from(("auto", "on", "off")),
         "edge_bits": st.sampled_from(("on", "off")),
         "sync": st.sampled_from(("sample", "sample", "iteration")),
@@ -147,7 +147,7 @@ PATTERNS = (
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=["unlabelled", "labelled"])
-@pytest.mark.parametrize("streaming", ["packed", "leader", "off"])
+@pytest.mark.parametrize("streaming", ["packed", "adaptive", "leader", "off"])
 @pytest.mark.parametrize("sync", ["sample", "iteration"])
 def test_long_rows_are_refined_like_on_the_cpu(
     pattern: str, streaming: str, sync: str, blocks: int, device: str
@@ -180,11 +180,12 @@ def test_a_policy_of_the_users_draws_what_the_same_one_of_ours_draws(blocks: int
 def test_weighted_candidates_are_chosen_alike_however_they_are_streamed(device: str) -> None:
     graph, pattern = hubs(), mf.Pattern.parse(PATTERNS[0])
     weighted = mf.SamplingPolicy(WEIGHTED)
-    packed, leader, off = (
+    packed, adaptive, leader, off = (
         drawn(device, graph, pattern, weighted, streaming=how, candidates="off")
-        for how in ("packed", "leader", "off")
+        for how in ("packed", "adaptive", "leader", "off")
     )
     assert packed is not None
     assert packed.valid.any()
+    assert_same(packed, adaptive)
     assert_same(packed, leader)
     assert_same(packed, off)

@@ -73,7 +73,7 @@ TREE = Estimator("tree", "Tree", '#include "motiflux/sample/tree.hpp"\n', 0, ref
 ESTIMATORS = {one.name: one for one in (WANDERJOIN, ALLEY, TREE)}
 """Those that come with motiflux, by name."""
 
-STREAMING = {"packed": "kPacked", "leader": "kLeader", "off": "kOff"}
+STREAMING = {"packed": "kPacked", "adaptive": "kAdaptive", "leader": "kLeader", "off": "kOff"}
 """Values of the switch ``streaming``."""
 
 

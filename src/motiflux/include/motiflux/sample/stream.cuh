@@ -11,8 +11,10 @@
 //
 // Algorithm 3 streams a block only if it is a full one (kLeader): its lane leads, and all test candidates of
 // its row; what is left of rows then is walked by each lane alone. Short rows, which candidate graphs are
-// full of, gain nothing by that. Whatever is done, each lane's sieve meets the same blocks with the same
-// random numbers.
+// full of, gain nothing by that. Packing gains where few lanes have much, and where neighbouring lanes read
+// neighbouring candidates; it costs a search for the owner of each. Where all blocks are short, and few more
+// than there are windows, lanes are as soon done alone (kAdaptive). Whatever is done, each lane's sieve meets
+// the same blocks with the same random numbers.
 #pragma once
 
 #include "motiflux/match/task.hpp"
@@ -21,9 +23,10 @@
 namespace motiflux::sample {
 
 enum class Streaming : std::uint32_t {
-  kOff,     // each lane walks its own row
-  kLeader,  // full blocks are tested by all lanes, one lane's after another's
-  kPacked,  // the blocks of all lanes are tested as one list
+  kOff,       // each lane walks its own row
+  kLeader,    // full blocks are tested by all lanes, one lane's after another's
+  kPacked,    // the blocks of all lanes are tested as one list
+  kAdaptive,  // the same, but for rounds of short blocks, which each lane walks alone
 };
 
 // Looks at whether the kernel is to stop, all lanes together, now and then.
@@ -68,15 +71,10 @@ class Stream {
     Sieve<Policy> sieve;
     const Row mine = wants ? row : Row{nullptr, 0, 0};
     std::uint64_t begin = 0;
-    if constexpr (streaming != Streaming::kOff) {
-      const std::uint32_t lane = lanes_.lane();
-      lanes_.sync();  // the last rows were read
-      desk_.offers->rows[lane] = mine;
-      desk_.offers->ids[lane] = key.id;
-      desk_.offers->levels[lane] = level;
-      lanes_.sync();
-    }
-    if constexpr (streaming == Streaming::kPacked)
+    if constexpr (streaming == Streaming::kLeader || streaming == Streaming::kPacked) offer(level, mine, key);
+    if constexpr (streaming == Streaming::kAdaptive)
+      adapt(sieve, state, level, mine, key);
+    else if constexpr (streaming == Streaming::kPacked)
       pack(sieve, level, mine, key);
     else {
       if constexpr (streaming == Streaming::kLeader) begin = collaborate(sieve, level, mine, key);
@@ -86,6 +84,20 @@ class Stream {
   }
 
  private:
+  // How many tests of a lane alone take as long as one of a window, and what is a short block.
+  static constexpr std::uint32_t kTestsOfWindow = 2;
+  static constexpr std::uint32_t kShort = 8;
+
+  // Shows the others which row this lane goes through.
+  MOTIFLUX_DEVICE void offer(std::uint32_t level, const Row& mine, const Key& key) {
+    const std::uint32_t lane = lanes_.lane();
+    lanes_.sync();  // the last rows were read
+    desk_.offers->rows[lane] = mine;
+    desk_.offers->ids[lane] = key.id;
+    desk_.offers->levels[lane] = level;
+    lanes_.sync();
+  }
+
   // Tests the candidate at `index` of a lane's row.
   MOTIFLUX_DEVICE void test(Window<Policy>& window, std::uint32_t owner, bool there, std::uint64_t index) {
     const DeskState state{&graph_, desk_.values + owner, 0};
@@ -100,15 +112,42 @@ class Stream {
       const std::uint32_t before = lanes_.sums_before(size);
       const std::uint32_t all = lanes_.broadcast(before + size, kGroup - 1);
       if (all == 0 || watch_.count_round()) return;
-      for (std::uint32_t base = 0; base < all; base += kGroup) {
-        const std::uint32_t at = base + lanes_.lane();
-        const std::uint32_t owner = owner_of(before + size, at);
-        test(window, owner, at < all, begin + at - lanes_.broadcast(before, owner));
-        const std::uint32_t first = before > base ? before : base;
-        const std::uint32_t last = before + size < base + kGroup ? before + size : base + kGroup;
-        if (first < last) window.tell(sieve, first - base, last - first, begin + first - before);
+      pack_round(window, sieve, begin, size, before, all);
+      if (size > 0) sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+    }
+  }
+
+  MOTIFLUX_DEVICE void adapt(Sieve<Policy>& sieve, const DeskState& state, std::uint32_t level,
+                             const Row& mine, const Key& key) {
+    Window<Policy> window(desk_.slots);
+    bool offered = false;
+    for (std::uint64_t begin = 0;; begin += kBlock) {
+      const std::uint32_t size = block_size(mine, begin);
+      const std::uint32_t before = lanes_.sums_before(size);
+      const std::uint32_t all = lanes_.broadcast(before + size, kGroup - 1);
+      if (all == 0 || watch_.count_round()) return;
+      const std::uint32_t windows = (all + kGroup - 1) / kGroup;
+      if (lanes_.ballot(size > kShort || size > kTestsOfWindow * windows) != 0) {
+        if (!offered) offer(level, mine, key);
+        offered = true;
+        pack_round(window, sieve, begin, size, before, all);
+      } else if (size > 0) {
+        sieve.meet_block(graph_, state, level, mine, begin, size, key);
       }
       if (size > 0) sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+    }
+  }
+
+  // Tests the blocks of all lanes that begin at `begin`: `all` candidates, this lane's after `before` others.
+  MOTIFLUX_DEVICE void pack_round(Window<Policy>& window, Sieve<Policy>& sieve, std::uint64_t begin,
+                                  std::uint32_t size, std::uint32_t before, std::uint32_t all) {
+    for (std::uint32_t base = 0; base < all; base += kGroup) {
+      const std::uint32_t at = base + lanes_.lane();
+      const std::uint32_t owner = owner_of(before + size, at);
+      test(window, owner, at < all, begin + at - lanes_.broadcast(before, owner));
+      const std::uint32_t first = before > base ? before : base;
+      const std::uint32_t last = before + size < base + kGroup ? before + size : base + kGroup;
+      if (first < last) window.tell(sieve, first - base, last - first, begin + first - before);
     }
   }
 
