@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from functools import cached_property
+from itertools import pairwise
 
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress, Trawled
 from motiflux.engine.estimate_rules import Rules
 from motiflux.engine.sampler import Sampler
 from motiflux.engine.sampling_policy import SamplingPolicy
-from motiflux.engine.trawler import Trawler
+from motiflux.engine.trawler import MOST_BATCHES, Trawler
 from motiflux.errors import CountOverflowError
 from motiflux.plan import Plan
 from motiflux.statistics import (
@@ -24,7 +25,6 @@ from motiflux.statistics import (
 )
 from motiflux.types import Symmetry
 
-_FIRST_PIECE = 64
 _MOST_PIECE = 1 << 17
 _PIECE_SECONDS = 0.25
 """Between two reports."""
@@ -75,38 +75,65 @@ class Run:
             len(step.sources) > 1 or step.distinct or step.not_out or step.not_in for step in plan.shape.steps
         )
         self._trace: list[EstimateProgress] = []
+        self._piece = sampler.least_piece
         self._reached = False
         self._late = False
 
     def go(self, callback: EstimateCallback | None, started: float) -> None:
-        """Draw until the rules are met or time is up; report from time to time."""
-        piece = _FIRST_PIECE
-        while not self._late:
-            while self._tally.groups < self._looks.groups and not self._late:
-                batch = self._begin_batch()
-                while self._tally.groups < batch and not self._late:
-                    before = time.perf_counter()
-                    self._draw(min(piece, batch - self._tally.groups))
-                    seconds = time.perf_counter() - before
-                    piece = max(
-                        1, min(self._tally.groups, _MOST_PIECE, int(piece * _PIECE_SECONDS / seconds))
-                    )
-                    if self._trawler is not None and (self._late or self._tally.groups >= batch):
-                        self._trawler.finish(late=self._late)
-                        self._batch += 1
-                        self._shares = self._weigh()
-                    self._report(callback, time.perf_counter() - started)
-            if self._late or self._good_enough():
+        """Draw until the rules are met, time is up, or all was counted; report from time to time."""
+        while True:
+            while self._tally.groups < self._looks.groups and not self._is_over():
+                for end in self._begin_batches():
+                    self._draw_batch(end, callback, started)
+                    if self._is_over():
+                        break
+                self._gather(callback, started)
+            if self._is_over() or self._good_enough():
                 return
 
-    def _begin_batch(self) -> int:
-        """Begin to trawl, if anything does; return up to which group to draw meanwhile."""
+    def _is_over(self) -> bool:
+        return self._late or self.counted is not None
+
+    @property
+    def counted(self) -> int | None:
+        """The number of all embeddings, where trawling beside the samples came upon it."""
+        return None if self._trawler is None else self._trawler.whole
+
+    def _begin_batches(self) -> list[int]:
+        """Begin to trawl, if anything does; return up to which groups to draw meanwhile."""
+        last = self._looks.groups
         if self._trawler is None:
-            return self._looks.groups
+            return [last]
         done, size = self._tally.groups, self._trawler.plan.groups
-        end = min(self._looks.groups, (done // size + 1) * size)
-        self._trawler.begin(end - done, self._left())
-        return end
+        first = (done // size + 1) * size
+        ends = [min(last, end) for end in range(first, min(last, done + size * MOST_BATCHES) + size, size)]
+        ends = ends[:MOST_BATCHES]
+        self._trawler.begin([end - begin for begin, end in pairwise([done, *ends])], self._deadline)
+        return ends
+
+    def _draw_batch(self, end: int, callback: EstimateCallback | None, started: float) -> None:
+        while self._tally.groups < end and not self._is_over():
+            before = time.perf_counter()
+            count = min(self._piece, end - self._tally.groups)
+            self._draw(count)
+            seconds = max(time.perf_counter() - before, 1e-9)
+            most = min(self._tally.groups, _MOST_PIECE, int(count * _PIECE_SECONDS / seconds))
+            self._piece = max(self._sampler.least_piece, most)
+            if self._trawler is not None:
+                if self._tally.groups >= end:
+                    self._trawler.end_batch()
+                    self._batch += 1
+                self._trawler.gather(wait=False)
+                self._shares = self._weigh()
+            self._report(callback, time.perf_counter() - started)
+
+    def _gather(self, callback: EstimateCallback | None, started: float) -> None:
+        """Wait for what was trawled beside the samples."""
+        if self._trawler is None or self.counted is not None:
+            return
+        self._trawler.gather(late=self._late)
+        self._shares = self._weigh()
+        self._report(callback, time.perf_counter() - started)
 
     def _left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
@@ -161,8 +188,10 @@ class Run:
             return value
         value = whole = 0.0
         for share, sampled, trawled in zip(self._shares, self._halves, trawler.halves, strict=True):
-            if sampled.groups == 0 or trawled.groups == 0:
+            if sampled.groups == 0:
                 continue
+            if trawled.groups == 0:  # by the clock there may be no time for any
+                share = 0.0
             whole += sampled.groups
             value += sampled.groups * (
                 (1 - share) * self._value_of(sampled) + share * self._value_of(trawled)

@@ -17,7 +17,7 @@ from motiflux.engine.pilot import Pilot, choose_estimator, try_estimator
 from motiflux.engine.sampler import Sampler, open_sampler, plan_samples
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import check_subject, count
-from motiflux.engine.trawler import Trawler, can_trawl, count_all
+from motiflux.engine.trawler import Trawler, can_trawl
 from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.graph import Graph
 from motiflux.io.progress import is_shown, meter
@@ -194,18 +194,21 @@ def _sampled(
         pilot = try_estimator(sampler, estimator, seed, left)
     trawler = None
     if trawling == "on" or (trawling == "auto" and pilot.finds_little):
-        whole = count_all(sampler, graph, plan, request, rules, _left(deadline))
-        if whole is not None:
-            if plan.symmetry is Symmetry.SUBGRAPHS:
-                whole //= plan.automorphisms
-            return _exact(whole, planned - started, time.perf_counter() - planned)
         trawler = Trawler(sampler, graph, plan, request, rules, seed)
     try:
-        run = Run(sampler, plan, pilot.estimator, seed, rules, tree=tree, deadline=deadline, trawler=trawler)
-        run.go(callback, planned)
+        whole = None if trawler is None else trawler.count_all(_left(deadline))
+        if whole is None:
+            run = Run(
+                sampler, plan, pilot.estimator, seed, rules, tree=tree, deadline=deadline, trawler=trawler
+            )
+            run.go(callback, planned)
+            whole = run.counted
     finally:
         if trawler is not None:
             trawler.close()
+    if whole is not None:
+        whole //= plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
+        return _exact(whole, planned - started, time.perf_counter() - planned)
     return run.result(planned - started, time.perf_counter() - planned)
 
 

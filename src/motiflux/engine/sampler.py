@@ -24,6 +24,8 @@ class Sampler(Protocol):
     device: str
     candidates: _native.SampleGraph
     """What it samples, as this machine has it."""
+    least_piece: int
+    """Groups that are worth a draw, where more are wanted."""
 
     def draw(
         self,
@@ -49,6 +51,7 @@ class CpuSampler:
     """Draws on the threads of this machine."""
 
     device = "cpu"
+    least_piece = 64
 
     def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
         self.candidates = sample_graph(graph, plan, request.threads)

@@ -1,14 +1,30 @@
-"""Trawling beside sampling (gSWORD, section 5): batches of samples, and of slots searched meanwhile."""
+"""Trawling beside sampling (gSWORD, section 5): batches of samples, and of slots searched meanwhile.
+
+Threads of this machine search while the sampler draws, on a GPU or here. Nobody waits between batches:
+
+    samples    | batch 1 | batch 2 | batch 3 |           drawn by the caller
+    slots      |  of batch 1   | 2 |  of 3   |           on threads, in this order; the caller gathers them
+
+By the clock, searches of a batch end with its samples.
+"""
 
 from __future__ import annotations
 
 import math
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, pairwise
 
 import numpy as np
 
+from motiflux import _native
 from motiflux.cpu.trawling import CHUNK, DROPPED, LEAST_DEPTH, SEARCHED, Haul, Trawl, searches_of
+from motiflux.engine.aside import Aside
 from motiflux.engine.base import Request
 from motiflux.engine.estimate_rules import DEFAULT_SAMPLES, Rules
 from motiflux.engine.pilot import trawl_seed
@@ -21,20 +37,13 @@ _SAMPLES_OF_SLOT = 1024
 _NODES_OF_SAMPLE = 4
 _FREE = 64
 """By the clock, slots may take so many times the work that they may take otherwise: the batch ends them."""
-
-
-def count_all(
-    sampler: Sampler, graph: Graph, plan: Plan, request: Request, rules: Rules, timeout: float | None
-) -> int | None:
-    """Return the number of embeddings, if it takes a small part of the work that the samples would.
-
-    Samples may die where a search, which knows what the others left, is soon over.
-    """
-    if request.tuning["trawl_whole"] == "off":
-        return None
-    nodes = _NODES_OF_SAMPLE * GROUP * min(rules.groups, DEFAULT_SAMPLES // GROUP)
-    searches = searches_of(graph, plan, request.threads, request.tuning)
-    return Trawl(sampler.candidates, searches).count_all(nodes, timeout)
+_AT_ONCE = 16 * CHUNK
+"""Slots between looks at whether they are still wanted: those whose searches ended take microseconds each."""
+_HANDED_OVER = 2e-3
+"""Seconds that the caller waits for the first search to begin, at most: whoever asks a GPU whether it is done
+keeps the interpreter to himself."""
+MOST_BATCHES = 16
+"""That are trawled for before all of them are waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +58,111 @@ class TrawlPlan:
         Slots that are trawled meanwhile, whole chunks.
     nodes
         Work that searches may take for each slot of a chunk.
+    by_clock
+        Whether a batch of samples ends the searches beside it.
+    whole
+        Work that counting all may take, a small part of what the samples will; 0 where it is not tried.
     """
 
     groups: int
     slots: int
     nodes: int
+    by_clock: bool
+    whole: int
 
     @classmethod
     def of(cls, rules: Rules, request: Request) -> TrawlPlan:
         """Return what the switches say, for the samples that are to be drawn."""
         tuning = request.tuning
-        groups = -(-min(rules.groups, DEFAULT_SAMPLES // GROUP) // int(tuning["trawl_batches"]))
+        by_clock = tuning["trawl_budget"] == "clock"
+        most = min(rules.groups, DEFAULT_SAMPLES // GROUP)
+        groups = -(-most // int(tuning["trawl_batches"]))
         if tuning["trawl_samples"] == "auto":
             slots = _chunks(groups * GROUP / _SAMPLES_OF_SLOT)
+            if by_clock:  # a chunk is one thread's
+                slots = max(slots, CHUNK * request.threads)
         else:
             slots = int(tuning["trawl_samples"])
         nodes = int(tuning["trawl_nodes"])
-        return cls(groups, slots, nodes * _FREE if tuning["trawl_budget"] == "clock" else nodes)
+        whole = 0 if tuning["trawl_whole"] == "off" else _NODES_OF_SAMPLE * GROUP * most
+        return cls(groups, slots, nodes * _FREE if by_clock else nodes, by_clock, whole)
+
+    def slots_of(self, groups: int) -> int:
+        """Return the slots of a batch of so many groups."""
+        return _chunks(self.slots * groups / self.groups)
+
+
+class _Cast:
+    """Slots of some batches, trawled in one go on a thread. Another one may end it."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = sizes
+        self.begun = threading.Event()
+        self.hauls: Future[list[Haul]] | None = None
+        self._trawl: Trawl | None = None
+        self._over, self._dropped = threading.Event(), threading.Event()
+
+    def run(self, make: _Make, seed: int, first: int, deadline: float | None) -> list[Haul]:
+        """Return what the slots of each batch came to: nothing of those that were over before they began."""
+        try:
+            return self._run(make, seed, first, deadline)
+        finally:
+            self.begun.set()
+
+    def _run(self, make: _Make, seed: int, first: int, deadline: float | None) -> list[Haul]:
+        if self._over.is_set():
+            return [_nothing() for _ in self.sizes]
+        self._trawl = trawl = make.trawl()
+        if self._over.is_set():
+            trawl.end()
+        self.begun.set()
+        parts, count = [], sum(self.sizes)
+        for begin in range(0, count, _AT_ONCE):
+            if self._dropped.is_set():
+                break
+            left = None if deadline is None else max(0.0, deadline - time.perf_counter())
+            parts.append(make.run(trawl, seed, first + begin, min(_AT_ONCE, count - begin), left))
+        return list(_split(parts, self.sizes)) if parts else [_nothing() for _ in self.sizes]
+
+    def end(self) -> None:
+        """End its searches: the slots that are left are samples."""
+        self._over.set()
+        if (trawl := self._trawl) is not None:
+            trawl.end()
+
+    def drop(self) -> None:
+        """Have it over at once: nobody wants to know."""
+        self._dropped.set()
+        self.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Make:
+    """What casts of one trawl have in common."""
+
+    candidates: _native.SampleGraph
+    searches: list[_native.Problem]
+    nodes: int
+    unfinished: str
+    threads: int
+
+    def trawl(self) -> Trawl:
+        return Trawl(self.candidates, self.searches)
+
+    def run(self, trawl: Trawl, seed: int, first: int, count: int, timeout: float | None) -> Haul:
+        return trawl.run(
+            seed,
+            first,
+            count,
+            nodes=self.nodes,
+            unfinished=self.unfinished,
+            threads=self.threads,
+            timeout=timeout,
+        )
 
 
 class Trawler:
-    """Trawls one batch of slots at a time, beside what the caller does."""
+    """Trawls beside what the caller does, and counts all beside it by the clock."""
 
     def __init__(
         self,
@@ -85,50 +178,86 @@ class Trawler:
         self.halves = (Tally(draws=1), Tally(draws=1))
         """Of every other batch."""
         self.searched = 0
-        self._candidates = sampler.candidates
-        self._searches = searches_of(graph, plan, request.threads, request.tuning)
-        self._unfinished = request.tuning["trawl_unfinished"]
-        self._by_clock = request.tuning["trawl_budget"] == "clock"
-        self._threads = request.threads
+        searches = searches_of(graph, plan, request.threads, request.tuning)
+        self._make = _Make(
+            sampler.candidates, searches, self.plan.nodes, request.tuning["trawl_unfinished"], request.threads
+        )
         self._seed = trawl_seed(seed)
         self._begun = 0
         self._batch = 0
-        self._thread = ThreadPoolExecutor(1)
-        self._trawl: Trawl | None = None
-        self._haul: Future[Haul] | None = None
+        self._thread = Aside("motiflux trawl")
+        self._casts: deque[_Cast] = deque()
+        self._running: deque[_Cast] = deque()
+        """Those whose samples are not all drawn yet, by the clock."""
+        self._counting: Trawl | None = None
+        self._whole: Future[int | None] | None = None
+        self._counter = Aside("motiflux count")
 
-    def begin(self, groups: int, timeout: float | None) -> None:
-        """Begin to trawl beside so many groups of samples."""
-        slots = _chunks(self.plan.slots * groups / self.plan.groups)
-        self._trawl = Trawl(self._candidates, self._searches)
-        self._haul = self._thread.submit(self._run, self._trawl, self._seed, self._begun, slots, timeout)
-        self._begun += slots
+    def count_all(self, timeout: float | None) -> int | None:
+        """Return the number of embeddings, if that takes a small part of the work that the samples would.
 
-    def _run(self, trawl: Trawl, seed: int, first: int, count: int, timeout: float | None) -> Haul:
-        return trawl.run(
-            seed,
-            first,
-            count,
-            nodes=self.plan.nodes,
-            unfinished=self._unfinished,
-            threads=self._threads,
-            timeout=timeout,
-        )
+        Samples may die where a search, which knows what the others left, is soon over. By the clock it goes
+        on beside the samples, and None is returned: `whole` tells what came of it.
+        """
+        if self.plan.whole == 0:
+            return None
+        trawl = self._make.trawl()
+        if not self.plan.by_clock:
+            return trawl.count_all(self.plan.whole, timeout)
+        self._counting = trawl
+        self._whole = self._counter.submit(partial(trawl.count_all, self.plan.whole, timeout))
+        return None
 
-    def finish(self, *, late: bool = False) -> None:
-        """Wait for the batch; by the clock, or if time is up, its searches end now."""
-        if self._trawl is None or self._haul is None:
-            return
-        if late or self._by_clock:
-            self._trawl.end()
-        self._add(self._haul.result())
-        self._trawl = self._haul = None
+    @property
+    def whole(self) -> int | None:
+        """The number of all embeddings, where it was counted beside the samples and is known by now."""
+        return self._whole.result() if self._whole is not None and self._whole.done() else None
+
+    def begin(self, batches: Sequence[int], deadline: float | None) -> None:
+        """Have slots trawled beside batches of so many groups, one after another."""
+        sizes = [self.plan.slots_of(groups) for groups in batches]
+        idle = not self._casts
+        for one in [[size] for size in sizes] if self.plan.by_clock else [sizes]:
+            cast = _Cast(one)
+            self._casts.append(cast)  # to be dropped whatever comes
+            run = partial(cast.run, self._make, self._seed, self._begun, deadline)
+            cast.hauls = self._thread.submit(run)
+            self._begun += sum(one)
+            if self.plan.by_clock:
+                self._running.append(cast)
+        if idle:
+            self._casts[0].begun.wait(_HANDED_OVER)
+
+    def end_batch(self) -> None:
+        """Hear that the samples of a batch were drawn, in the order of `begin`."""
+        if self._running:
+            self._running.popleft().end()
+
+    def gather(self, *, wait: bool = True, late: bool = False) -> None:
+        """Add what was trawled: what is there by now, or all; if time is `late`, searches end.
+
+        Raises what went wrong on its threads.
+        """
+        if late:
+            for cast in self._casts:
+                cast.end()
+        while self._casts:
+            hauls = self._casts[0].hauls
+            assert hauls is not None
+            if not wait and not hauls.done():
+                return
+            for haul in hauls.result():
+                self._add(haul)
+            self._casts.popleft()
 
     def close(self) -> None:
         """End what is under way; its slots are lost."""
-        if self._trawl is not None:
-            self._trawl.end()
-        self._thread.shutdown()
+        for cast in self._casts:
+            cast.drop()
+        if self._counting is not None:
+            self._counting.end()
+        self._thread.close()
+        self._counter.close()
 
     def _add(self, haul: Haul) -> None:
         # A slot stands for a group of samples that are all worth the same.
@@ -143,6 +272,19 @@ class Trawler:
     def slots(self) -> int:
         """Slots that are in the estimate."""
         return self.tally.groups
+
+
+def _nothing() -> Haul:
+    return Haul(np.empty(0), np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint64))
+
+
+def _split(parts: Sequence[Haul], sizes: Sequence[int]) -> Iterator[Haul]:
+    """Give the slots of each batch."""
+    whole = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    ends = list(accumulate(sizes, initial=0))
+    for begin, end in pairwise(ends):
+        weights, outcomes, depths, work = (column[begin:end] for column in whole)
+        yield Haul(weights, outcomes, depths, work)
 
 
 def _chunks(slots: float) -> int:
