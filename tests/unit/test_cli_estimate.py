@@ -31,7 +31,7 @@ def test_the_json_object_has_the_agreed_fields(graph: Path, triangle: Path) -> N
     fields = only_json(result)
     assert set(fields) == {
         "schema", "estimate", "low", "high", "confidence", "samples", "valid_samples", "complete", "seconds",
-        "sampled", "trawled", "estimator", "device",
+        "sampled", "trawled", "estimator", "device", "reason",
     }  # fmt: skip
     count = only_json(motiflux("count", graph, triangle, "--json"))["count"]
     assert fields["estimate"] == pytest.approx(count, rel=0.1)

@@ -171,6 +171,7 @@ def json_fields(result: "mf.Estimate") -> dict[str, Any]:
         "trawled": None if result.trawled is None else trawled_fields(result.trawled),
         "estimator": result.estimator,
         "device": result.device,
+        "reason": result.reason,
     }
 
 

@@ -36,6 +36,17 @@ class Groups(NamedTuple):
     work: NDArray[np.uint32]
 
 
+def joined(parts: list[Groups]) -> Groups:
+    """Return groups that follow each other as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Groups(
+        np.concatenate([np.empty(0, np.float64), *(part.weights for part in parts)]),
+        np.concatenate([np.empty(0, np.uint32), *(part.valid for part in parts)]),
+        np.concatenate([np.empty(0, np.uint32), *(part.work for part in parts)]),
+    )
+
+
 def sample_graph(graph: Graph, plan: Plan, threads: int) -> _native.SampleGraph:
     """Return what is sampled by `plan`: its candidate space, or the graph's rows narrowed to what it uses."""
     levels = [

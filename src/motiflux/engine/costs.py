@@ -70,6 +70,11 @@ def _kind(plan: Plan) -> str:
     return "parts" if plan.tail.nested else "tail"
 
 
+def seconds_alone(seconds: float, threads: int) -> float:
+    """Return about what one thread takes for what so many take that long."""
+    return seconds * max(1.0, _SEARCH_SHARE * threads)
+
+
 @dataclass(frozen=True)
 class GpuState:
     """What is there already: the open device, kernels that were compiled once, the rows of the graph."""
@@ -109,6 +114,12 @@ class GpuCosts:
         How many times that where parts are counted.
     row
         A row of four vertices, to NumPy.
+    draw
+        Draws of samples, beyond what these take: launches, results.
+    samples
+        Share of one thread's time that samples take.
+    candidates, candidate_byte
+        More for the first samples of a query: what is copied, and each byte of it.
     speed
         Multiprocessors times clock, in hertz, of the device that this was measured on.
     """
@@ -126,6 +137,10 @@ class GpuCosts:
     shares: tuple[tuple[float, float], ...] = ((6, 0.02), (8, 0.075), (12, 0.4), (16, 10.0), (inf, 20.0))
     parts: float = 2.0
     row: float = 6e-9
+    draw: float = 2e-3
+    samples: float = 0.005
+    candidates: float = 3e-3
+    candidate_byte: float = 0.5e-9
     speed: float = 132 * 1.98e9
 
     def search(self, work: HostWork, speed: float = 0.0) -> float:
@@ -142,6 +157,12 @@ class GpuCosts:
             return self.first
         look = self.look * self.look_growth ** (work.levels - _ROW_VERTICES)
         return self.first + min(self.longest_look, look)
+
+    def sampling(self, seconds: float, nbytes: int, speed: float = 0.0) -> float:
+        """Return the seconds of samples that take one thread so long, of `nbytes` of candidates."""
+        scale = self.speed / speed if speed else 1.0
+        copied = self.candidates + self.candidate_byte * nbytes
+        return self.draw + copied + scale * self.samples * seconds
 
     def ready(self, state: GpuState, arcs: int) -> float:
         """Return the seconds until a call can begin, for a graph with so many arcs."""

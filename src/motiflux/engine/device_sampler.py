@@ -22,7 +22,7 @@ from motiflux.codegen.sampling import (
     desk_bytes,
     draw_source,
 )
-from motiflux.cpu.sampling import INHERITANCE, Groups, sample_graph
+from motiflux.cpu.sampling import INHERITANCE, Groups, joined, sample_graph
 from motiflux.device import Buffer, HostBuffer, Kernel
 from motiflux.engine.accelerator import Accelerator, open_accelerator
 from motiflux.engine.base import Request
@@ -30,7 +30,7 @@ from motiflux.engine.deadline import OutOfTimeError, moments
 from motiflux.engine.device_candidates import Loader
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import Means
-from motiflux.engine.sampler import inheritance_of
+from motiflux.engine.sampler import inheritance_of, reason_asked
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -137,6 +137,7 @@ class DeviceSampler:
 
     def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
         self.device = request.device
+        self.reason = reason_asked(request.device)
         self._accelerator = open_accelerator(request.device)
         self._request = request
         self._iterates = request.tuning["sync"] == "iteration"
@@ -144,6 +145,9 @@ class DeviceSampler:
         bits = request.tuning["edge_bits"] == "on"
         self._loader = Loader(self._accelerator, graph, plan, self.candidates, bits=bits)
         self._trays: list[Tray] = []
+
+    def expect(self, groups: int) -> None:
+        """Do nothing: there is no choice."""
 
     def draw(
         self,
@@ -188,7 +192,7 @@ class DeviceSampler:
         finally:
             for drawing in running:
                 self._give_back(drawing)
-        return _joined(parts)
+        return joined(parts)
 
     def start(
         self,
@@ -272,13 +276,3 @@ class DeviceSampler:
 
 def _estimator_of(asked: str | SamplingPolicy) -> Estimator:
     return ESTIMATORS[asked] if isinstance(asked, str) else custom_estimator(asked.text)
-
-
-def _joined(parts: list[Groups]) -> Groups:
-    if len(parts) == 1:
-        return parts[0]
-    return Groups(
-        np.concatenate([np.empty(0, np.float64), *(part.weights for part in parts)]),
-        np.concatenate([np.empty(0, np.uint32), *(part.valid for part in parts)]),
-        np.concatenate([np.empty(0, np.uint32), *(part.work for part in parts)]),
-    )

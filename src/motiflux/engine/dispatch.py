@@ -12,10 +12,11 @@ from motiflux.errors import DeviceError
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 
-_GPU = CudaGpu()
+GPU = CudaGpu()
+"""The one that ``device="auto"`` may take."""
 
 
-def choose_engine(request: Request, gpu: Gpu = _GPU) -> tuple[Engine, str]:
+def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
     """Return the engine for `request` and the reason in words.
 
     Where the choice takes a plan, it is an `AutoEngine`, which says itself who counted and why.

@@ -86,6 +86,8 @@ class Estimate:
         The estimate by the samples alone. It is the value, unless there was trawling too.
     trawled : Trawled or None
         The estimate by trawling, where samples found little or it was asked for; None otherwise.
+    reason : str
+        Why that device drew the samples, in words.
     warning : str or None
         Why the true count is likely to be greater, where it is; None otherwise.
     trace : tuple of EstimateProgress
@@ -106,6 +108,7 @@ class Estimate:
     device: str
     sampled: float
     trawled: Trawled | None = None
+    reason: str = "nothing was sampled"
     warning: str | None = None
     trace: tuple[EstimateProgress, ...] = field(default=(), repr=False)
 

@@ -82,6 +82,7 @@ class Run:
     def go(self, callback: EstimateCallback | None, started: float) -> None:
         """Draw until the rules are met, time is up, or all was counted; report from time to time."""
         while True:
+            self._sampler.expect(self._looks.groups - self._tally.groups)
             while self._tally.groups < self._looks.groups and not self._is_over():
                 for end in self._begin_batches():
                     self._draw_batch(end, callback, started)
@@ -283,6 +284,7 @@ class Run:
             plan_seconds=plan_seconds,
             estimator=self._estimator if isinstance(self._estimator, str) else self._estimator.name,
             device=self._sampler.device,
+            reason=self._sampler.reason,
             sampled=self._value_of(self._tally),
             trawled=self._trawled(confidence),
             warning=self._warning(effective),

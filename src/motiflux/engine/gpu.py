@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from motiflux.device.presence import why_no_gpu
-from motiflux.engine.base import Engine
+from motiflux.engine.base import Engine, Request
 from motiflux.engine.costs import H100, GpuCosts, GpuState, HostWork
+from motiflux.engine.sampler import Sampler
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
 from motiflux.jit import KernelCache
+from motiflux.plan import Plan
 
 DEVICE = "cuda"
 
@@ -60,28 +65,53 @@ class CudaGpu:
 
     def seconds(self, work: HostWork | None, graph: Graph, *, new: bool = False) -> float:
         """Return the expected seconds of a call."""
-        from motiflux.engine.accelerator import known_accelerator
-        from motiflux.engine.resident import is_resident
-
-        accelerator, speed = known_accelerator(DEVICE), 0.0
-        self._compiled = self._compiled or _compiled_before()
-        state = GpuState(opened=False, compiled=self._compiled, resident=False)
-        if accelerator is not None:
-            device = accelerator.device
-            compiled = self._compiled or accelerator.has_kernels
-            state = GpuState(opened=True, compiled=compiled, resident=is_resident(graph, device))
-            speed = getattr(device, "speed", 0.0)
+        state, speed = self._state(graph)
         search = 0.0 if work is None else self._costs.search(work, speed)
         meeting = self._costs.meeting(work) if new else 0.0
         return self._costs.ready(state, len(graph.forward.neighbors)) + meeting + search
+
+    def sampling_seconds(self, seconds: float, graph: Graph, nbytes: int) -> tuple[float, float]:
+        """Return the expected seconds until it can draw samples, and those that it draws."""
+        state, speed = self._state(graph)
+        arcs = 0 if nbytes else len(graph.forward.neighbors)
+        return self._costs.ready(state, arcs), self._costs.sampling(seconds, nbytes, speed)
+
+    def _state(self, graph: Graph) -> tuple[GpuState, float]:
+        """Return what is there already, and the speed of the device; 0 where it is not open."""
+        from motiflux.engine.accelerator import known_accelerator
+        from motiflux.engine.resident import is_resident
+
+        accelerator = known_accelerator(DEVICE)
+        self._compiled = self._compiled or _compiled_before()
+        if accelerator is None:
+            return GpuState(opened=False, compiled=self._compiled, resident=False), 0.0
+        device = accelerator.device
+        compiled = self._compiled or accelerator.has_kernels
+        state = GpuState(opened=True, compiled=compiled, resident=is_resident(graph, device))
+        return state, getattr(device, "speed", 0.0)
 
     def engine(self) -> Engine:
         """Return the engine, opened."""
         from motiflux.engine.accelerator import open_accelerator
         from motiflux.engine.dfs import DfsEngine
 
-        try:
+        with self._opening():
             return DfsEngine(open_accelerator(DEVICE))
+
+    def sampler(self, graph: Graph, plan: Plan, request: Request) -> Sampler:
+        """Return what draws samples there; `DeviceError` if it cannot be opened."""
+        from motiflux.engine.accelerator import open_accelerator
+        from motiflux.engine.device_sampler import DeviceSampler
+
+        with self._opening():
+            open_accelerator(DEVICE)
+        return DeviceSampler(graph, plan, replace(request, device=DEVICE))
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """Remember what keeps it from being opened."""
+        try:
+            yield
         except DeviceError as error:
             self._failed = os.getpid(), f"the GPU cannot be used: {error}"
             raise

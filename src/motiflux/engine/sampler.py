@@ -22,10 +22,17 @@ class Sampler(Protocol):
     """
 
     device: str
+    reason: str
+    """Why there, in words."""
     candidates: _native.SampleGraph
     """What it samples, as this machine has it."""
-    least_piece: int
-    """Groups that are worth a draw, where more are wanted."""
+
+    @property
+    def least_piece(self) -> int:
+        """Groups that are worth a draw, where more are wanted."""
+
+    def expect(self, groups: int) -> None:
+        """Hear how many groups are likely to be asked for from now on."""
 
     def draw(
         self,
@@ -53,10 +60,14 @@ class CpuSampler:
     device = "cpu"
     least_piece = 64
 
-    def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
+    def __init__(self, graph: Graph, plan: Plan, request: Request, reason: str = "") -> None:
+        self.reason = reason or reason_asked("cpu")
         self.candidates = sample_graph(graph, plan, request.threads)
         self._threads = request.threads
         self._inheritance = inheritance_of(request)
+
+    def expect(self, groups: int) -> None:
+        """Do nothing: there is no choice."""
 
     def draw(
         self,
@@ -90,6 +101,11 @@ def inheritance_of(request: Request) -> str:
     return "off" if request.tuning["sync"] == "iteration" else request.tuning["inheritance"]
 
 
+def reason_asked(device: str) -> str:
+    """Return in words why a device draws that was named."""
+    return f"asked for by device={device!r}"
+
+
 def plan_samples(graph: Graph, pattern: Pattern, request: Request, deadline: float | None) -> Plan:
     """Return the plan by which a request is sampled; raises what `sampling_plan` does."""
     return sampling_plan(
@@ -111,9 +127,19 @@ def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
     DeviceError
         The device asked for is not here.
     """
-    if request.device in ("auto", "cpu"):
+    if request.device == "cpu":
         return CpuSampler(graph, plan, request)
     # Imported here: sampling on the CPU needs nothing of this.
+    if request.device == "auto":
+        from motiflux.engine.auto_sampler import AutoSampler
+        from motiflux.engine.dispatch import GPU
+
+        why_not = GPU.why_not()
+        return (
+            AutoSampler(graph, plan, request, GPU)
+            if why_not is None
+            else CpuSampler(graph, plan, request, why_not)
+        )
     from motiflux.engine.device_sampler import DeviceSampler
 
     return DeviceSampler(graph, plan, request)

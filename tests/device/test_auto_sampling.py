@@ -1,0 +1,61 @@
+"""``device="auto"`` with the sampler of a device behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import motiflux as mf
+from motiflux.engine import dispatch
+from motiflux.engine.base import Request
+from motiflux.engine.device_sampler import DeviceSampler
+from motiflux.engine.sampler import Sampler
+from motiflux.plan import Plan
+from tests.unit.auto_sampler_cases import FakeGpu
+from tests.unit.sampling_cases import CASES
+from tests.unit.test_trawling import CUBIC, LONG
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it is about taking a device")
+
+
+@dataclass
+class Gpu(FakeGpu):
+    """The device under test, which is expected to take no time."""
+
+    name: str = ""
+    memory: int | None = None
+
+    def sampler(self, graph: mf.Graph, plan: Plan, request: Request) -> Sampler:
+        from dataclasses import replace
+
+        asked = replace(request, device=self.name, gpu_memory=self.memory)
+        self.made.append(DeviceSampler(graph, plan, asked))
+        return self.made[-1]
+
+
+def numbers(found: mf.Estimate) -> tuple[Any, ...]:
+    return found.value, found.low, found.high, found.samples, found.valid_samples, found.trawled
+
+
+@pytest.mark.parametrize("case", CASES[::2], ids=str)
+def test_estimates_begun_on_the_cpu_go_on_there(
+    case: Any, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {"samples": 3000, "semantics": case.semantics, "seed": 8}
+    here = mf.estimate(case.graph, case.pattern, device="cpu", **given)
+    monkeypatch.setattr(dispatch, "GPU", Gpu(name=device))
+    there = mf.estimate(case.graph, case.pattern, **given)
+    assert there.device == (here.device if here.estimator == "exact" else device)
+    assert numbers(here) == numbers(there)
+
+
+def test_a_device_without_room_leaves_them_to_the_cpu(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {"samples": 3000, "estimator": "alley", "tuning": {"trawling": "off"}}
+    here = mf.estimate(CUBIC, LONG, device="cpu", **given)
+    monkeypatch.setattr(dispatch, "GPU", Gpu(name=device, memory=1))
+    there = mf.estimate(CUBIC, LONG, **given)
+    assert there.device == "cpu"
+    assert there.reason.startswith("the GPU cannot do it: ")
+    assert numbers(here) == numbers(there)
