@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import random
-import runpy
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.bench.measure import Timing
 from motiflux.bench.queries import dense_query, read_labelled, sparse_query
+from motiflux.bench.results import Bar, CaseResult
+from motiflux.bench.suite import Settings, load_part
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-SUITE = runpy.run_path(str(BENCHMARKS / "suite/estimate.py"))
+SUITE = load_part(BENCHMARKS / "suite/estimate.py")
+COMMON, GPU, GPU_TRAWLS = (
+    load_part(BENCHMARKS / f"suite/estimate_parts/{name}.py") for name in ("common", "gpu", "gpu_trawls")
+)
 
 
 def grid() -> mf.Graph:
@@ -46,14 +51,14 @@ def test_labels_are_drawn_where_there_are_none(tmp_path: Path) -> None:
 
 
 def test_q_errors_are_the_same_both_ways_and_floored() -> None:
-    q_error = SUITE["q_error"]
+    q_error = COMMON.q_error
     assert (q_error(50.0, 100), q_error(200.0, 100), q_error(0.0, 100)) == (2, 2, 100)
     assert (q_error(0.0, 0), q_error(0.25, 1)) == (1, 1)
 
 
 def test_bars_are_of_what_was_measured() -> None:
-    measured = SUITE["Measured"]()
-    assert SUITE["bars"](measured, []) == []
+    measured = COMMON.Measured()
+    assert SUITE.bars(measured) == []
     measured.errors += [1.0, 1.5]
     measured.covered += [True, False]
     measured.seconds += [0.01, 0.09]
@@ -61,7 +66,7 @@ def test_bars_are_of_what_was_measured() -> None:
     measured.cuts[key] = [10.0, 1000.0]
     measured.slower[key] = [1.0, 1.21]
     measured.cuts["alley", "spread", "trawled"] = [1.0]
-    found = {bar.bar: bar for bar in SUITE["bars"](measured, [])}
+    found = {bar.bar: bar for bar in SUITE.bars(measured)}
     assert [bar.holds for bar in found.values()] == [False, False, True, False, True, True, False]
     assert [bar.value for bar in found.values()] == pytest.approx([0.5, 1.25, 1.5, 90, 100, 1.1, 1.21])
 
@@ -72,4 +77,101 @@ def test_every_committed_query_has_a_count() -> None:
     assert files == set(counts)
     for name in counts:
         assert mf.read_pattern(BENCHMARKS / f"queries/{name}.graph").num_vertices == 16
-        assert name.split("_")[1] in SUITE["GRAPHS"]
+        assert name.split("_")[1] in COMMON.GRAPHS
+
+
+def test_counts_are_of_queries_that_are_drawn() -> None:
+    cells = {
+        f"{name} {size} {kind}"
+        for name in COMMON.GRAPHS
+        for size, kinds in COMMON.SIZES.items()
+        for kind in kinds
+    }
+    assert set(COMMON.drawn_counts()) <= cells
+    assert all(count > 0 for count in COMMON.drawn_counts().values())
+
+
+def timed(case: str, engine: str, ms: float = 1.0, *, wrong: bool = False, **figures: float) -> CaseResult:
+    taken = Timing.of([ms / 1000])
+    return CaseResult(case, f"cuda {engine}", 1, "x", taken, disagrees=wrong, figures=figures)
+
+
+def gpu_bars(*results: CaseResult) -> dict[str, Bar]:
+    return {bar.bar: bar for bar in GPU.bars(results)}
+
+
+class TestBarsOfTheGpu:
+    def test_are_of_what_was_run(self) -> None:
+        assert gpu_bars() == {}
+        skipped = CaseResult("gpu time hprd dense (skipped: no time is left)", "cuda", None, None, None)
+        assert gpu_bars(skipped) == {}
+
+    def test_of_time_are_of_the_slowest(self) -> None:
+        found = gpu_bars(
+            timed("gpu time hprd dense", "alley", ms_per_million=7.0),
+            timed("gpu time human dense", "alley", ms_per_million=31.0),
+            timed("gpu time human dense, no candidate graph", "alley", ms_per_million=99.0),
+            timed("gpu time human dense", "wanderjoin", ms_per_million=9.0, wrong=True),
+        )
+        assert [(bar.value, bar.holds) for bar in found.values()] == [(9.0, True), (31.0, False), (1, False)]
+
+    def test_of_ablations_are_gains_for_each_valid_sample(self) -> None:
+        rows = {
+            "no inheritance, no streaming (O0)": 40.0,
+            "no streaming (O1)": 10.0,
+            "both (O2)": 2.0,
+            "adaptive streaming": 1.0,
+        }
+        found = gpu_bars(
+            *(
+                timed(
+                    f"gpu ablation {graph}, {what}", "alley", ns_per_valid=scale * value, ms_per_million=1.0
+                )
+                for graph, scale in (("hprd dense", 1.0), ("human dense", 3.0))
+                for what, value in rows.items()
+            )
+        )
+        values = [bar.value for bar in found.values()]
+        assert values == pytest.approx([4.0, 5.0, 10.0, 0])
+
+    def test_without_valid_samples_are_left_out(self) -> None:
+        found = gpu_bars(
+            timed("gpu ablation hprd dense, no inheritance, no streaming (O0)", "alley", ms_per_million=1.0),
+            timed(
+                "gpu ablation hprd dense, no streaming (O1)", "alley", ns_per_valid=1.0, ms_per_million=1.0
+            ),
+        )
+        assert list(found) == ["gpu: cases whose groups differ"]
+
+    def test_of_yeast_are_of_all_calls(self) -> None:
+        found = gpu_bars(
+            timed("gpu yeast a, first call", "tree", 10.0, q_error=1.0),
+            timed("gpu yeast b, first call", "tree", 50.0, q_error=1.2),
+            timed("gpu yeast c, first call", "tree", 20.0),
+        )
+        assert [bar.value for bar in found.values()] == pytest.approx([50, 1.1, 1.2, 0])
+
+    def test_of_trawls_are_wall_times_over_those_without(self) -> None:
+        name = "gpu trawl hprd dense 1"
+        found = gpu_bars(
+            timed(f"{name}, not trawled, inheritance off, call", "alley"),
+            timed(f"{name}, by the clock, inheritance off, call", "alley", slower=1.0),
+            timed(f"{name}, by the clock, inheritance off, call", "wanderjoin", slower=1.21),
+            timed(f"{name}, 32 million, by the clock, inheritance spread, call", "alley", slower=1.05),
+        )
+        assert [bar.value for bar in found.values()] == pytest.approx([1.1, 1.21, 1.05, 1.05, 0])
+
+
+def test_probes_whose_turn_comes_too_late_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Probe:
+        name, quick = "gpu x", True
+
+        def run(self, settings: Settings) -> list[CaseResult]:
+            return [timed("gpu x", "alley")]
+
+    begun: list[float] = []
+    one, two = GPU.Limited(Probe(), begun), GPU.Limited(Probe(), begun)
+    assert [found.case for found in one.run(Settings())] == ["gpu x"]
+    monkeypatch.setattr(GPU, "GPU_SECONDS", -1.0)
+    (found,) = two.run(Settings())
+    assert (found.case, found.seconds) == ("gpu x (skipped: no time is left)", None)

@@ -18,9 +18,11 @@ from motiflux.bench.suite import (
     Case,
     GraphSource,
     Settings,
+    Suite,
     _best,
     check_count,
     load_suite,
+    run_suite,
     shared_folder,
 )
 from motiflux.errors import ArgumentError, OutputError
@@ -111,6 +113,33 @@ def test_a_report_is_written_under_its_device_and_day(tmp_path: Path) -> None:
             {"bar": "at least 5x other", "value": 9.0, "target": 5.0, "better": "higher", "holds": True}
         ],
     }
+
+
+def test_a_part_of_a_report_is_kept_until_the_whole_is_there(tmp_path: Path) -> None:
+    report = Report("tiny", "abc", "today", "cpu", {})
+    part = write_report(report, tmp_path, whole=False)
+    assert part.name == "tiny-cpu-today.part.json"
+    assert json.loads(part.read_text())["suite"] == "tiny"
+    whole = write_report(report, tmp_path)
+    assert list(tmp_path.iterdir()) == [whole]
+
+
+def test_a_run_tells_of_all_results_so_far_after_each_probe() -> None:
+    class Probe:
+        quick = True
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def run(self, settings: Settings) -> Iterator[CaseResult]:
+            yield CaseResult(self.name, "cpu", 1, None, None)
+
+    told: list[list[str]] = []
+    suite = Suite("tiny", (), probes=[Probe("a"), Probe("b")])
+    run_suite(
+        suite, Settings(), lambda result: None, lambda part: told.append([one.case for one in part.cases])
+    )
+    assert told == [["a"], ["a", "b"]]
 
 
 def test_a_report_that_cannot_be_written_says_so(tmp_path: Path) -> None:

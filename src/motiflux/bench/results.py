@@ -119,19 +119,25 @@ class Report:
         }
 
 
-def write_report(report: Report, folder: Path) -> Path:
+def write_report(report: Report, folder: Path, *, whole: bool = True) -> Path:
     """Write ``<suite>-<device>-<date>.json``, replacing one of the same name in one step.
+
+    What is not the whole of a run goes into ``....part.json``, and from there when it is.
 
     Raises
     ------
     OutputError
         If it cannot be written; nothing is left behind.
     """
-    path = folder / f"{report.suite}-{slug(report.device)}-{report.date}.json"
+    name = f"{report.suite}-{slug(report.device)}-{report.date}"
+    path, part = folder / f"{name}.json", folder / f"{name}.part.json"
+    path = path if whole else part
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise output_error(path, error) from error
     with AtomicFile(path) as file:
         file.write(json.dumps(report.as_json(), indent=1).encode() + b"\n")
+    if whole:
+        part.unlink(missing_ok=True)
     return path

@@ -231,9 +231,27 @@ def _run_file(path: Path, name: str) -> ModuleType:
     return module
 
 
-def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult], None]) -> Report:
-    """Run the cases in order; `on_result` is told each result as it comes."""
+def run_suite(
+    suite: Suite,
+    settings: Settings,
+    on_result: Callable[[CaseResult], None],
+    on_report: Callable[[Report], None] = lambda report: None,
+) -> Report:
+    """Run the cases in order; `on_result` is told each result as it comes, `on_report` all of them so far."""
     results: list[CaseResult] = []
+    head = commit(Path.cwd())  # as it is before results are written
+
+    def report() -> Report:
+        return Report(
+            suite=settings.label(suite.name),
+            commit=head,
+            date=datetime.now(UTC).date().isoformat(),
+            device=suite.device(),
+            versions=versions(suite.packages),
+            cases=list(results),
+            bars=list(suite.bars(results)),
+        )
+
     source: GraphSource | None = None
     for case in suite.cases:
         if not settings.includes(case):
@@ -243,19 +261,13 @@ def run_suite(suite: Suite, settings: Settings, on_result: Callable[[CaseResult]
         for result in run_case(case, graph, settings):
             on_result(result)
             results.append(result)
+        on_report(report())
     for probe in filter(settings.includes, suite.probes):
         for result in probe.run(settings):
             on_result(result)
             results.append(result)
-    return Report(
-        suite=settings.label(suite.name),
-        commit=commit(Path.cwd()),
-        date=datetime.now(UTC).date().isoformat(),
-        device=suite.device(),
-        versions=versions(suite.packages),
-        cases=results,
-        bars=list(suite.bars(results)),
-    )
+        on_report(report())
+    return report()
 
 
 def run_case(case: Case, graph: mf.Graph, settings: Settings) -> Iterator[CaseResult]:

@@ -38,7 +38,12 @@ def run(
 
     settings = Settings(timeout=timeout, quick=quick, only=only)
     loaded = load_suite(suite, suites)
-    report = run_suite(loaded, settings, on_result=_print_result)
+
+    def keep(report: "Report") -> None:
+        """Write what there is: a run that is cut short keeps it."""
+        write_report(report, out, whole=False)
+
+    report = run_suite(loaded, settings, _print_result, keep)
     path = write_report(report, out)
     disagreements = [case.case for case in report.cases if case.disagrees]
     if as_json:
