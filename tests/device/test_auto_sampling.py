@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -27,11 +27,9 @@ class Gpu(FakeGpu):
     name: str = ""
     memory: int | None = None
 
-    def sampler(self, graph: mf.Graph, plan: Plan, request: Request) -> Sampler:
-        from dataclasses import replace
-
+    def sampler(self, graph: mf.Graph, plan: Plan, request: Request, candidates: Any) -> Sampler:
         asked = replace(request, device=self.name, gpu_memory=self.memory)
-        self.made.append(DeviceSampler(graph, plan, asked))
+        self.made.append(DeviceSampler(graph, plan, asked, candidates))
         return self.made[-1]
 
 

@@ -54,8 +54,9 @@ class FakeGpu:
         self.asked.append(seconds)
         return self.ready, self.share * seconds
 
-    def sampler(self, graph: mf.Graph, plan: Plan, request: Request) -> Sampler:
+    def sampler(self, graph: mf.Graph, plan: Plan, request: Request, candidates: Any) -> Sampler:
         if self.error is not None:
             raise self.error
         self.made.append(FakeSampler(graph, plan, request, self.fails))
+        self.made[-1].candidates = candidates
         return self.made[-1]

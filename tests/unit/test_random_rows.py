@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import random_rows
+from motiflux.engine import dispatch, random_rows, random_trees
+from motiflux.errors import DeviceError
 from tests.interrupts import ctrl_c_in_native_code
 from tests.strategies import rows_of
+from tests.unit.auto_sampler_cases import FakeGpu
 from tests.unit.sampling_cases import CASES, SamplingCase
+from tests.unit.test_trawling import CUBIC, cubic, cycle
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 
@@ -104,10 +107,53 @@ def test_the_search_for_one_has_the_time_that_drawing_left(monkeypatch: pytest.M
         return mf.count(graph, pattern)
 
     monkeypatch.setattr(random_rows, "_DOUBTFUL", 1)
-    monkeypatch.setattr(random_rows._native, "draw_embeddings", draw)
+    monkeypatch.setattr(random_trees._native, "draw_embeddings", draw)
     monkeypatch.setattr(random_rows, "count", count)
     square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
     found = mf.sample(square, TRIANGLE, 5, timeout=0.5, tuning={"candidates": "off"})
     assert (len(found.to_numpy()), found.complete) == (0, True)
     assert len(given) == 1
     assert given[0] <= 0.3
+
+
+class TestWhereTreesAreDrawn:
+    RARE: tuple[Any, ...] = (cubic(600, 8), cycle(8), 50)
+
+    def test_is_the_cpu_where_there_is_no_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(dispatch, "GPU", FakeGpu(absent="no GPU was found"))
+        found = mf.sample(*self.RARE)
+        assert (found.device, found.reason) == ("cpu", "no GPU was found")
+        assert mf.sample(*self.RARE, device="cpu").reason == "asked for by device='cpu'"
+
+    def test_is_the_gpu_where_hardly_any_is_an_embedding(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        gpu = FakeGpu()
+        monkeypatch.setattr(random_trees, "_CALL", 0.0)
+        monkeypatch.setattr(dispatch, "GPU", gpu)
+        found = mf.sample(*self.RARE)
+        assert (found.device, len(gpu.made)) == ("fake", 1)
+        assert "on the CPU" in found.reason
+        np.testing.assert_array_equal(found.to_numpy(), mf.sample(*self.RARE, device="cpu").to_numpy())
+
+    def test_is_the_cpu_where_most_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        gpu = FakeGpu()
+        monkeypatch.setattr(dispatch, "GPU", gpu)
+        found = mf.sample(CUBIC, "(a)--(b)--(c)", 5000)
+        assert (found.device, gpu.made) == ("cpu", [])
+        assert "on the GPU" in found.reason
+
+    @pytest.mark.parametrize("opens", [True, False])
+    def test_is_the_cpu_again_where_the_gpu_refuses(
+        self, opens: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        error = DeviceError("it is full")
+        gpu = FakeGpu(fails=[error]) if opens else FakeGpu(error=error)
+        monkeypatch.setattr(random_trees, "_CALL", 0.0)
+        monkeypatch.setattr(dispatch, "GPU", gpu)
+        found = mf.sample(*self.RARE)
+        if opens:
+            with pytest.warns(mf.MotifluxWarning, match="it is full; the CPU goes on"):
+                rows = found.to_numpy()
+        else:
+            rows = found.to_numpy()
+            assert found.reason == "the GPU cannot do it: it is full"
+        np.testing.assert_array_equal(rows, mf.sample(*self.RARE, device="cpu").to_numpy())

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from motiflux import _native
 from motiflux.cpu.sampling import Groups, joined
 from motiflux.engine.base import Request
 from motiflux.engine.costs import seconds_alone
@@ -41,8 +42,8 @@ class SamplingGpu(Protocol):
         `nbytes` is the size of the candidate graph; 0 where rows of the graph are sampled.
         """
 
-    def sampler(self, graph: Graph, plan: Plan, request: Request) -> Sampler:
-        """Return what draws there; `DeviceError` if it cannot be opened."""
+    def sampler(self, graph: Graph, plan: Plan, request: Request, candidates: _native.SampleGraph) -> Sampler:
+        """Return what draws samples of `candidates` there; `DeviceError` if it cannot be opened."""
 
 
 @dataclass
@@ -160,7 +161,7 @@ class AutoSampler:
             self.reason = f"about {on_host} expected, {expected} on the GPU"
             return
         try:
-            self._there = self._gpu.sampler(self._graph, self._plan, self._request)
+            self._there = self._gpu.sampler(self._graph, self._plan, self._request, self.candidates)
         except CANNOT as error:
             self._leave(error)
             return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from motiflux import _native
 from motiflux.codegen.sampling import (
     DRAW_THREADS,
     ESTIMATORS,
@@ -120,6 +121,8 @@ class Drawing(DeviceSearch):
 class DeviceSampler:
     """Draws on a device; see `motiflux.engine.sampler.Sampler`.
 
+    What is sampled may be there already, as this machine has it (`candidates`).
+
     It keeps some memory between draws. The candidate graph is kept with the data graph, and may be given up
     between draws where memory is short.
 
@@ -135,13 +138,19 @@ class DeviceSampler:
     kernel_seconds = 0.0
     least_piece = 1 << 13
 
-    def __init__(self, graph: Graph, plan: Plan, request: Request) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        candidates: _native.SampleGraph | None = None,
+    ) -> None:
         self.device = request.device
         self.reason = reason_asked(request.device)
         self._accelerator = open_accelerator(request.device)
         self._request = request
         self._iterates = request.tuning["sync"] == "iteration"
-        self.candidates = sample_graph(graph, plan, request.threads)
+        self.candidates = sample_graph(graph, plan, request.threads) if candidates is None else candidates
         bits = request.tuning["edge_bits"] == "on"
         self._loader = Loader(self._accelerator, graph, plan, self.candidates, bits=bits)
         self._trays: list[Tray] = []

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from motiflux import _native
 from motiflux.device.presence import why_no_gpu
 from motiflux.engine.base import Engine, Request
 from motiflux.engine.costs import H100, GpuCosts, GpuState, HostWork
@@ -98,14 +99,14 @@ class CudaGpu:
         with self._opening():
             return DfsEngine(open_accelerator(DEVICE))
 
-    def sampler(self, graph: Graph, plan: Plan, request: Request) -> Sampler:
-        """Return what draws samples there; `DeviceError` if it cannot be opened."""
+    def sampler(self, graph: Graph, plan: Plan, request: Request, candidates: _native.SampleGraph) -> Sampler:
+        """Return what draws samples of `candidates` there; `DeviceError` if it cannot be opened."""
         from motiflux.engine.accelerator import open_accelerator
         from motiflux.engine.device_sampler import DeviceSampler
 
         with self._opening():
             open_accelerator(DEVICE)
-        return DeviceSampler(graph, plan, replace(request, device=DEVICE))
+        return DeviceSampler(graph, plan, replace(request, device=DEVICE), candidates)
 
     @contextmanager
     def _opening(self) -> Iterator[None]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 
 import numpy as np
 
-from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.cpu.sampling import sample_graph
 from motiflux.engine.base import Request, make_request
+from motiflux.engine.random_trees import Trees
 from motiflux.engine.results import Matches, NoRows, RowSource
 from motiflux.engine.row_columns import RowColumns
 from motiflux.engine.sampler import plan_samples
@@ -20,6 +21,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.space import space_room
+from motiflux.statistics import GROUP
 from motiflux.types import VertexArray
 
 MAX_ROWS = 2**40
@@ -38,8 +40,10 @@ def sample(
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
+    device: str = "auto",
     threads: int | None = None,
     timeout: float | None = None,
+    gpu_memory: int | str | None = None,
     seed: int = 0,
     tuning: Mapping[str, str] | None = None,
 ) -> Matches:
@@ -56,10 +60,15 @@ def sample(
         As for `motiflux.match`.
     symmetry
         ``"subgraphs"`` draws occurrences, each as likely as any other, and gives any of its embeddings.
+    device
+        Where trees are drawn: on a GPU, which tells which are embeddings, where hardly any is; the rows are
+        the same.
     timeout
         Seconds of wall clock, the time you take between batches included.
+    gpu_memory
+        Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
-        The same seed gives the same rows, on any number of threads.
+        The same seed gives the same rows, on any device and number of threads.
 
     Returns
     -------
@@ -86,26 +95,38 @@ def sample(
     wanted = check_integer("k", k, 0, MAX_ROWS)
     seed = check_integer("seed", seed, 0, MAX_SEED)
     request = make_request(
-        semantics=semantics, symmetry=symmetry, timeout=timeout, threads=threads, tuning=tuning
+        semantics=semantics,
+        symmetry=symmetry,
+        device=device,
+        timeout=timeout,
+        threads=threads,
+        gpu_memory=gpu_memory,
+        tuning=tuning,
     )
     started = time.perf_counter()
     layout = RowColumns(graph, pattern, edges=False, attributes=(), names=False, threads=request.threads)
     source: RowSource = NoRows(complete=False)
+    where, why = "cpu", "nothing was sampled"
     deadline = None if request.timeout is None else started + request.timeout
     try:
         plan = plan_samples(graph, pattern, request, deadline)
     except TimeoutError:
         pass
     else:
-        nothing = plan.impossible is not None or wanted == 0
-        source = (
-            NoRows(complete=True)
-            if nothing
-            else _RandomRows(graph, pattern, plan, request, wanted, seed, deadline)
-        )
+        if plan.impossible is not None or wanted == 0:
+            source = NoRows(complete=True)
+        else:
+            source = rows = _RandomRows(graph, pattern, plan, request, wanted, seed, deadline)
+            where, why = rows.trees.device, rows.trees.reason
     planned = time.perf_counter()
     return Matches(
-        source, layout, started=planned, plan_seconds=planned - started, engine="sampling", device="cpu"
+        source,
+        layout,
+        started=planned,
+        plan_seconds=planned - started,
+        engine="sampling",
+        device=where,
+        reason=why,
     )
 
 
@@ -126,14 +147,16 @@ class _RandomRows:
         self._candidates = sample_graph(graph, plan, request.threads)
         if self._candidates.tree_bytes > space_room(graph):
             raise MotifluxError("the numbers of trees to sample from do not fit into memory")
+        self.trees = Trees(graph, plan, request, self._candidates, seed)
         self._deadline = deadline
         self._none = self._has_no_tree()
         self._columns = np.argsort(np.array(plan.order))
         self._left = wanted
-        self._seed = seed
         self._samples = 0
         self._rows = 0
         self.complete = self._none and not self._late
+        if not self._none:
+            self.trees.choose(wanted, self._time_left())
 
     def _has_no_tree(self) -> bool:
         """Return whether there is nothing to draw from, or no time to count it."""
@@ -148,15 +171,13 @@ class _RandomRows:
         """Return rows in internal ids, or None at the end."""
         while self._left > 0 and not self._none:
             asked = self._piece()
-            rows, samples = _native.draw_embeddings(
-                self._candidates, self._seed, self._samples, asked, self._request.threads, self._time_left()
-            )
+            rows, samples = self.trees.draw(self._samples, asked, self._left, self._time_left())
             self._samples += samples
             self._rows += len(rows)
             given = rows[: self._left]
             self._left -= len(given)
             self.complete = self._left == 0
-            if samples < asked:
+            if samples < asked and self._left > 0:
                 self._none = True  # out of time: what there is, is given out
             elif self._rows == 0 and self._samples >= _DOUBTFUL:
                 self._look_for_one()
@@ -165,11 +186,12 @@ class _RandomRows:
         return None
 
     def _piece(self) -> int:
-        """Return how many samples to draw for the rows that are missing."""
-        least, most = _PIECE
-        if self._rows == 0:
-            return max(least, min(most, self._samples))
-        return max(least, min(most, int(_MARGIN * self._left * self._samples / self._rows)))
+        """Return how many samples to draw for the rows that are missing: whole groups."""
+        least, most = max(_PIECE[0], GROUP * self.trees.least_piece), _PIECE[1]
+        wanted: float = self._samples
+        if self._rows > 0:
+            wanted = _MARGIN * self._left * self._samples / self._rows
+        return GROUP * math.ceil(max(least, min(most, wanted)) / GROUP)
 
     def _time_left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
@@ -192,3 +214,4 @@ class _RandomRows:
     def close(self) -> None:
         """Draw no more."""
         self._left = 0
+        self.trees.close()
