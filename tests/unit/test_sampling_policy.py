@@ -31,10 +31,14 @@ def test_they_have_a_text_and_a_name(given: tuple[str, str]) -> None:
 class _Dead:
     """A sampler none of whose samples live."""
 
-    device = "none"
+    device, reason = "none", "it is dead"
+    least_piece = 64
 
     def __init__(self) -> None:
         self.candidates = sample_graph(CASES[0].graph, CASES[0].plan(), 1)
+
+    def expect(self, groups: int) -> None:
+        pass
 
     def draw(
         self, estimator: str | SamplingPolicy, seed: int, first: int, count: int, timeout: float | None = None
