@@ -86,6 +86,20 @@ class TestNumbers:
         assert numbers(ours) == numbers(theirs)
         assert ours.trawled is not None
 
+    @pytest.mark.parametrize("every", [1, 40])
+    def test_where_all_is_counted_or_too_much(self, every: int, device: str) -> None:
+        """The count goes on beside the device, and before the CPU's samples."""
+        labels = [0 if v % every else 1 for v in range(5000)]
+        rows = CUBIC.to_edges()
+        graph = mf.Graph.from_edges((rows.src, rows.dst), vertex_labels=labels)
+        pattern = mf.Pattern.from_edges(
+            [(v, (v + 1) % 12) for v in range(12)], vertex_labels=[1, *[None] * 5, 1, *[None] * 5]
+        )
+        given: dict[str, Any] = {"samples": 6000, "estimator": "alley", "tuning": {"trawling": "on"}}
+        ours, theirs = (mf.estimate(graph, pattern, device=one, **given) for one in (device, "cpu"))
+        assert numbers(ours) == numbers(theirs)
+        assert ours.estimator == theirs.estimator == ("alley" if every == 1 else "exact")
+
 
 class TestByTheClock:
     @pytest.mark.parametrize("case", LARGE[1::4], ids=str)

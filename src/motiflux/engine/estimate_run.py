@@ -90,6 +90,8 @@ class Run:
                         break
                 self._gather(callback, started)
             if self._is_over() or self._good_enough():
+                if self._trawler is not None:
+                    self._trawler.count_to_the_end()
                 return
 
     def _is_over(self) -> bool:

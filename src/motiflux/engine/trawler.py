@@ -182,6 +182,7 @@ class Trawler:
         self._make = _Make(
             sampler.candidates, searches, self.plan.nodes, request.tuning["trawl_unfinished"], request.threads
         )
+        self._draws_here = sampler.device == "cpu"
         self._seed = trawl_seed(seed)
         self._begun = 0
         self._batch = 0
@@ -196,17 +197,24 @@ class Trawler:
     def count_all(self, timeout: float | None) -> int | None:
         """Return the number of embeddings, if that takes a small part of the work that the samples would.
 
-        Samples may die where a search, which knows what the others left, is soon over. By the clock it goes
-        on beside the samples, and None is returned: `whole` tells what came of it.
+        Samples may die where a search, which knows what the others left, is soon over. By the clock, or where
+        a device draws, it goes on beside the samples, and None is returned: `whole` tells what came of it.
         """
         if self.plan.whole == 0:
             return None
         trawl = self._make.trawl()
-        if not self.plan.by_clock:
+        if not self.plan.by_clock and self._draws_here:
             return trawl.count_all(self.plan.whole, timeout)
         self._counting = trawl
         self._whole = self._counter.submit(partial(trawl.count_all, self.plan.whole, timeout))
         return None
+
+    def count_to_the_end(self) -> None:
+        """Wait until all was counted, or that takes too much work; by the clock, it ends now."""
+        if self._counting is not None and self.plan.by_clock:
+            self._counting.end()
+        if self._whole is not None:
+            self._whole.result()
 
     @property
     def whole(self) -> int | None:
