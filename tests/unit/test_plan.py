@@ -419,7 +419,7 @@ class TestImpossible:
             mf.count(self.GRAPH, mf.Pattern.from_edges([(0, 1)], directed=True))
         assert str(caught.value) == (
             "query edge '0' -> '1': expected an undirected query edge on an undirected graph, "
-            "found a directed one"
+            "found a directed one; write --, or read the graph as directed"
         )
 
 

@@ -1,6 +1,7 @@
 """The commands, put together."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
@@ -12,6 +13,9 @@ from motiflux.cli import options as opt
 from motiflux.cli.columns import with_columns
 from motiflux.cli.exits import guarded
 from motiflux.cli.search import with_search
+
+# Versions of typer differ in what they put around the name of an argument that is required.
+_BRACES = re.compile(r"^\{(.*)\}(?:\.\.\.)?$")
 
 
 class _PlainHelp:
@@ -26,7 +30,8 @@ class _PlainHelp:
 
 class _Command(_PlainHelp, TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        """Return arguments as they are named here: ``PATTERN...``, not ``{PATTERN...}...``."""
+        return [_BRACES.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 
 class _Group(_PlainHelp, TyperGroup):

@@ -1,6 +1,5 @@
 """``motiflux watch --save`` and ``--resume``: runs that go on where an earlier one was."""
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -78,7 +77,7 @@ class Task:
         if self.output is None or str(self.output) == STDOUT:
             return
         others = [self.graph, Path(self.stream), *more]
-        if any(other is not None and _is_one_file(self.output, other) for other in others):
+        if opt.is_one_of(self.output, others):
             raise UsageError(f"-o {self.output}: expected another file than those that are read or saved")
 
     def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":
@@ -275,7 +274,3 @@ class Earlier:
         option = name if name.isupper() else "--" + name.replace("_", "-")
         before = "none" if expected is None else str(expected)
         raise UsageError(f"{option}: expected {before}, as {self._path} says, found {found}")
-
-
-def _is_one_file(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)

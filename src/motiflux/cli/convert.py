@@ -47,6 +47,8 @@ def run(
     import motiflux as mf
     from motiflux.io import check_graph_output
 
+    for written in (output, vertices_output):
+        opt.refuse_to_overwrite(written, graph)
     check_graph_output(output, vertices_output)
     start = time.perf_counter()
     data = opt.read_graph(graph, directed=directed, threads=threads, progress=progress)

@@ -33,7 +33,10 @@ def run(
     )
     started = time.perf_counter()
     with opt.search_progress(progress, "counting") as shown:
-        results = mf.count(inputs.graph, inputs.patterns, progress=shown, **keywords)
+        if len(inputs.patterns) == 1:  # alone it has no number that errors would name
+            results = [mf.count(inputs.graph, inputs.patterns[0], progress=shown, **keywords)]
+        else:
+            results = mf.count(inputs.graph, inputs.patterns, progress=shown, **keywords)
     seconds = time.perf_counter() - started
     if len(patterns) == 1:
         _print_one(results[0], search, inputs.load_seconds, as_json=as_json)
@@ -44,6 +47,7 @@ def run(
             text = count_text(result, search)
             print(f"{' '.join(source.split())}: {text}")
         print(f"counted in {seconds_text(seconds)}, reading {seconds_text(inputs.load_seconds)}")
+    opt.tell_why_none(inputs.patterns, inputs.graph, results)
     done = all(result.complete or search.reached(result) for result in results)
     return ExitCode.DONE if done else ExitCode.INCOMPLETE
 

@@ -91,6 +91,7 @@ def run(
     import motiflux as mf
 
     tuning = opt.tuning_of(settings)
+    opt.refuse_to_overwrite(output, graph, pattern)
     if output is not None:
         _check_trace(output)
     started = time.perf_counter()
@@ -127,6 +128,7 @@ def run(
             f"sampling {seconds_text(result.seconds)}, planning {seconds_text(result.plan_seconds)}, "
             f"reading {seconds_text(load_seconds)}, estimator {result.estimator}, device {result.device}"
         )
+    opt.tell_why_none([inputs.pattern], inputs.graph, [result.value])
     if result.warning is not None:
         print(f"warning: {result.warning}", file=sys.stderr)
     return ExitCode.DONE if result.complete else ExitCode.INCOMPLETE

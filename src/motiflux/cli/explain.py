@@ -44,6 +44,8 @@ def run(
 
     if as_json + as_mermaid + (html is not None) + (svg is not None) > 1:
         raise UsageError("explain takes one of --json, --mermaid, --html and --svg")
+    for written in (html, svg):
+        opt.refuse_to_overwrite(written, graph, pattern)
     keywords = search.keywords()
     inputs = search.read(graph, pattern, progress)
     with opt.search_progress(progress, "counting") as shown:

@@ -70,6 +70,8 @@ def run(
     from motiflux.io.writers import check_output
 
     keywords = search.keywords()
+    for written in (output, picture):
+        opt.refuse_to_overwrite(written, graph, pattern)
     if output is not None:
         check_output(output)
     if picture is not None:
@@ -93,6 +95,7 @@ def run(
             where = f"{output} was not written" if output else "the rows so far are not all"
             raise type(stop)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
     drawn = picture is not None and draw_first(inputs, picture, search)
+    opt.tell_why_none([inputs.pattern], inputs.graph, [rows])
     at_limit = search.reached(rows)
     if as_json:
         fields = outcome_fields(matches, inputs.load_seconds)

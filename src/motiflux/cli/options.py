@@ -1,8 +1,10 @@
 """The options that several commands share."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from motiflux.cli.exits import UsageError
 from motiflux.errors import ArgumentError
 from motiflux.types import Semantics, Symmetry
 
@@ -185,13 +188,24 @@ def read_pattern(source: str) -> "mf.Pattern":
     """Give the pattern that `source` is, or that lies in the file it names.
 
     What exists, or ends like a pattern file, is a file; of the rest, text with a parenthesis is a pattern.
+
+    Raises
+    ------
+    UsageError
+        It is neither.
     """
     import motiflux as mf
     from motiflux.io.registry import is_pattern_file
 
-    if "(" in source and not is_pattern_file(source):
+    if is_pattern_file(source):
+        return mf.read_pattern(source)
+    if "(" in source:
         return mf.Pattern.parse(source)
-    return mf.read_pattern(source)
+    from motiflux.io.registry import PATTERN_READERS
+
+    raise UsageError(
+        f"{source}: expected a pattern: text such as '(a)--(b)', or a file in {', '.join(PATTERN_READERS)}"
+    )
 
 
 def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
@@ -217,6 +231,23 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
             raise ArgumentError(f"--set {setting}", f"one of {', '.join(TUNING[key].values)}", value)
         tuning[key] = value
     return tuning or None
+
+
+def is_one_of(path: Path, others: Iterable[Path | str | None]) -> bool:
+    """Say whether a file is one of others, by whatever names."""
+    return any(one is not None and os.path.realpath(path) == os.path.realpath(one) for one in others)
+
+
+def refuse_to_overwrite(output: Path | None, *inputs: Path | str) -> None:
+    """Refuse to write over what is read.
+
+    Raises
+    ------
+    UsageError
+        Names the file.
+    """
+    if output is not None and is_one_of(output, inputs):
+        raise UsageError(f"{output}: expected another file for the output than those that are read")
 
 
 @dataclass(frozen=True)
@@ -276,3 +307,14 @@ def read_several(
     queries = read_patterns(patterns)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
     return SeveralInputs(data, queries, time.perf_counter() - start)
+
+
+def tell_why_none(patterns: Sequence["mf.Pattern"], graph: "mf.Graph", numbers: Sequence[float]) -> None:
+    """Say on stderr why there is nothing where there cannot be anything: a label that no vertex has, say."""
+    from motiflux.plan.bind import bind
+
+    for pattern, number in zip(patterns, numbers, strict=True):
+        why = "the graph has no edges" if not graph.num_edges else bind(pattern, graph).missing
+        if not number and why is not None:
+            name = f"{pattern}: " if len(patterns) > 1 else ""
+            print(f"note: {name}nothing can match: {why}", file=sys.stderr)

@@ -135,7 +135,9 @@ def make_request(
     return Request(
         semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
         symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
-        device=device if is_device(device) else _one_of("device", device, ("auto", "cpu", *known_devices())),
+        device=device
+        if isinstance(device, str) and is_device(device)
+        else _one_of("device", device, ("auto", "cpu", *known_devices())),
         engine=_one_of("engine", engine, ENGINES),
         limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
         timeout=None if timeout is None else check_seconds("timeout", timeout),

@@ -48,7 +48,13 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
     from motiflux.engine.accelerator import open_accelerator
     from motiflux.engine.dfs import DfsEngine
 
-    return DfsEngine(open_accelerator(GPU_DEVICE if device == "auto" else device)), _asked(request)
+    try:
+        accelerator = open_accelerator(GPU_DEVICE if device == "auto" else device)
+    except DeviceError as error:
+        if device == "auto" and type(error) is DeviceError:
+            raise DeviceError(f"engine={engine!r} runs on a GPU: {error}") from error
+        raise
+    return DfsEngine(accelerator), _asked(request)
 
 
 def _asked(request: Request) -> str:

@@ -268,7 +268,8 @@ def check_subject(graph: object, pattern: object) -> Pattern:
 def check_graph(graph: object) -> None:
     """Refuse what is no graph."""
     if not isinstance(graph, Graph):
-        raise ArgumentError("graph", "a motiflux.Graph", graph)
+        reading = ", which motiflux.read_graph reads from a file" if isinstance(graph, str) else ""
+        raise ArgumentError("graph", f"a motiflux.Graph{reading}", graph)
 
 
 class _WithBar:

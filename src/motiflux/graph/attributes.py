@@ -182,7 +182,9 @@ class AttributeTable(Mapping[str, Column]):
         close = difflib.get_close_matches(name, names, n=1)
         raise PatternError(
             f"{self.of} attribute {name!r}: expected one of the graph's {self.of} attributes "
-            f"({shown or 'it has none'})" + (f", perhaps {close[0]!r}" if close else "")
+            f"({shown or 'it has none'})"
+            + (f", perhaps {close[0]!r}" if close else "")
+            + ("; an id is asked for by id(v) = ..." if name == "id" else "")
         )
 
     def _check_value(self, name: str, operator: Operator, value: Value) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,6 +139,8 @@ def as_column(values: ArrayLike, what: str) -> NDArray[Any]:
 def _as_array(values: ArrayLike, what: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise GraphError(f"{what}: expected an array without a mask, found a masked one")
+    if isinstance(values, (Mapping, set, frozenset)):  # NumPy takes them for one object
+        raise GraphError(f"{what}: expected a sequence, in order, found a {type(values).__name__}")
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:

@@ -197,6 +197,10 @@ class _Header:
         return self._names[position]
 
     def not_there(self, argument: str, found: object) -> ArgumentError:
+        if found is None:
+            usual = {"src": _SOURCES, "dst": _TARGETS}.get(argument, ())
+            named = f", as none is named {', '.join(usual[:-1])} or {usual[-1]}" if usual else ""
+            return ArgumentError(argument, self.listing + named, found)
         return ArgumentError(argument, self.listing, found)
 
     def find(self, argument: str, wanted: ColumnName | None) -> int | None:

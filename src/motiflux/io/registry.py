@@ -335,10 +335,13 @@ def is_pattern_file(name: str) -> bool:
 
 
 def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
+    if path.is_dir():
+        return FormatError(path, f"found a directory, expected {what}")
     found = "".join(path.suffixes[-2:]) if is_compressed(path) else path.suffix
     mapped = "".join(f", {suffix}" for suffix in known if suffix in _NEVER_COMPRESSED)  # and never compressed
     expected = ", ".join(suffix for suffix in known if suffix not in _NEVER_COMPRESSED)
     said = f"suffix {found!r}" if found else "no suffix"
+    text = "; a pattern's text is for Pattern.parse" if "(" in path.name else ""
     return FormatError(
-        path, f"found {said}, expected {what} in {expected} (or with .gz or .zst after it){mapped}"
+        path, f"found {said}, expected {what} in {expected} (or with .gz or .zst after it){mapped}{text}"
     )

@@ -130,7 +130,8 @@ def _versions() -> Mapping[str, str]:
         # NVRTC does not tell its patch releases apart; the size of the library does.
         size = library.stat().st_size
     except (RuntimeError, OSError) as error:
-        raise DeviceError(f"NVRTC cannot be loaded: {error}. {_INSTALL}") from error
+        why = " ".join(str(error).split()).rstrip(". ")
+        raise DeviceError(f"NVRTC cannot be loaded: {why}. {_INSTALL}") from error
     if int(result) != 0:
         raise DeviceError(f"NVRTC does not tell its version: {result}")
     return {"version": f"{major}.{minor}", "library bytes": str(size), "cuda.core": str(core.__version__)}

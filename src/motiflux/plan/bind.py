@@ -169,7 +169,7 @@ def bound_edge(edge: QueryEdge, codes: Codes, names: list[str], directed_graph: 
     if edge.directed and not directed_graph:
         raise PatternError(
             f"query edge {names[0]!r} -> {names[1]!r}: expected an undirected query edge "
-            "on an undirected graph, found a directed one"
+            "on an undirected graph, found a directed one; write --, or read the graph as directed"
         )
     either = not directed_graph if edge.directed is None else not edge.directed
     swap = either and edge.source > edge.target
