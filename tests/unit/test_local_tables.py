@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations, pairwise, permutations
+from math import inf
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
+from motiflux.plan.local import derive
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula, Joined, Ones, Table
 from motiflux.plan.local.rooted import Family, Kinds, Rooted, partitions
@@ -157,3 +160,90 @@ def test_a_formula_is_looked_for_no_longer_than_allowed() -> None:
     bound = bind(Pattern.parse(ring), graph)
     assert cheapest_formula(graph, bound, 1, seconds=0.0) is None
     assert cheapest_formula(graph, bound, 1, seconds=60.0) is not None
+
+
+_QUERIES = (
+    "(a)--(b)--(c)--(d)--(a), (d)--(e)",
+    "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+    "(a)--(b)--(c)--(a), (c)--(d)--(e)",
+    "(a)--(b)--(c)--(d)--(e)--(a)",
+    "(a)--(b)--(c)--(d)--(e)",
+)
+
+
+def _found(graph: Graph, query: str, speeds: Speeds, **more: float) -> Formula | None:
+    return cheapest_formula(graph, bind(Pattern.parse(query), graph), 1, speeds=speeds, **more)
+
+
+def _random_graph() -> Graph:
+    return mf.generate.PowerLaw(vertices=300, edges=6000, seed=7, duplicates="drop").graph()
+
+
+@pytest.mark.parametrize("speeds", [HOST_SPEEDS, DEVICE_SPEEDS], ids=["CPU", "GPU"])
+def test_a_formula_is_the_same_whatever_was_asked_of_the_graph_before(speeds: Speeds) -> None:
+    graph = _random_graph()
+    alone = []
+    for query in _QUERIES:
+        graph.forget()
+        alone.append(_found(graph, query, speeds))
+    graph.forget()
+    assert [_found(graph, query, speeds) for query in _QUERIES] == alone
+    assert any(one is not None for one in alone)
+
+
+def _looked_at(monkeypatch: pytest.MonkeyPatch) -> list[Rooted]:
+    looked: list[Rooted] = []
+    plainly = derive.Derivation._cheapest
+
+    def watched(self: derive.Derivation, pattern: Rooted) -> derive.Found | None:
+        looked.append(pattern)
+        return plainly(self, pattern)
+
+    monkeypatch.setattr(derive.Derivation, "_cheapest", watched)
+    return looked
+
+
+def test_what_one_query_looked_at_serves_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = _looked_at(monkeypatch)
+    graph = _random_graph()
+    _found(graph, _QUERIES[1], HOST_SPEEDS)
+    alone = len(looked)
+    graph.forget()
+    _found(graph, _QUERIES[0], HOST_SPEEDS)
+    before = len(looked)
+    _found(graph, _QUERIES[1], HOST_SPEEDS)
+    assert 0 < len(looked) - before < alone
+    assert len(set(looked[alone:])) == len(looked[alone:]), "nothing is looked at twice"
+    _found(graph, _QUERIES[1], HOST_SPEEDS, most=1e-12)
+    _found(graph, _QUERIES[1], DEVICE_SPEEDS)
+    assert len(looked) > before + alone, "other costs make other tables the cheapest"
+
+
+def test_what_was_looked_at_in_haste_serves_no_other_query() -> None:
+    graph = _random_graph()
+    whole = Family(bind(Pattern.parse(_QUERIES[1]), graph)).whole
+    known: dict[Rooted, derive.Found] = {}
+
+    def never(*_: object) -> float:
+        return 1.0
+
+    costs = derive.Costs(1.0, 1.0, lambda _: None, never, never, never)
+    family = Family(bind(Pattern.parse(_QUERIES[1]), graph))
+    in_haste = derive.Derivation(family, costs, time.perf_counter() + 3600, inf, known)
+    in_haste._half_time = 0.0
+    in_haste.table(whole)
+    assert not known
+    derive.Derivation(family, costs, time.perf_counter() + 3600, inf, known).table(whole)
+    assert known
+
+
+@pytest.mark.parametrize("speeds", [HOST_SPEEDS, DEVICE_SPEEDS], ids=["CPU", "GPU"])
+@pytest.mark.parametrize("query", _QUERIES)
+def test_a_formula_that_takes_too_much_is_none(query: str, speeds: Speeds) -> None:
+    graph = _random_graph()
+    found = _found(graph, query, speeds)
+    assert found is not None
+    graph.forget()
+    assert _found(graph, query, speeds, most=1e-9) is None
+    graph.forget()
+    assert _found(graph, query, speeds, most=2 * found.seconds) == found

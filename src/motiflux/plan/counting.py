@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.ir import Plan
@@ -31,17 +33,17 @@ def formula_for(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOpti
     share = _LONGEST_LOOK
     if switch == "auto" and search is not None:
         share = max(_SHARE_OF_SEARCH * search, speeds.look)
+    most = inf
+    if switch == "auto" and search is not None:
+        most = speeds.margin * speeds.of_search(search, threads)
     formula = cheapest_formula(
         graph,
         bound,
         options.threads,
         options.semantics,
         seconds=min(share, options.seconds_to_look(), _LONGEST_LOOK),
+        most=most,
         speeds=speeds,
         tails=options.tail,
     )
-    if formula is None or switch == "on":
-        return formula
-    if search is not None and formula.seconds < speeds.margin * speeds.of_search(search, threads):
-        return formula
-    return None
+    return formula if formula is not None and formula.seconds < most else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel, frequencies, sample
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation, is_uniform
+from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation, Found, is_uniform
 from motiflux.plan.local.formula import Formula, Searched, Table, Walks, Wedges
 from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
@@ -45,6 +46,7 @@ def cheapest_formula(
     semantics: Semantics = Semantics.ISOMORPHISM,
     *,
     seconds: float = float("inf"),
+    most: float = float("inf"),
     speeds: Speeds = HOST_SPEEDS,
     tails: bool = True,
 ) -> Formula | None:
@@ -54,6 +56,8 @@ def cheapest_formula(
     ----------
     seconds
         To be found in, at most.
+    most
+        Seconds that it may take itself.
     speeds
         What operations on tables take.
     tails
@@ -76,8 +80,14 @@ def cheapest_formula(
         wedges=prices.wedges,
         walks=prices.walks,
     )
+    known: dict[Rooted, Found] = {}
+    if len(family.kinds.vertices) == 1:  # no others come of merging, so that the numbers of kinds stay theirs
+        name = ("tables", family.kinds, family.injective, threads, speeds, tails)
+        known = graph.memo.get(name, dict)
     try:
-        table, cost = Derivation(family, costs, time.perf_counter() + seconds).table(family.whole)
+        table, cost = Derivation(family, costs, time.perf_counter() + seconds, most, known).table(
+            family.whole
+        )
     except Undecided:
         return None
     if isinstance(table, Searched):
@@ -117,10 +127,10 @@ class _Prices:
                 pattern,
                 bound,
                 order.vertices,
-                order.estimates,
                 injective=self._family.injective,
                 tails=self._tails or pattern.roots > 0,
             )
+            plan = replace(plan, estimates=order.estimates)
             estimate = sample(self._graph, plan, _MEMBERS, self._threads)
             plan = replace(plan, estimates=estimate.sizes, scanned=estimate.read)
             work = expected_work(plan)
@@ -228,15 +238,11 @@ def _sources(rows: Adjacency) -> NDArray[np.uint32]:
     return np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
 
 
+@lru_cache(maxsize=2048)
 def _plan(
-    pattern: Rooted,
-    bound: BoundPattern,
-    order: tuple[int, ...],
-    estimates: tuple[float, ...],
-    *,
-    injective: bool,
-    tails: bool,
+    pattern: Rooted, bound: BoundPattern, order: tuple[int, ...], *, injective: bool, tails: bool
 ) -> Plan:
+    """Return the plan of a search from the roots, without estimates: that of no graph in particular."""
     semantics = Semantics.ISOMORPHISM if injective else Semantics.HOMOMORPHISM
     breaking: tuple[Restriction, ...] = ()
     images = 1
@@ -259,7 +265,7 @@ def _plan(
         multiplier=images,
         automorphisms=images,
         restrictions=breaking,
-        estimates=estimates,
+        estimates=(),
         tail=tail,
     )
 

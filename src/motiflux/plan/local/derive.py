@@ -37,6 +37,8 @@ from motiflux.plan.local.walks import Spine, WalkPlan, spines
 MOST_VERTICES = 8
 _MOST_PATTERNS = 2000
 """Rooted patterns looked at for one count."""
+_MOST_KNOWN = 3_000
+"""Rooted patterns that are remembered with a graph."""
 _MOST_KINDS = 2
 """Kinds of middles of wedges."""
 _WORTH_WALKS, _WORTH_A_SEARCH, _WORTH_AN_ORDER = 1e-3, 2e-3, 2e-2
@@ -45,8 +47,45 @@ _MOST_SPINES = 2
 """Spines that are looked at for walks of one pattern."""
 
 
-_Found = tuple[Table, dict[Table, float]]
+Found = tuple[Table, dict[Table, float]]
 """A table, and the seconds of each table that it is made of, itself included."""
+_Way = Callable[[Rooted, float], Found | None]
+"""A way to a pattern that takes less than so many seconds; None if there is none."""
+
+
+class _TooDear(Undecided):
+    """What is looked at takes no less than what is known already."""
+
+
+class _Sum:
+    """What tables take together, those that they are made of once each: less than `most`, or it is no use."""
+
+    def __init__(self, most: float, passes: float = 0.0) -> None:
+        self.parts: dict[Table, float] = {}
+        self.passes = 0.0
+        self._seconds = 0.0
+        self._most = most
+        self.pass_over(passes)
+
+    def pass_over(self, seconds: float) -> None:
+        """Add what the passes over the tables take."""
+        self.passes += seconds
+        self._add(seconds)
+
+    def need(self, parts: dict[Table, float]) -> None:
+        """Add tables."""
+        fresh = {table: seconds for table, seconds in parts.items() if table not in self.parts}
+        self.parts |= fresh
+        self._add(sum(fresh.values()))
+
+    def _add(self, seconds: float) -> None:
+        self._seconds += seconds
+        if self._seconds >= self._most:
+            raise _TooDear
+
+    def whole(self, table: Table) -> Found:
+        """Return a table that takes the passes, and needs these tables."""
+        return table, {**self.parts, table: self.passes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +119,32 @@ class Costs:
 
 
 class Derivation:
-    """Finds formulas for the parts and quotients of one pattern."""
+    """Finds formulas for the parts and quotients of one pattern.
 
-    def __init__(self, family: Family, costs: Costs, deadline: float) -> None:
+    Parameters
+    ----------
+    deadline
+        When to give up, as a moment of `time.perf_counter`.
+    most
+        Seconds from which on no formula is of use, nor any table.
+    known
+        What the same costs made the cheapest for other patterns' sake. What is looked at to the end is added.
+    """
+
+    def __init__(
+        self, family: Family, costs: Costs, deadline: float, most: float, known: dict[Rooted, Found]
+    ) -> None:
         self._family = family
         self._costs = costs
+        self._most = most
+        self._known = known
+        self._whole = True
+        """Whether nothing was left out so far: only then is what is found the cheapest there is."""
         now = time.perf_counter()
         self._deadline = deadline
         self._half_time = now + (deadline - now) / 2
-        self._best: dict[Rooted, _Found | None] = {}
+        self._best: dict[Rooted, Found | None] = {}
+        self._open: set[Rooted] = set()
 
     def table(self, pattern: Rooted) -> tuple[Table, float]:
         """Return the cheapest way to F(pattern) and the seconds it takes.
@@ -110,28 +166,38 @@ class Derivation:
         if time.perf_counter() > self._deadline:
             raise Undecided("no time left")
 
-    def _find(self, pattern: Rooted) -> _Found:
+    def _find(self, pattern: Rooted) -> Found:
         """Return a table, and the seconds of each table that it is made of, itself included."""
         pattern = self._family.canonical(pattern)
         if pattern in self._best:
-            found = self._best[pattern]
-            if found is None:
+            best = self._best[pattern]
+            if best is None:
+                self._whole &= pattern not in self._open
                 raise Undecided("a pattern that no formula counts")
-            return found
+            return best
+        known = self._known.get(pattern)
+        if known is not None and _seconds(known) < self._most:
+            self._best[pattern] = known
+            return known
         if len(self._best) >= _MOST_PATTERNS:
+            self._whole = False
             raise Undecided("too many patterns")
         self._check_time()
         if pattern.roots == 2 and sum({u, v} == {0, 1} for u, v, _ in pattern.edges) != 1:
             raise Undecided("several query edges between the roots")
         self._best[pattern] = None  # while it is looked at: no formula may need itself
+        self._open.add(pattern)
         found = self._cheapest(pattern)
+        self._open.discard(pattern)
         if found is None:
             raise Undecided("a pattern that no formula counts")
         self._best[pattern] = found
+        if self._whole and not self._in_haste and len(self._known) < _MOST_KNOWN:
+            self._known[pattern] = found
         return found
 
-    def _cheapest(self, pattern: Rooted) -> _Found | None:
-        ways: tuple[tuple[Callable[[Rooted], _Found | None], float], ...] = (
+    def _cheapest(self, pattern: Rooted) -> Found | None:
+        ways: tuple[tuple[_Way, float], ...] = (
             (self._trivial, 0.0),
             (self._triangles, 0.0),
             (self._by_wedges, 0.0),
@@ -140,36 +206,36 @@ class Derivation:
             (self._by_search, _WORTH_A_SEARCH),
             (self._by_order, _WORTH_AN_ORDER),
         )
-        best = None
+        best, most = None, self._most
         for way, worth in ways:
-            if best is not None and (self._in_haste or _seconds(best) < worth):
+            if best is not None and (most < worth or self._in_haste):
                 break
             try:
-                found = way(pattern)
+                found = way(pattern, most)
             except Undecided:
                 continue
-            if found is not None and (best is None or _seconds(found) < _seconds(best)):
-                best = found
+            if found is not None and (seconds := _seconds(found)) < most:
+                best, most = found, seconds
         return best
 
-    def _trivial(self, pattern: Rooted) -> _Found | None:
+    def _trivial(self, pattern: Rooted, most: float) -> Found | None:
         if len(pattern.vertices) > pattern.roots:
             return None
         table = Ones(pattern)
         return table, {table: self._costs.table(pattern.roots)}
 
-    def _joined(self, pattern: Rooted) -> _Found | None:
+    def _joined(self, pattern: Rooted, most: float) -> Found | None:
         """Take apart at the roots, or at one or two roots more, and sum over these."""
         best = None
         for rooted in self._with_roots(pattern):
             if best is not None and self._in_haste:
                 break
             try:
-                found = self._apart(pattern, rooted)
+                found = self._apart(pattern, rooted, most)
             except Undecided:
                 continue
-            if found is not None and (best is None or _seconds(found) < _seconds(best)):
-                best = found
+            if found is not None:
+                best, most = found, _seconds(found)
         return best
 
     def _with_roots(self, pattern: Rooted) -> list[Rooted]:
@@ -194,48 +260,49 @@ class Derivation:
         order = [*roots, vertex, *(v for v in range(pattern.roots, len(pattern.vertices)) if v != vertex)]
         return self._family.renumbered(pattern, order, pattern.roots + 1)
 
-    def _apart(self, pattern: Rooted, rooted: Rooted) -> _Found | None:
+    def _apart(self, pattern: Rooted, rooted: Rooted, most: float) -> Found | None:
         """Return F(pattern) as a sum over the further roots of `rooted`."""
         parts = rooted.components()
         overlaps: Iterable[Rooted | None]
+        needed = _Sum(most)
+        factors: list[Table] = []
         if len(parts) > 1:
+            needed.pass_over(2 * self._costs.table(rooted.roots))
             ours, theirs = parts[0], sorted(chain.from_iterable(parts[1:]))
             roots = list(range(rooted.roots))
-            factors = [self._find(rooted.part([*roots, *part], rooted.roots)) for part in (ours, theirs)]
+            for part in (ours, theirs):
+                table, made_of = self._find(rooted.part([*roots, *part], rooted.roots))
+                needed.need(made_of)
+                factors.append(table)
             overlaps = (self._family.merged(rooted, pairs) for pairs in matchings(ours, theirs))
         elif len(parts) == 1 and rooted.roots == 2 and (end := _only_end(rooted)) is not None:
+            needed.pass_over(self._costs.table(rooted.roots))
             table, made_of = self._find(
                 self._family.renumbered(rooted.part([end, *parts[0]], 1), range(1 + len(parts[0])), 1)
             )
             gathered = OfEnd(rooted, end, table)
-            factors = [(gathered, {**made_of, gathered: self._costs.arcs})]
+            needed.need({**made_of, gathered: self._costs.arcs})
+            factors.append(gathered)
             overlaps = [self._family.merged(rooted, [(1 - end, vertex)]) for vertex in parts[0]]
             if pattern.roots == 2 and any(
                 one is not None and one.vertices[:2] != pattern.vertices[:2] for one in overlaps
             ):
                 raise Undecided("a root that asks for more: its table has fewer arcs")
         elif rooted is not pattern:
-            factors, overlaps = [self._find(rooted)], []
+            needed.pass_over(self._costs.table(rooted.roots))
+            table, made_of = self._find(rooted)
+            needed.need(made_of)
+            factors.append(table)
+            overlaps = []
         else:
             return None
         if not self._family.injective:
             overlaps = []
         # What is taken away needs no more roots than the pattern has.
-        lesser = self._lesser(overlaps, pattern.roots)
-        whole = Joined(
-            pattern,
-            tuple(table for table, _ in factors),
-            tuple((times, table) for times, (table, _) in lesser),
-        )
-        made_of = {}
-        for _, made_of_part in (*factors, *(found for _, found in lesser)):
-            made_of |= made_of_part
-        passes = len(factors) * self._costs.table(rooted.roots) + len(lesser) * self._costs.table(
-            pattern.roots
-        )
-        return whole, {**made_of, whole: passes}
+        minus = self._lesser(overlaps, pattern.roots, needed)
+        return needed.whole(Joined(pattern, tuple(factors), minus))
 
-    def _triangles(self, pattern: Rooted) -> _Found | None:
+    def _triangles(self, pattern: Rooted, most: float) -> Found | None:
         if pattern.roots != 2 or len(pattern.vertices) != 3 or not is_uniform(pattern, self._family):
             return None
         if len(pattern.edges) != 3:
@@ -243,24 +310,22 @@ class Derivation:
         table = Triangles(pattern)
         return table, {table: self._costs.triangles(pattern)}
 
-    def _by_wedges(self, pattern: Rooted) -> _Found | None:
+    def _by_wedges(self, pattern: Rooted, most: float) -> Found | None:
         if pattern.below or not self._family.injective:
             return None
         found = wedges_of(pattern, self._family)
         if found is None:
             return None
         wedges, kinds = found
-        parts: dict[Table, float] = {wedges: self._costs.wedges(wedges)}
+        needed = _Sum(most)
+        needed.need({wedges: self._costs.wedges(wedges)})
         if len(kinds) == 1:
-            return wedges, parts
+            return wedges, needed.parts
         merged = (self._family.merged(pattern, pairs) for pairs in matchings(*kinds))
-        lesser = self._lesser(merged, pattern.roots)
-        for _, (_, made_of) in lesser:
-            parts |= made_of
-        whole = Joined(pattern, (wedges,), tuple((times, table) for times, (table, _) in lesser))
-        return whole, {**parts, whole: len(lesser) * self._costs.table(pattern.roots)}
+        minus = self._lesser(merged, pattern.roots, needed)
+        return needed.whole(Joined(pattern, (wedges,), minus))
 
-    def _by_walks(self, pattern: Rooted) -> _Found | None:
+    def _by_walks(self, pattern: Rooted, most: float) -> Found | None:
         """Walk from the images of the first vertex, one after another."""
         if pattern.fixed == 0 or len(pattern.vertices) < 3:
             return None
@@ -269,35 +334,28 @@ class Derivation:
             if best is not None and self._in_haste:
                 break
             try:
-                found = self._along(pattern, spine)
+                found = self._along(pattern, spine, most)
             except Undecided:
                 continue
-            if best is None or _seconds(found) < _seconds(best):
-                best = found
+            best, most = found, _seconds(found)
         return best
 
-    def _along(self, pattern: Rooted, spine: Spine) -> _Found:
-        made_of: dict[Table, float] = {}
+    def _along(self, pattern: Rooted, spine: Spine, most: float) -> Found:
+        needed = _Sum(most)
 
         def table(hung: Rooted) -> Table:
             found, parts = self._find(hung)
-            made_of.update(parts)
+            needed.need(parts)
             return found
 
         walks = WalkPlan(pattern, self._family, spine, table).walks()
-        used = set(parts_of(walks))
-        lesser: list[tuple[int, _Found]] = []
+        assert needed.parts.keys() >= set(parts_of(walks))
+        needed.need({walks: self._costs.walks(walks)})
+        minus: tuple[tuple[int, Table], ...] = ()
         if self._family.injective:
             met = spine.met(pattern, apart=True)
-            lesser = self._lesser(self._overlaps(pattern, met), pattern.roots)
-        for _, (_, parts) in lesser:
-            made_of |= parts
-        assert used <= made_of.keys()
-        made_of[walks] = self._costs.walks(walks)
-        if not lesser:
-            return walks, made_of
-        whole = Joined(pattern, (walks,), tuple((times, found) for times, (found, _) in lesser))
-        return whole, {**made_of, whole: len(lesser) * self._costs.table(pattern.roots)}
+            minus = self._lesser(self._overlaps(pattern, met), pattern.roots, needed)
+        return needed.whole(Joined(pattern, (walks,), minus)) if minus else (walks, needed.parts)
 
     def _overlaps(self, pattern: Rooted, met: frozenset[tuple[int, int]]) -> Iterator[Rooted | None]:
         for pairs in partitions(len(pattern.vertices), met):
@@ -307,7 +365,7 @@ class Derivation:
                 raise Undecided("a root that asks for more: its table has fewer arcs")
             yield one
 
-    def _by_order(self, pattern: Rooted) -> _Found | None:
+    def _by_order(self, pattern: Rooted, most: float) -> Found | None:
         """Of vertices that can be exchanged let one be the greatest: hubs are touched from the light side."""
         if pattern.fixed or not self._family.injective:
             return None
@@ -329,20 +387,29 @@ class Derivation:
                 continue
             if isinstance(table, Searched):
                 continue  # no better than a search for the pattern itself
-            if best is None or sum(made_of.values()) < _seconds(best):
-                best = Joined(pattern, (table,), (), len(members)), made_of
-        if best is None:
-            return None
-        return best[0], {**best[1], best[0]: 0.0}
+            if (seconds := sum(made_of.values())) < most:
+                whole = Joined(pattern, (table,), (), len(members))
+                best, most = (whole, {**made_of, whole: 0.0}), seconds
+        return best
 
-    def _lesser(self, merged: Iterable[Rooted | None], roots: int) -> list[tuple[int, _Found]]:
+    def _lesser(
+        self, merged: Iterable[Rooted | None], roots: int, needed: _Sum
+    ) -> tuple[tuple[int, Table], ...]:
         """Return how often each pattern that arose by merging is taken away, with so many roots."""
         minus = Counter(
-            self._family.canonical(replace(one, roots=roots)) for one in merged if one is not None
+            self._family.canonical(one if one.roots == roots else replace(one, roots=roots))
+            for one in merged
+            if one is not None
         )
-        return [(times, self._find(one)) for one, times in minus.items()]
+        needed.pass_over(len(minus) * self._costs.table(roots))
+        lesser: list[tuple[int, Table]] = []
+        for one, times in minus.items():
+            table, made_of = self._find(one)
+            needed.need(made_of)
+            lesser.append((times, table))
+        return tuple(lesser)
 
-    def _by_search(self, pattern: Rooted) -> _Found | None:
+    def _by_search(self, pattern: Rooted, most: float) -> Found | None:
         found = self._costs.search(pattern)
         if found is None:
             return None
@@ -350,7 +417,7 @@ class Derivation:
         return table, {table: found[1]}
 
 
-def _seconds(found: _Found) -> float:
+def _seconds(found: Found) -> float:
     return sum(found[1].values())
 
 

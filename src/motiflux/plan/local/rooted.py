@@ -121,6 +121,12 @@ def _ordered(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(sorted(set(edges)))
 
 
+_MOST_CANONICAL = 10_000
+_canonical: dict[frozenset[int], dict[Rooted, Rooted]] = {}
+"""Canonical patterns of all that were looked at, by the kinds of edges that go either way: what else kinds
+are changes nothing. Dictionary operations are atomic, and what two threads compute is the same."""
+
+
 class Family:
     """The rooted patterns that come of one pattern: its parts and quotients.
 
@@ -137,7 +143,7 @@ class Family:
         self._vertex_kinds = list(dict.fromkeys(kinds))
         self._edge_kinds = tuple(dict.fromkeys(of_edges))
         self._either = frozenset(at for at, kind in enumerate(self._edge_kinds) if kind.either)
-        self._canonical: dict[Rooted, Rooted] = {}
+        self._canonical = _canonical.setdefault(self._either, {})
         self.injective = injective
         self.whole = self._normal(
             tuple(self._vertex_kinds.index(kind) for kind in kinds),
@@ -223,8 +229,9 @@ class Family:
         """Return the pattern with its vertices renumbered, the same for isomorphic ones; roots stay."""
         known = self._canonical.get(pattern)
         if known is None:
-            known = canonical(pattern, self)
-            self._canonical[pattern] = known
+            if len(self._canonical) >= _MOST_CANONICAL:
+                self._canonical.clear()
+            known = self._canonical[pattern] = canonical(pattern, self)
         return known
 
 
