@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import motiflux as mf
+from motiflux.cli.search import Search
 from tests.data_paths import shared_path
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
 
@@ -249,3 +254,9 @@ def test_a_device_that_is_not_here_is_exit_3(k4: Path, triangle: Path) -> None:
     result = motiflux("count", k4, triangle, "--device", "cuda", "--json")
     assert result.exit_code == 3
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("call", [mf.count, mf.match, mf.explain])
+def test_what_the_options_of_a_search_say_is_what_the_library_takes(call: Callable[..., Any]) -> None:
+    taken = inspect.signature(call).parameters
+    assert {name: taken[name].default for name in Search().keywords()} == Search().keywords()
