@@ -123,11 +123,11 @@ class Run:
             most = min(self._tally.groups, _MOST_PIECE, int(count * _PIECE_SECONDS / seconds))
             self._piece = max(self._sampler.least_piece, most)
             if self._trawler is not None:
+                self._trawler.gather(wait=False)
                 if self._tally.groups >= end:
                     self._trawler.end_batch()
                     self._batch += 1
-                self._trawler.gather(wait=False)
-                self._shares = self._weigh()
+                    self._shares = self._weigh()
             self._report(callback, time.perf_counter() - started)
 
     def _gather(self, callback: EstimateCallback | None, started: float) -> None:
