@@ -13,6 +13,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.cpu.trawling import CHUNK, Trawl
+from motiflux.engine import trawler
 from motiflux.engine.device_sampler import DeviceSampler, Drawing
 from motiflux.errors import DeviceError
 from tests.unit.sampling_cases import random_graph
@@ -102,6 +103,11 @@ class TestNumbers:
 
 
 class TestByTheClock:
+    @pytest.fixture(autouse=True)
+    def _handed_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have the first search begin before the samples do, however busy the machine is."""
+        monkeypatch.setattr(trawler, "_HANDED_OVER", SECONDS)
+
     @pytest.mark.parametrize("case", LARGE[1::4], ids=str)
     def test_it_is_fair(self, case: Any, device: str) -> None:
         tuning = {**CLOCK, "trawl_nodes": "64"}
