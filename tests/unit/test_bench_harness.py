@@ -124,7 +124,7 @@ def test_a_part_of_a_report_is_kept_until_the_whole_is_there(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [whole]
 
 
-def test_a_run_tells_of_all_results_so_far_after_each_probe() -> None:
+def test_a_run_tells_of_all_results_so_far() -> None:
     class Probe:
         quick = True
 
@@ -137,7 +137,7 @@ def test_a_run_tells_of_all_results_so_far_after_each_probe() -> None:
     told: list[list[str]] = []
     suite = Suite("tiny", (), probes=[Probe("a"), Probe("b")])
     run_suite(
-        suite, Settings(), lambda result: None, lambda part: told.append([one.case for one in part.cases])
+        suite, Settings(), lambda result: None, lambda part: told.append([one.case for one in part().cases])
     )
     assert told == [["a"], ["a", "b"]]
 

@@ -235,9 +235,12 @@ def run_suite(
     suite: Suite,
     settings: Settings,
     on_result: Callable[[CaseResult], None],
-    on_report: Callable[[Report], None] = lambda report: None,
+    on_results: Callable[[Callable[[], Report]], None] = lambda report: None,
 ) -> Report:
-    """Run the cases in order; `on_result` is told each result as it comes, `on_report` all of them so far."""
+    """Run the cases in order; `on_result` is told each result as it comes.
+
+    `on_results` is then given what makes a report of all so far.
+    """
     results: list[CaseResult] = []
     head = commit(Path.cwd())  # as it is before results are written
 
@@ -261,12 +264,12 @@ def run_suite(
         for result in run_case(case, graph, settings):
             on_result(result)
             results.append(result)
-        on_report(report())
+            on_results(report)
     for probe in filter(settings.includes, suite.probes):
         for result in probe.run(settings):
             on_result(result)
             results.append(result)
-        on_report(report())
+            on_results(report)
     return report()
 
 

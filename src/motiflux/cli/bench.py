@@ -2,6 +2,8 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,8 @@ from motiflux.units import grouped, quantity, seconds_text
 
 if TYPE_CHECKING:
     from motiflux.bench.results import CaseResult, Report
+
+KEEP_SECONDS = 1.0
 
 HELP = (
     "Run the benchmark SUITE and write its result. A count that disagrees with its oracle, or with a peer, "
@@ -38,10 +42,14 @@ def run(
 
     settings = Settings(timeout=timeout, quick=quick, only=only)
     loaded = load_suite(suite, suites)
+    last = time.monotonic()
 
-    def keep(report: "Report") -> None:
-        """Write what there is: a run that is cut short keeps it."""
-        write_report(report, out, whole=False)
+    def keep(report: "Callable[[], Report]") -> None:
+        """Write what there is, every second or so: a run that is cut short keeps it."""
+        nonlocal last
+        if time.monotonic() - last >= KEEP_SECONDS:
+            write_report(report(), out, whole=False)
+            last = time.monotonic()
 
     report = run_suite(loaded, settings, _print_result, keep)
     path = write_report(report, out)
