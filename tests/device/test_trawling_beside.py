@@ -56,11 +56,13 @@ def numbers(found: mf.Estimate) -> tuple[Any, ...]:
 class TestNumbers:
     """With a budget of nodes all of them are those of the CPU's sampler, to the last bit."""
 
-    @pytest.mark.parametrize("batches", ["1", "2", "6", "16"])
-    @pytest.mark.parametrize("estimator", ["auto", "alley", "wanderjoin", "tree"])
-    def test_of_so_many_samples(self, batches: str, estimator: str, device: str) -> None:
+    @pytest.mark.parametrize(
+        ("estimator", "batches"),
+        [("auto", "6"), ("wanderjoin", "6"), ("tree", "6"), ("alley", "1"), ("alley", "2"), ("alley", "16")],
+    )
+    def test_of_so_many_samples(self, estimator: str, batches: str, device: str) -> None:
         tuning = {**ON, "trawl_batches": batches}
-        given: dict[str, Any] = {"samples": 6000, "estimator": estimator, "seed": 4, "tuning": tuning}
+        given: dict[str, Any] = {"samples": 4000, "estimator": estimator, "seed": 4, "tuning": tuning}
         ours, theirs = (mf.estimate(CUBIC, LONG, device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
         assert ours.trawled is not None
@@ -108,7 +110,7 @@ class TestByTheClock:
         """Have the first search begin before the samples do, however busy the machine is."""
         monkeypatch.setattr(trawler, "_HANDED_OVER", SECONDS)
 
-    @pytest.mark.parametrize("case", LARGE[1::4], ids=str)
+    @pytest.mark.parametrize("case", LARGE[1::6], ids=str)
     def test_it_is_fair(self, case: Any, device: str) -> None:
         tuning = {**CLOCK, "trawl_nodes": "64"}
         given: dict[str, Any] = {"samples": 256, "semantics": case.semantics, "tuning": tuning}

@@ -70,6 +70,9 @@ def estimate(
         ``"isomorphism"``, ``"induced"`` or ``"homomorphism"``, as for `motiflux.count`.
     symmetry
         ``"embeddings"``, or ``"subgraphs"``: divided by the number of automorphisms.
+    device
+        ``"cpu"``, ``"cuda"``, or ``"auto"``: the CPU, then a GPU if the rest is sooner done there.
+        The samples are the same.
     timeout
         Seconds of wall clock, for the whole call. The estimate of the samples until then is unbiased still.
     gpu_memory
