@@ -19,7 +19,6 @@ from tests.unit.test_trawling import CUBIC, LONG
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they have no rows for it")
 
 SUITES = Path(__file__).resolve().parents[2] / "benchmarks/suite"
-COUNT = int(mf.count(CUBIC, LONG, device="cpu"))
 QUERY = "trawl_cubic_ring_0"
 
 
@@ -43,7 +42,8 @@ def suite(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setattr(common, "GRAPHS", {"yeast": ("yeast", None)})
     monkeypatch.setattr(common, "SWEPT", (QUERY,))
     monkeypatch.setattr(common, "graph_of", lambda shared, name: graph)
-    monkeypatch.setattr(common, "trawl_counts", lambda: {QUERY: COUNT})
+    count = int(mf.count(CUBIC, LONG, device="cpu"))
+    monkeypatch.setattr(common, "trawl_counts", lambda: {QUERY: count})
     monkeypatch.setattr(common, "trawl_query", lambda shared, name: (CUBIC, LONG))
     monkeypatch.setattr(common, "drawn_counts", dict)
     queries = tmp_path / "oracle/yeast/queries"
