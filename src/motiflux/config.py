@@ -219,9 +219,11 @@ _OPTIONS = (
     ),
     TuningOption(
         "bitmaps",
-        ("on", "off"),
-        "on",
-        "GPU: count cliques in bits that say which neighbours of a vertex are linked, or level by level",
+        ("auto", "on", "cliques", "off"),
+        "auto",
+        "GPU: bits that say which neighbours of a vertex are linked, for cliques and patterns with a vertex "
+        "adjacent to all others: for the latter where that is expected to pay, wherever it can be, not, or "
+        "not for cliques either",
     ),
     TuningOption(
         "rest",

@@ -32,7 +32,7 @@ def pattern(size: int, label: str | None = None) -> mf.Pattern:
 def test_cliques_are_counted_in_bits(device: str, size: int, vertices: int, density: float) -> None:
     graph = mf.Graph.from_edges(random_edges(size, vertices, density))
     expected = mf.count(graph, pattern(size), device="cpu")
-    for bitmaps in ("on", "off"):
+    for bitmaps in ("auto", "cliques", "off"):
         assert mf.count(graph, pattern(size), device=device, tuning={"bitmaps": bitmaps}) == expected
 
 
@@ -123,7 +123,7 @@ def test_plans_of_other_patterns_are_not_taken_for_cliques() -> None:
     embeddings = make_plan(graph, pattern(4), symmetry=Symmetry.EMBEDDINGS, tuning={"multiply": "off"})
     assert clique_key(embeddings) is None
     assert clique_key(make_plan(graph, pattern(4), **subgraphs)) is not None
-    assert make_request(semantics="isomorphism", symmetry="subgraphs", threads=1).tuning["bitmaps"] == "on"
+    assert make_request(semantics="isomorphism", symmetry="subgraphs", threads=1).tuning["bitmaps"] == "auto"
 
 
 def test_units_are_all_rows_long_enough_and_no_neighbour_is_in_two_slices(

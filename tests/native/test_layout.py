@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import layout, local_layout, sampling, space
+from motiflux.codegen import cone, layout, local_layout, sampling, space
 from motiflux.codegen.kernels import Goal, clique, search_source
+from motiflux.plan.cone import MOST_LEVELS, ConeClose
 
 REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "src/motiflux/include"
@@ -59,6 +60,11 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
+    "motiflux::match::ConeBase": cone.Base,
+    "motiflux::match::ConeStep": cone.Step,
+    "motiflux::match::ConeShape": cone.Shape,
+    "motiflux::match::ConeTask": cone.Task,
+    "motiflux::match::ConeArgs": cone.Args,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,
@@ -88,6 +94,8 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::candidates::kMaxSlots": space.MAX_SLOTS,
     "motiflux::candidates::kMaxRounds": space.MAX_ROUNDS,
     "motiflux::candidates::kTile": space.TILE,
+    "motiflux::match::kMostConeLevels": MOST_LEVELS,
+    **{f"static_cast<int>(motiflux::match::ConeClose::k{close.name.title()})": close for close in ConeClose},
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
     "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
@@ -177,7 +185,7 @@ def header() -> str:
     shape = text[text.index("namespace {") : text.index('extern "C"')]
     includes = (
         "match/task.hpp",
-        "match/clique_task.hpp",
+        "match/cone_task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from motiflux.codegen.cone import cone_source
 from motiflux.codegen.local_kernels import Local, local_source
 from motiflux.codegen.sampling import draw_sources
 from motiflux.codegen.space import space_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
+from motiflux.plan.cone import cone_shape
 from motiflux.plan.ir import PlanShape, StepShape
 from motiflux.plan.ir import Source as PlanSource
 
@@ -58,6 +60,8 @@ def all_sources() -> list[Source]:
     others = [
         clique_source(),
         triangle_source(),
+        cone_source(),
+        cone_source(_WHEEL),
         *tables,
         *ring_sources(),
         rmat_source(),
@@ -139,6 +143,20 @@ _DIAMOND = PlanShape(
     )
 )
 """Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
+
+
+_ALL_THREE = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1, 2))
+_WHEEL = cone_shape(
+    (
+        StepShape(),
+        StepShape(_BOTH[:1]),
+        StepShape(_BOTH[:1], after=(1,)),
+        StepShape(_ALL_THREE, after=(1,)),
+        StepShape(_ALL_THREE, after=(3,)),
+    ),
+    (0, 0, 0, 0),
+)
+"""A vertex over a cycle of four."""
 
 
 def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, description: str = "") -> Source:

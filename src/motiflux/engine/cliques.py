@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,20 +13,22 @@ from numpy.typing import NDArray
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
-from motiflux.device import Device
+from motiflux.device import Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import ArcDeal, CliqueDeal
 from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.prepare import MOST_VERTICES, allocate_for, grid_of
+from motiflux.engine.prepare import MOST_VERTICES, allocate_for, grid_of, task_limit
 from motiflux.engine.resident import CopiedArray, DeviceRows, Means, RowsKey, resident
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
 
 WARP = 32
-_WARPS = THREADS // WARP
+WARPS = THREADS // WARP
+"""Of a block."""
+BytesOfRow = Callable[[int, int], int]
 _HEADER = 16
 """``match::CliqueCount::kHeader``."""
 _SHORT_ROW = 32
@@ -116,11 +119,34 @@ def cut(degrees: NDArray[np.int64], vertices: int, teams: int) -> Units:
     teams
         How many blocks run at once, about.
     """
-    roots = np.flatnonzero(degrees >= vertices - 1)
+    return cut_up(
+        degrees,
+        vertices - 1,
+        lambda lengths: _slices(lengths, vertices, teams),
+        lambda row, warps: bytes_of(row, vertices, warps),
+    )
+
+
+def cut_up(
+    degrees: NDArray[np.int64],
+    least: int,
+    slices_of: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    bytes_of_row: BytesOfRow,
+) -> Units:
+    """Cut up the vertices whose rows have at least so many neighbours, longest first.
+
+    Parameters
+    ----------
+    slices_of
+        Returns into how many slices rows of these lengths go, given longest first.
+    bytes_of_row
+        Returns the memory that so many warps need for a row.
+    """
+    roots = np.flatnonzero(degrees >= least)
     roots = roots[np.argsort(-degrees[roots], kind="stable")]
     lengths = degrees[roots]
-    slices = _slices(lengths, vertices, teams)
-    fits = int(np.searchsorted(-lengths, -_longest_within(_SHARED_BYTES - _HEADER, vertices)))
+    slices = slices_of(lengths)
+    fits = int(np.searchsorted(-lengths, -_longest_within(_SHARED_BYTES - _HEADER, bytes_of_row)))
     short = int(np.searchsorted(-lengths, -_SHORT_ROW))
     units = np.empty((int(slices.sum()), 2), np.uint32)
     units[:, 0] = np.repeat(roots, slices)
@@ -147,9 +173,9 @@ def _slices(lengths: NDArray[np.int64], vertices: int, teams: int) -> NDArray[np
     return np.where(lengths > _SHORT_ROW, np.maximum(slices, 1), 1)
 
 
-def _longest_within(shared: int, vertices: int) -> int:
+def _longest_within(shared: int, bytes_of_row: BytesOfRow) -> int:
     row = 0
-    while bytes_of(row + 1, vertices, _WARPS) <= shared:
+    while bytes_of_row(row + 1, WARPS) <= shared:
         row += 1
     return row
 
@@ -218,21 +244,29 @@ def _set_up(
     )
     name = ("cliques", vertices, teams)
     copy = resident(graph, device).keep(
-        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: _upload(units, rows, device, means)
+        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, means)
     )
     search.read([copy])
     kernel = search.accelerator.kernel(clique_source(), means.deadline)
     argument = layout.CliqueArgs()
-    task = argument.task
-    task.rows = layout.Adjacency(*rows.addresses)
-    task.units, task.unit_count, task.arcs = copy.buffer.address, len(units.units), units.arcs
-    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-    task.vertices, task.spilled, task.blocks = vertices, units.spilled, units.blocks
-    task.shared_bytes = _shared_of_warp(units, vertices)
-    warps = units.blocks * _WARPS + len(units.units) - units.blocks
-    grid = grid_of(device, kernel, _WARPS * task.shared_bytes, warps, _WARPS)
+    argument.task.rows = layout.Adjacency(*rows.addresses)
+    argument.task.units, argument.task.vertices = copy.buffer.address, vertices
+    argument.task.limit = task_limit(limit)
+    set_up_units(search, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), means)
+
+
+def set_up_units(
+    search: DeviceSearch, kernel: Kernel, argument: Any, units: Units, bytes_of_row: BytesOfRow, means: Means
+) -> None:
+    """Say how units of work are shared out among blocks and warps, and give those that need it memory."""
+    device, task = search.accelerator.device, argument.task
+    task.unit_count, task.arcs = len(units.units), units.arcs
+    task.spilled, task.blocks = units.spilled, units.blocks
+    task.shared_bytes = _shared_of_warp(units, bytes_of_row)
+    warps = units.blocks * WARPS + len(units.units) - units.blocks
+    grid = grid_of(device, kernel, WARPS * task.shared_bytes, warps, WARPS)
     if units.spilled:
-        task.spill_bytes = -(-bytes_of(units.longest[1], vertices, _WARPS) // 128) * 128
+        task.spill_bytes = -(-bytes_of_row(units.longest[1], WARPS) // 128) * 128
         at_once = max(1, _SPILL_BYTES // task.spill_bytes)
         task.spill_blocks, buffer = allocate_for(
             device, task.spill_bytes, means.budget, min(units.spilled, grid, at_once)
@@ -241,7 +275,7 @@ def _set_up(
             search.hold(buffer)
             task.memory = buffer.address
     least, most = _CHUNK
-    task.chunk = max(least, min(most, warps // (_WARPS * grid * _CHUNKS_PER_WARP)))
+    task.chunk = max(least, min(most, warps // (WARPS * grid * _CHUNKS_PER_WARP)))
     task.stride = 1
     deal = CliqueDeal(len(units.units), units.spilled, units.blocks, units.arcs)
     search.set_up(kernel, argument, grid, WARP, deal)
@@ -256,9 +290,9 @@ def _set_up_arcs(
     argument = layout.TriangleArgs()
     task = argument.task
     task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
-    task.limit = layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
+    task.limit = task_limit(limit)
     task.vertices = graph.num_vertices
-    grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), _WARPS)
+    grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
     piece = partial(_piece_of, grid)
     task.piece, task.stride = piece(rows.arcs), 1
     search.set_up(kernel, argument, grid, WARP, ArcDeal(rows.arcs, piece))
@@ -267,14 +301,14 @@ def _set_up_arcs(
 def _piece_of(grid: int, arcs: int) -> int:
     """Return how many arcs a warp takes at a time, to count triangles."""
     least, most = _PIECE
-    return max(least, min(most, arcs // (grid * _WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
+    return max(least, min(most, arcs // (grid * WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
 
 
-def _shared_of_warp(units: Units, vertices: int) -> int:
+def _shared_of_warp(units: Units, bytes_of_row: BytesOfRow) -> int:
     """Return a warp's part of the shared memory in which its block works on any unit that fits."""
-    block = bytes_of(units.longest[0], vertices, _WARPS) + _HEADER
-    warp = bytes_of(min(units.longest[0], _SHORT_ROW), vertices, 1) + _HEADER
-    return -(-max(-(-block // _WARPS), warp) // 16) * 16
+    block = bytes_of_row(units.longest[0], WARPS) + _HEADER
+    warp = bytes_of_row(min(units.longest[0], _SHORT_ROW), 1) + _HEADER
+    return -(-max(-(-block // WARPS), warp) // 16) * 16
 
 
 def _degrees(rows: DeviceRows, graph: Graph, means: Means) -> NDArray[np.int64]:
@@ -284,7 +318,8 @@ def _degrees(rows: DeviceRows, graph: Graph, means: Means) -> NDArray[np.int64]:
     return np.diff(offsets).astype(np.int64)
 
 
-def _upload(units: Units, rows: DeviceRows, device: Device, means: Means) -> CopiedArray:
+def upload_units(units: Units, rows: DeviceRows, device: Device, means: Means) -> CopiedArray:
+    """Return units of work on a device, which were derived from these rows."""
     buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=means.budget)
     if units.units.nbytes:
         means.stream.upload(buffer, units.units)

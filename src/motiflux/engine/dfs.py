@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from motiflux.codegen.kernels import Goal
 from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Outcome, Request
-from motiflux.engine.cliques import prepare_cliques
+from motiflux.engine.cliques import clique_key, prepare_cliques
+from motiflux.engine.cones import Bits, Part, bits_for, parts_of, prepare_cone
 from motiflux.engine.costs import H100, host_work
 from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError, moments
@@ -68,6 +69,33 @@ class Evaluation(Protocol):
         """Return what the formula comes to, once all is done; raises `TooWide`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How a search is watched, and what is told of it.
+
+    Parameters
+    ----------
+    multiplier
+        What each embedding that is found stands for.
+    before
+        Embeddings that earlier parts found.
+    """
+
+    request: Request
+    started: float
+    deadline: float | None
+    multiplier: int = 1
+    before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, and whether that is all there is."""
+
+    found: int
+    complete: bool
+
+
 class DfsEngine:
     """Executes plans on a device, over copies of the graph's rows that stay there."""
 
@@ -92,24 +120,61 @@ class DfsEngine:
             outcome = self._from_tables(graph, plan, formula, request, started, deadline)
             if outcome is not None:
                 return outcome
-        # total * multiplier > limit exactly when total > limit // multiplier.
-        limit = None if request.limit is None else request.limit // plan.multiplier
-        if plan.tail is not None and device_tail(plan) is None:
+        watched = Watching(request, started, deadline, plan.multiplier)
+        found, bits = None, self.bits(graph, plan, request)
+        if bits is not None:
+            with contextlib.suppress(DeviceMemoryError):
+                found = self._count_parts(graph, parts_of(bits), watched)
+        if found is None and (plan.tail is None or device_tail(plan) is not None):
+            found = self._count_parts(graph, [Part(plan)], watched)
+        if found is None:
             return self._on_host(graph, plan, request, started)
-        try:
-            search = self._counting(graph, plan, request, limit, deadline)
-        except OutOfTimeError:
-            return Outcome(0, False)
-        with search:
-            search.launch()
-            in_time = self._watch(search, plan.multiplier, request, started, deadline)
-            if search.passed_128_bits():
-                return self._on_host(graph, plan, request, started)
-            total = search.found() * plan.multiplier
-            complete = in_time and not search.was_limited()
+        total = found.found * plan.multiplier
         if request.limit is not None and total > request.limit:
             return Outcome(request.limit, False)
-        return Outcome(total, complete)
+        return Outcome(total, found.complete)
+
+    def bits(self, graph: Graph, plan: Plan, request: Request) -> Bits | None:
+        """Return how the plan is counted in bits, if it is and is no clique."""
+        bits = bits_for(graph, plan, request, getattr(self._accelerator.device, "speed", 0.0))
+        return bits if bits is not None and bits.taken else None
+
+    def told(self, graph: Graph, plan: Plan, request: Request) -> str:
+        """Return what there is to say of how a plan is counted, beside why here."""
+        if plan.impossible is not None or formula_for(plan, request, DEVICE_SPEEDS) is not None:
+            return ""
+        if request.tuning["bitmaps"] != "off" and clique_key(plan) is not None:
+            return "; cliques in bits"
+        bits = bits_for(graph, plan, request, getattr(self._accelerator.device, "speed", 0.0))
+        return "" if bits is None else f"; {bits.words}"
+
+    def _count_parts(self, graph: Graph, parts: Sequence[Part], watched: Watching) -> Found | None:
+        """Return what all parts come to; None if a number passed 128 bits."""
+        found = 0
+        # total * multiplier > limit exactly when total > limit // multiplier.
+        most = watched.request.limit
+        most = None if most is None else most // watched.multiplier
+        for part in parts:
+            left = None if most is None else most - found
+            try:
+                one = self._count_part(graph, part, left, replace(watched, before=found))
+            except OutOfTimeError:
+                return Found(found, False)
+            if one is None:
+                return None
+            found += one.found
+            if not one.complete or (most is not None and found > most):
+                return Found(found, False)
+        return Found(found, True)
+
+    def _count_part(self, graph: Graph, part: Part, limit: int | None, watched: Watching) -> Found | None:
+        request, started, deadline = watched.request, watched.started, watched.deadline
+        with self._counting(graph, part.plan, request, limit, deadline, part=part) as search:
+            search.launch()
+            in_time = self._watch(search, watched.multiplier, request, started, deadline, watched.before)
+            if search.passed_128_bits():
+                return None
+            return Found(search.found(), in_time and not search.was_limited())
 
     def _from_tables(
         self,
@@ -194,6 +259,8 @@ class DfsEngine:
         work = host_work(plan, None, request)
         speed = getattr(self._accelerator.device, "speed", 0.0)
         seconds = None if work is None else H100.search(work, speed)
+        if (bits := self.bits(graph, plan, request)) is not None:
+            seconds = bits.expected
         note = "nothing was sampled" if seconds is None else None
         return Prediction(count, seconds, request.threads, memory, note=note)
 
@@ -205,19 +272,32 @@ class DfsEngine:
         limit: int | None,
         deadline: float | None,
         devices: int = 1,
+        part: Part | None = None,
     ) -> DeviceSearch:
         """Return the search that counts by a plan, set up before or now: cliques have their own kernel.
 
-        One of several devices sets up a new one each time: its part of the work is its own.
+        One of several devices sets up a new one each time: its share of the work is its own.
+
+        Parameters
+        ----------
+        part
+            The part of a count that this plan is of; None for all of it, by no bits but those of cliques.
         """
+        part = part or Part(plan)
         kept = resting(graph, self._accelerator)
-        name = ("count", id(plan), request.gpu_memory, *request.tuning.values())
+        what = part.bits is not None, part.roots
+        name = ("count", id(plan), *what, request.gpu_memory, *request.tuning.values())
         search = kept.begin(name, DeviceSearch, request) if devices == 1 else None
         if search is not None:
             search.task.limit = task_limit(limit)
             return search
-        search = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
-        search = search or prepare(self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline)
+        if part.bits is not None:
+            search = prepare_cone(self._accelerator, graph, part.bits, request, limit, deadline, devices)
+        elif part.roots is None:
+            search = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
+        search = search or prepare(
+            self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline, part.roots
+        )
         if devices == 1:
             kept.keep(name, search, plan, request)
         return search
@@ -229,6 +309,7 @@ class DfsEngine:
         request: Request,
         started: float,
         deadline: float | None,
+        before: int = 0,
     ) -> bool:
         """Wait for the end of a search; False if time ran out first."""
         next_look = started + _LOOK_SECONDS
@@ -246,7 +327,8 @@ class DfsEngine:
                 next_look = now + _LOOK_SECONDS
                 if (seen := search.look()) is not None:
                     done, total, found = seen
-                    request.progress(ProgressReport(done, total, found * multiplier, now - started))
+                    found = (before + found) * multiplier
+                    request.progress(ProgressReport(done, total, found, now - started))
         raise AssertionError
 
 

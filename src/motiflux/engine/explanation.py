@@ -176,6 +176,11 @@ def explain(
             from motiflux.engine.several_devices import sharing
 
             reason += sharing(chosen, graph, plan, request)
+        if chosen.name == "dfs":  # imported here, like the above: a search on the CPU needs nothing of it
+            from motiflux.engine.dfs import DfsEngine
+
+            assert isinstance(chosen, DfsEngine)
+            reason += chosen.told(graph, plan, request)
         report = describe(
             plan,
             graph,

@@ -8,9 +8,14 @@ from motiflux.engine.base import Engine, Request
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan, make_plan
+from motiflux.plan.bind import bind
+from motiflux.plan.cone import is_cone
 
 _MANY = 10**9
 """Limits from which on parts are counted as a whole, not one embedding after the other."""
+
+_LOOK_FOR_PARTS = 0.05
+"""Seconds that looking for parts takes, about."""
 
 
 def counts_all_of_it(request: Request) -> bool:
@@ -37,7 +42,9 @@ def plan_for(
     beside
         Plans of the same call that this one may share a pass with.
     """
-    try:
+    parts = engine.counts_parts and counts_all_of_it(request)
+
+    def make(*, parts: bool) -> Plan:
         return make_plan(
             graph,
             pattern,
@@ -46,7 +53,7 @@ def plan_for(
             counting=counting,
             space=engine.searches_space,
             tail=engine.counts_tails,
-            parts=engine.counts_parts and counts_all_of_it(request),
+            parts=parts,
             meetings=engine.counts_meetings,
             searchers=engine.searchers,
             tables=engine.counts_tables,
@@ -55,5 +62,28 @@ def plan_for(
             tuning=request.tuning,
             beside=beside,
         )
+
+    try:
+        if counting and parts and engine.name == "dfs" and _may_be_in_bits(graph, pattern, request):
+            plain = make(parts=False)
+            if plain.formula is not None or _is_brief_in_bits(graph, plain, request, engine):
+                return plain
+        return make(parts=parts)
     except TimeoutError:
         return None
+
+
+def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
+    if request.tuning["bitmaps"] in ("cliques", "off") or request.tuning["parts"] == "on":
+        return False
+    key = ("is cone", pattern, request.semantics)
+    return graph.memo.get(key, lambda: is_cone(bind(pattern, graph), request.semantics))
+
+
+def _is_brief_in_bits(graph: Graph, plan: Plan, request: Request, engine: Engine) -> bool:
+    """Return whether a count in bits takes less time than looking for parts."""
+    from motiflux.engine.dfs import DfsEngine  # imported here: a search on the CPU needs nothing of this
+
+    assert isinstance(engine, DfsEngine)
+    bits = engine.bits(graph, plan, request)
+    return bits is not None and bits.expected < _LOOK_FOR_PARTS

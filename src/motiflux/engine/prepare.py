@@ -24,7 +24,7 @@ from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_space import DeviceSpace, device_space, slot_keys
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, WalkedRows, resident
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.graph import Graph
+from motiflux.graph import AdjacencyKey, Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
 from motiflux.plan.ir import PlanShape
@@ -51,6 +51,14 @@ MOST_VERTICES = 2**32 - 64
 
 
 @dataclass(frozen=True)
+class Roots:
+    """Where to search from: vertices that have more than so many of these arcs. Their plan has no space."""
+
+    arcs: AdjacencyKey
+    more_than: int
+
+
+@dataclass(frozen=True)
 class Lists:
     """Where the candidate lists of a group lie: words in all, and the first word of each level's."""
 
@@ -66,10 +74,16 @@ def prepare(
     goal: Goal,
     limit: int | None,
     deadline: float | None = None,
+    roots: Roots | None = None,
 ) -> DeviceSearch:
     """Upload what `plan` reads, choose a kernel and allocate what it needs.
 
     To count is to count the tail of the plan too, which must be one that kernels count.
+
+    Parameters
+    ----------
+    roots
+        Where to search from, by arcs; None for everywhere.
 
     Raises
     ------
@@ -84,7 +98,7 @@ def prepare(
     search = DeviceSearch(accelerator)
     try:
         means = Means(search.stream, request.threads, request.gpu_memory, deadline)
-        draft = _draft(accelerator, graph, plan, request, goal, means, search)
+        draft = _draft(accelerator, graph, plan, request, goal, means, search, roots)
         _set_up(search, draft, request, goal, limit, deadline)
     except BaseException as error:
         search.close()
@@ -113,12 +127,13 @@ def _draft(
     goal: Goal,
     means: Means,
     search: DeviceSearch,
+    roots: Roots | None,
 ) -> _Draft:
     """Return what is known of such searches, and have `search` read its rows."""
-    key = ("draft", id(accelerator.device), id(plan), goal, request.tuning["lanes"])
+    key = ("draft", id(accelerator.device), id(plan), goal, request.tuning["lanes"], roots)
 
     def make() -> _Draft:
-        return _Draft(search, graph, plan, request, goal, means)
+        return _Draft(search, graph, plan, request, goal, means, roots)
 
     draft = graph.memo.get(key, make)
     if draft.made_do_with is not None and _room(accelerator, means) > draft.made_do_with:
@@ -247,6 +262,7 @@ class _Draft:
         request: Request,
         goal: Goal,
         means: Means,
+        roots: Roots | None,
     ) -> None:
         copies = resident(graph, search.accelerator.device)
         self.asked = plan
@@ -255,6 +271,10 @@ class _Draft:
         over_rows = self.asked.space is not None and not any(isinstance(one, DeviceSpace) for one in held)
         self.made_do_with = room if over_rows else None  # room that did not hold the space
         root = by_key[sources[1][0]]
+        if roots is not None:
+            key = row_keys(plan)[1][0]
+            root = some = _read(search, copies.rows_from(graph, key, roots.arcs, roots.more_than, means))
+            held = [*held, some]
         steps = plan.shape.steps
         out = into = None
         if any(step.bounds_out or step.not_out for step in steps):

@@ -134,6 +134,21 @@ class Resident(Copies):
         rows = graph.reverse if into else graph.forward
         return self._upload((rows.offsets, rows.neighbors), False, means)
 
+    def rows_from(
+        self, graph: Graph, key: RowsKey, arcs: AdjacencyKey, more_than: int, means: Means
+    ) -> DeviceRows:
+        """Return the rows that `key` names, those empty whose vertex has not more than so many other arcs.
+
+        Raises what `rows` does.
+        """
+
+        def make() -> DeviceRows:
+            host = graph.adjacency(key.adjacency, means.threads)
+            many = np.diff(graph.adjacency(arcs, means.threads)[0]) > more_than
+            return self._send(_from(_above(host) if key.above else host, many), host, means)
+
+        return self.keep(("from", key, arcs, more_than), make)
+
     def labels(self, graph: Graph, means: Means) -> CopiedArray | None:
         """Return the label codes of all vertices; None where all have one label. Raises what `rows` does."""
         codes = graph.vertex_labels
@@ -153,7 +168,9 @@ class Resident(Copies):
 
     def _copy(self, host: Adjacency, above: bool, means: Means) -> DeviceRows:
         seconds_left(means.deadline)
-        rows = _above(host) if above else host
+        return self._send(_above(host) if above else host, host, means)
+
+    def _send(self, rows: Adjacency, host: Adjacency, means: Means) -> DeviceRows:
         offsets, neighbors = (self._to_device(array, means) for array in rows)
         copies = DeviceRows(offsets, neighbors, len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host)
         means.stream.wait()
@@ -174,6 +191,14 @@ def _above(rows: Adjacency) -> Adjacency:
     kept = neighbors > vertices
     before = np.concatenate([np.zeros(1, np.uint64), np.cumsum(kept, dtype=np.uint64)])
     return before[offsets], neighbors[kept]
+
+
+def _from(rows: Adjacency, kept: NDArray[np.bool_]) -> Adjacency:
+    """Leave some rows as they are, and empty the others."""
+    offsets, neighbors = rows
+    lengths = np.diff(offsets).astype(np.int64)
+    shorter = np.concatenate([np.zeros(1, np.uint64), np.cumsum(np.where(kept, lengths, 0), dtype=np.uint64)])
+    return shorter, neighbors[np.repeat(kept, lengths)]
 
 
 def resident(graph: Graph, device: Device) -> Resident:

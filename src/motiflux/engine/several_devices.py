@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from motiflux.codegen.tails import device_tail
 from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.base import Engine, Outcome, Request
+from motiflux.engine.base import Engine, Request
+from motiflux.engine.cones import Part
 from motiflux.engine.cpu import formula_for
 from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_names import names_of
 from motiflux.engine.device_tables import shares_roots
 from motiflux.engine.device_team import Team
-from motiflux.engine.dfs import DfsEngine, Evaluation
+from motiflux.engine.dfs import DfsEngine, Evaluation, Found, Watching
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.engine.several_rows import SeveralRows
 from motiflux.engine.several_tables import SharedTables
@@ -57,49 +58,27 @@ class SeveralDevices(DfsEngine):
         self._accelerators = accelerators
         self.device = ", ".join(accelerator.device.name for accelerator in accelerators)
 
-    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
-        """Return the count, at most ``request.limit``."""
-        deadline = None if request.timeout is None else started + request.timeout
-        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
-            outcome = self._from_tables(graph, plan, formula, request, started, deadline)
-            if outcome is not None:
-                return outcome
-        if plan.tail is not None and device_tail(plan) is None:
-            return self._on_host(graph, plan, request, started)
-        limit = None if request.limit is None else request.limit // plan.multiplier
+    def _count_part(self, graph: Graph, part: Part, limit: int | None, watched: Watching) -> Found | None:
+        request, deadline = watched.request, watched.deadline
 
         def make(accelerator: Accelerator) -> DeviceSearch:
             engine, devices = DfsEngine(accelerator), len(self._accelerators)
-            return engine._counting(graph, plan, request, limit, deadline, devices)
+            return engine._counting(graph, part.plan, request, limit, deadline, devices, part)
 
-        try:
-            with Team(self._accelerators, make, graph, plan, request, deadline) as team:
-                team.gather()
-                team.launch()
-                in_time = self._wait_for(team, plan.multiplier, request, limit, started, deadline)
-                team.stop()
-                team.tell_time()
-                beyond = any(search.passed_128_bits() for search in team.searches)
-                found = team.found()
-        except OutOfTimeError:
-            return Outcome(0, False)
-        if beyond:
-            return self._on_host(graph, plan, request, started)
-        if limit is not None and found > limit:
-            assert request.limit is not None
-            return Outcome(request.limit, False)
-        return Outcome(found * plan.multiplier, in_time)
+        with Team(self._accelerators, make, graph, part.plan, request, deadline) as team:
+            team.gather()
+            team.launch()
+            in_time = self._wait_for(team, limit, watched)
+            team.stop()
+            team.tell_time()
+            if any(search.passed_128_bits() for search in team.searches):
+                return None
+            found = team.found()
+        return Found(found, in_time and (limit is None or found <= limit))
 
-    def _wait_for(
-        self,
-        team: Team,
-        multiplier: int,
-        request: Request,
-        limit: int | None,
-        started: float,
-        deadline: float | None,
-    ) -> bool:
+    def _wait_for(self, team: Team, limit: int | None, watched: Watching) -> bool:
         """Wait until all devices are done, or enough was found; False if time ran out first."""
+        progress, started, deadline = watched.request.progress, watched.started, watched.deadline
         next_look, next_report = started, started + _LOOK_SECONDS
         while not team.done():
             now = time.perf_counter()
@@ -109,10 +88,11 @@ class SeveralDevices(DfsEngine):
                 next_look = now + _LIMIT_SECONDS
                 if team.look()[2] > limit:
                     break
-            if request.progress is not None and now >= next_report:
+            if progress is not None and now >= next_report:
                 next_report = now + _LOOK_SECONDS
                 done, units, found = team.look()
-                request.progress(ProgressReport(done, units, found * multiplier, now - started))
+                found = (watched.before + found) * watched.multiplier
+                progress(ProgressReport(done, units, found, now - started))
             time.sleep(_SLEEP)
         return True
 

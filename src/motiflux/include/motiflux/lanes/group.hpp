@@ -51,7 +51,15 @@ class Group {
     return value;
   }
 
-  // The same of numbers with a fraction: lane l adds what lane l ^ 16 has, then l ^ 8, and so on.
+  // The sum over the lane's run of so many lanes: 1, 2, 4, ...
+  MOTIFLUX_DEVICE std::uint32_t sum_of(std::uint32_t value, std::uint32_t lanes) const {
+    for (std::uint32_t step = lanes / 2; step > 0; step /= 2)
+      value += __shfl_xor_sync(mask_, value, static_cast<int>(step), Lanes);
+    return value;
+  }
+
+  // The sum over all lanes of numbers with a fraction: lane l adds what lane l ^ 16 has, then l ^ 8, and so
+  // on.
   MOTIFLUX_DEVICE double add_up(double value) const {
     for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
       value += __shfl_xor_sync(mask_, value, static_cast<int>(step), Lanes);

@@ -6,65 +6,13 @@
 // population count for each word, whatever the number of choices.
 #pragma once
 
-#include "motiflux/device/total.hpp"
-#include "motiflux/match/clique_task.hpp"
-#include "motiflux/match/limit.hpp"
-#include "motiflux/match/neighborhood.hpp"
+#include "motiflux/match/units.cuh"
 
 namespace motiflux::match {
 
-class CliqueCount {
+class CliqueCount : public UnitWalk<CliqueCount> {
  public:
-  MOTIFLUX_DEVICE CliqueCount(const CliqueTask& task, unsigned char* shared)
-      : task_(task), taken_(reinterpret_cast<std::uint64_t*>(shared)), shared_(shared + kHeader) {}
-
-  MOTIFLUX_DEVICE void run() {
-    if (blockIdx.x < task_.spill_blocks)
-      for (std::uint64_t unit = blockIdx.x; unit < task_.spilled && !block_stops();
-           unit += task_.spill_blocks)
-        count_unit(BlockTeam{}, task_.memory + blockIdx.x * task_.spill_bytes, task_.unit(unit));
-    std::uint64_t unit = task_.spilled + blockIdx.x;  // the first without a counter: all start at once
-    for (; unit < task_.blocks; unit = block_takes()) count_unit(BlockTeam{}, shared_, task_.unit(unit));
-    // The block has taken a unit that is for a warp, which its first one has; unless none is left, or it was
-    // told to stop.
-    if (unit < task_.unit_count) {
-      std::uint64_t end = warp_.in_block() == 0 ? unit + 1 : unit;
-      unsigned char* mine = shared_ + warp_.in_block() * (task_.shared_bytes - kHeader);
-      do {
-        for (; unit < end && !told_; ++unit) count_unit(WarpTeam{}, mine, task_.unit(unit));
-      } while (warp_takes(unit, end));
-    }
-    report();
-  }
-
- private:
-  MOTIFLUX_DEVICE bool block_stops() const {
-    __syncthreads();
-    if (threadIdx.x == 0) *taken_ = read_stop();
-    __syncthreads();
-    return *taken_ != 0;
-  }
-
-  // The next unit behind the spilled ones; none once the search is stopped. Warps must not go on then: units
-  // that are for blocks may be left, and have no room in a warp's part of the memory.
-  MOTIFLUX_DEVICE std::uint64_t block_takes() {
-    __syncthreads();
-    if (threadIdx.x == 0) *taken_ = read_stop() ? task_.unit_count : take(1);
-    __syncthreads();
-    return *taken_;
-  }
-
-  MOTIFLUX_DEVICE bool warp_takes(std::uint64_t& unit, std::uint64_t& end) {
-    spend(kTurns / 16);  // the control is one line of memory, and units may take a microsecond each
-    unit = warp_.broadcast(warp_.leads() ? take(task_.chunk) : 0);
-    end = unit + task_.chunk < task_.unit_count ? unit + task_.chunk : task_.unit_count;
-    return !told_ && unit < task_.unit_count;
-  }
-
-  MOTIFLUX_DEVICE std::uint64_t take(std::uint64_t units) const {
-    const auto taken = device::device_wide(task_.control->taken);
-    return task_.spilled + gridDim.x + taken.fetch_add(units, device::Order::kRelaxed);
-  }
+  using UnitWalk::UnitWalk;
 
   template <class Team>
   MOTIFLUX_DEVICE void count_unit(const Team& team, unsigned char* memory, const CliqueUnit unit) {
@@ -73,45 +21,20 @@ class CliqueCount {
     const bool in_bits = task_.vertices > 3;
     team.sync();  // nobody reads the last neighbourhood any more
     Neighborhood all(memory, size);
-    all.open(team, task_.rows, begin, in_bits);
+    all.open(team, task_.rows.neighbors + begin, task_.rows, in_bits);
     if (in_bits) {
       // Rows of members before the slice are not looked at.
-      meet(team, all, unit.slice, 1, [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); });
+      all.meet(team, task_.rows, unit.slice, 1,
+               [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); });
       team.sync();
       count_chains(team, all, unit);
     } else {
-      meet(team, all, unit.slice, unit.slices, [&](std::uint32_t, std::uint32_t) { ++found_; });
+      all.meet(team, task_.rows, unit.slice, unit.slices, [&](std::uint32_t, std::uint32_t) { ++found_; });
     }
     if (team.place() == 0) done_ += (size - unit.slice + unit.slices - 1) / unit.slices;
   }
 
-  // Looks for members in the rows of members first, first + step, ...: eight threads to a row, since rows are
-  // mostly short, with some neighbours each under way.
-  template <class Team, class Met>
-  MOTIFLUX_DEVICE void meet(const Team& team, const Neighborhood& all, std::uint32_t first,
-                            std::uint32_t step, Met&& met) {
-    const std::uint32_t* neighbors = task_.rows.neighbors;
-    const std::uint32_t stride = Team::size() / kRowThreads * step;
-    for (std::uint32_t i = first + team.place() / kRowThreads * step; i < all.size(); i += stride) {
-      const std::uint64_t begin = all.begin(i);
-      const std::uint32_t length = all.length(i);
-      for (std::uint32_t at = team.place() % kRowThreads; at < length; at += kRowThreads * kUnderWay) {
-        std::uint32_t found[kUnderWay];
-#pragma unroll
-        for (std::uint32_t way = 0; way < kUnderWay; ++way) {
-          const std::uint32_t place = at + way * kRowThreads;
-          found[way] = place < length ? neighbors[begin + place] : Neighborhood::kNowhere;
-        }
-#pragma unroll
-        for (std::uint32_t way = 0; way < kUnderWay; ++way) {
-          if (found[way] == Neighborhood::kNowhere) continue;
-          const std::uint32_t rank = all.find(found[way]);
-          if (rank != Neighborhood::kNowhere) met(i, rank);
-        }
-      }
-    }
-  }
-
+ private:
   // The second vertex of the clique and those after it, up to the third but last, are taken one by one; among
   // the members that may follow, the last two are counted. A warp takes every so many of the second vertices.
   template <class Team>
@@ -214,50 +137,6 @@ class CliqueCount {
     }
     spend(words);
   }
-
-  MOTIFLUX_DEVICE void spend(std::uint32_t turns) {
-    budget_ -= static_cast<std::int32_t>(turns);
-    if (budget_ > 0) return;
-    budget_ = kTurns;
-    report();
-    told_ = stopped();
-  }
-
-  MOTIFLUX_DEVICE bool read_stop() const {
-    return device::device_wide(task_.control->stop).load(device::Order::kRelaxed) !=
-           static_cast<std::uint32_t>(Stop::kNone);
-  }
-
-  // All lanes of the warp have the same answer.
-  MOTIFLUX_DEVICE bool stopped() const {
-    return warp_.broadcast(static_cast<std::uint32_t>(warp_.leads() && read_stop())) != 0;
-  }
-
-  MOTIFLUX_DEVICE void report() {
-    const std::uint64_t found = warp_.sum(found_);
-    found_ = 0;
-    if (!warp_.leads()) return;
-    Control& control = *task_.control;
-    if (done_ > 0) device::device_wide(control.done).fetch_add(done_, device::Order::kRelaxed);
-    done_ = 0;
-    if (found == 0) return;
-    device::add_128(control.found, found);
-    look_at_limit(control, task_.limit);
-  }
-
-  static constexpr std::uint32_t kHeader = 16;  // of shared memory: what the block has taken
-  static constexpr std::uint32_t kRowThreads = 8;
-  static constexpr std::uint32_t kUnderWay = 4;
-  static constexpr std::int32_t kTurns = 1 << 13;  // words between looks at the stop flag
-
-  const CliqueTask& task_;
-  std::uint64_t* taken_;
-  unsigned char* shared_;
-  Warp warp_;
-  std::uint64_t found_ = 0;  // this lane's share
-  std::uint64_t done_ = 0;   // the leader's
-  std::int32_t budget_ = kTurns;
-  bool told_ = false;  // to stop
 };
 
 MOTIFLUX_DEVICE void count_cliques(const CliqueArgs& args) {

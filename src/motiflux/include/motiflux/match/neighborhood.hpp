@@ -56,16 +56,17 @@ class Neighborhood {
   // neighbouring rows meet in no bank of shared memory.
   MOTIFLUX_DEVICE std::uint32_t* row(std::uint32_t i) const { return bits_ + i * stride_; }
 
-  // Enters the members, those in the row that starts at `first`, and makes the rows of bits empty if they are
-  // wanted. The team's last barrier was after the last look at what lay here before.
+  // Enters the members, whose neighbours are to be looked for in `rows`, and makes the rows of bits empty if
+  // they are wanted. The team's last barrier was after the last look at what lay here before.
   template <class Team>
-  MOTIFLUX_DEVICE void open(const Team& team, const view::Adjacency& rows, std::uint64_t first, bool bits) {
+  MOTIFLUX_DEVICE void open(const Team& team, const std::uint32_t* members, const view::Adjacency& rows,
+                            bool bits) {
     for (std::uint32_t slot = team.place(); slot < capacity(); slot += Team::size()) keys_[slot] = kNowhere;
     if (bits)
       for (std::uint32_t word = team.place(); word < size_ * stride_; word += Team::size()) bits_[word] = 0;
     team.sync();
     for (std::uint32_t rank = team.place(); rank < size_; rank += Team::size()) {
-      const std::uint32_t member = rows.neighbors[first + rank];
+      const std::uint32_t member = members[rank];
       begins_[rank] = rows.offsets[member];
       lengths_[rank] = static_cast<std::uint32_t>(rows.offsets[member + 1] - rows.offsets[member]);
       enter(member, rank);
@@ -82,12 +83,43 @@ class Neighborhood {
     }
   }
 
+  // Looks for members in the rows of members first, first + step, ...: met(i, rank) for each member in the
+  // row of member i. Eight threads to a row, since rows are mostly short, with some neighbours each under
+  // way.
+  template <class Team, class Met>
+  MOTIFLUX_DEVICE void meet(const Team& team, const view::Adjacency& rows, std::uint32_t first,
+                            std::uint32_t step, Met&& met) const {
+    const std::uint32_t* neighbors = rows.neighbors;
+    const std::uint32_t stride = Team::size() / kRowThreads * step;
+    for (std::uint32_t i = first + team.place() / kRowThreads * step; i < size_; i += stride) {
+      const std::uint64_t begin = begins_[i];
+      const std::uint32_t length = lengths_[i];
+      for (std::uint32_t at = team.place() % kRowThreads; at < length; at += kRowThreads * kUnderWay) {
+        std::uint32_t found[kUnderWay];
+#pragma unroll
+        for (std::uint32_t way = 0; way < kUnderWay; ++way) {
+          const std::uint32_t place = at + way * kRowThreads;
+          found[way] = place < length ? neighbors[begin + place] : kNowhere;
+        }
+#pragma unroll
+        for (std::uint32_t way = 0; way < kUnderWay; ++way) {
+          if (found[way] == kNowhere) continue;
+          const std::uint32_t rank = find(found[way]);
+          if (rank != kNowhere) met(i, rank);
+        }
+      }
+    }
+  }
+
   MOTIFLUX_DEVICE void link(std::uint32_t i, std::uint32_t rank) const {
     auto word = device::block_wide(row(i)[rank / 32]);
     word.fetch_or(std::uint32_t{1} << rank % 32, device::Order::kRelaxed);
   }
 
  private:
+  static constexpr std::uint32_t kRowThreads = 8;
+  static constexpr std::uint32_t kUnderWay = 4;
+
   MOTIFLUX_DEVICE std::uint32_t capacity() const { return 1u << log_; }
 
   MOTIFLUX_DEVICE std::uint32_t first_slot(std::uint32_t vertex) const {

@@ -1,0 +1,310 @@
+"""Patterns with a vertex adjacent to all others, counted in bits: the same as by the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.device import devices_like
+from motiflux.engine import cliques, cones
+from motiflux.engine.accelerator import open_accelerator
+from motiflux.engine.base import make_request
+from motiflux.engine.cones import Bits, bits_for, bytes_of, cut_cone, parts_of
+from motiflux.engine.dfs import DfsEngine
+from motiflux.engine.prepare import Roots
+from motiflux.errors import DeviceMemoryError
+from motiflux.plan import make_plan
+from tests.backend.cases import clique, cycle, path
+
+ON = {"bitmaps": "on", "tables": "off"}
+OFF = {"bitmaps": "off", "tables": "off"}
+NO_CPU = pytest.mark.devices("emulated", "cuda", reason="the kernel is not the CPU's")
+
+
+def over(rim: list[tuple[int, int]], size: int) -> mf.Pattern:
+    """Return the pattern of vertex 0 over a pattern of so many vertices."""
+    spokes = [(0, v + 1) for v in range(size)]
+    return mf.Pattern.from_edges([*spokes, *((u + 1, v + 1) for u, v in rim)])
+
+
+def without(size: int, *gone: tuple[int, int]) -> mf.Pattern:
+    """Return a clique that lacks some edges."""
+    return mf.Pattern.from_edges([edge for edge in combinations(range(size), 2) if edge not in gone])
+
+
+PATTERNS = {
+    "wheel of 4": over(cycle(4), 4),
+    "wheel of 5": over(cycle(5), 5),
+    "diamond": without(4, (2, 3)),
+    "K5 without an edge": without(5, (3, 4)),
+    "K6 without an edge": without(6, (4, 5)),
+    "K6 without two edges": without(6, (2, 3), (4, 5)),
+    "gem": over(path(4), 4),
+    "over two triangles": over([*cycle(3), (3, 4), (4, 5), (5, 3)], 6),
+}
+
+
+def random_edges(seed: int, vertices: int, density: float) -> list[tuple[int, int]]:
+    random = np.random.default_rng(seed)
+    return [pair for pair in combinations(range(vertices), 2) if random.random() < density]
+
+
+def with_hubs(seed: int) -> mf.Graph:
+    """A sparse graph beside three vertices that are neighbours of nearly all."""
+    random = np.random.default_rng(seed)
+    spokes = [(hub, v) for hub in range(3) for v in range(hub + 1, 60) if random.random() < 0.9]
+    return mf.Graph.from_edges([*random_edges(seed, 60, 0.12), *spokes])
+
+
+@pytest.fixture(params=["as one", "slices", "spilled", "roots left out"])
+def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Ways to cut up the work."""
+    if request.param == "slices":
+        monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
+        monkeypatch.setattr(cones, "_ROOT", 1e-3)
+        monkeypatch.setattr(cones, "_LOOK_UP", 1e-3)
+    if request.param == "spilled":
+        monkeypatch.setattr(cliques, "_SHARED_BYTES", 1200)
+    if request.param == "roots left out":
+        monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+    monkeypatch.setattr(cliques, "_SHORT_ROW", 10)
+    monkeypatch.setattr(cones, "_SHORT_ROW", 10)
+    return request.param
+
+
+@pytest.mark.parametrize("semantics", ["isomorphism", "induced", "homomorphism"])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_cones_are_counted_in_bits(device: str, cut: str, name: str, semantics: str) -> None:
+    graph, pattern = with_hubs(5), PATTERNS[name]
+    if pattern.num_vertices > 6:
+        graph = mf.Graph.from_edges(random_edges(5, 22, 0.55))
+    elif semantics == "homomorphism" and pattern.num_vertices > 5:
+        graph = mf.Graph.from_edges(random_edges(5, 18, 0.7))
+    expected = mf.count(graph, pattern, semantics=semantics, device="cpu")
+    assert mf.count(graph, pattern, semantics=semantics, device=device, tuning=ON) == expected
+    assert expected > 0
+
+
+@pytest.mark.parametrize("members", [31, 32, 33, 64, 65, 180])
+def test_rows_of_any_length_are_counted(device: str, members: int) -> None:
+    """With sets of one word, of one for each lane, and of more: the last word full, or with one member."""
+    graph = mf.Graph.from_edges(clique(members))
+    options = {"symmetry": "subgraphs", "device": device, "tuning": ON}
+    assert mf.count(graph, PATTERNS["wheel of 4"], **options) == comb(members, 5) * 15
+    assert mf.count(graph, PATTERNS["K5 without an edge"], **options) == comb(members, 5) * 10
+
+
+@pytest.mark.long
+def test_rows_of_more_words_than_lanes_are_counted(device: str) -> None:
+    hub = [(0, v) for v in range(1, 1300)]
+    rim = [(v, v % 1299 + 1) for v in range(1, 1300)] + [(v, (v + 1) % 1299 + 1) for v in range(1, 1300)]
+    graph = mf.Graph.from_edges([*hub, *rim])
+    for name in ("wheel of 4", "K5 without an edge", "gem"):
+        expected = mf.count(graph, PATTERNS[name], device="cpu")
+        assert mf.count(graph, PATTERNS[name], device=device, tuning=ON) == expected > 0
+
+
+def test_labels_and_conditions_are_kinds_of_members(device: str) -> None:
+    random = np.random.default_rng(3)
+    graph = mf.Graph.from_edges(
+        random_edges(6, 40, 0.4),
+        vertex_labels=[("a", "b", "c")[v] for v in random.integers(0, 3, 40)],
+        vertex_attributes={"age": random.integers(0, 9, 40)},
+    )
+    spokes, rim = "(x)--(a), (x)--(b), (x)--(c), (x)--(d)", "(a)--(b), (b)--(c), (c)--(d), (d)--(a)"
+    asked = [
+        "(a:a)",
+        "(a:a), (c:a)",
+        "(x:b), (a:a|c), (b:b)",
+        "(a WHERE age > 4)",
+        "(x:a), (d:b WHERE age < 7)",
+    ]
+    for vertices in asked:
+        pattern = mf.Pattern.parse(f"{vertices}, {spokes}, {rim}")
+        for semantics in ("isomorphism", "induced"):
+            expected = mf.count(graph, pattern, semantics=semantics, device="cpu")
+            found = mf.count(graph, pattern, semantics=semantics, device=device, tuning=ON)
+            assert found == expected > 0
+
+
+def test_edges_of_one_label_and_either_direction_are_one_relation(device: str) -> None:
+    pairs = np.random.default_rng(8).integers(0, 18, (150, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = mf.Graph.from_edges(pairs, directed=True, edge_labels=np.arange(len(pairs)) % 2)
+    edges = [(0, v) for v in range(1, 5)] + [(1, 2), (2, 3), (3, 4), (4, 1)]
+    for labels in (None, [1] * len(edges)):
+        pattern = mf.Pattern.from_edges(edges, edge_labels=labels, directed=False)
+        expected = mf.count(graph, pattern, device="cpu")
+        assert mf.count(graph, pattern, device=device, tuning=ON) == expected > 0
+
+
+@NO_CPU
+@pytest.mark.parametrize("name", ["wheel of 4", "gem", "K6 without two edges"])
+def test_a_kernel_of_its_own_finds_the_same(device: str, name: str) -> None:
+    graph = with_hubs(2)
+    for semantics in ("isomorphism", "induced"):
+        expected = mf.count(graph, PATTERNS[name], semantics=semantics, device="cpu")
+        tuning = {**ON, "specialize": "on"}
+        found = mf.count(graph, PATTERNS[name], semantics=semantics, device=device, tuning=tuning)
+        assert found == expected > 0
+
+
+@NO_CPU
+@pytest.mark.parametrize("most", [4096, 14])
+def test_several_devices_share_the_roots(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"one {device} is no several")
+    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    graph = with_hubs(3)
+    for name in ("wheel of 5", "K5 without an edge"):
+        expected = mf.count(graph, PATTERNS[name], device="cpu")
+        assert mf.count(graph, PATTERNS[name], device=device, devices=2, tuning=ON) == expected > 0
+        limited = mf.count(graph, PATTERNS[name], device=device, devices=2, tuning=ON, limit=50)
+        assert (limited, limited.complete) == (50, False)
+
+
+@NO_CPU
+@pytest.mark.parametrize("most", [4096, 14, 3])
+def test_limits_hold_exactly(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are reached among the roots that are searched from too."""
+    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    graph = with_hubs(3)
+    whole = mf.count(graph, PATTERNS["wheel of 4"], device="cpu")
+    for limit in (0, 1, 80, whole - 1, whole, whole + 1):
+        found = mf.count(graph, PATTERNS["wheel of 4"], device=device, tuning=ON, limit=limit)
+        assert (found, found.complete) == (min(whole, limit), limit >= whole)
+
+
+@NO_CPU
+@pytest.mark.parametrize("most", [4096, 100])
+def test_the_time_limit_of_a_long_count_is_kept(
+    device: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    graph = mf.Graph.from_edges(clique(130))
+    found = mf.count(graph, without(9, (7, 8)), symmetry="subgraphs", device=device, tuning=ON, timeout=0.3)
+    assert not found.complete
+    assert found < comb(130, 9) * 36
+
+
+@NO_CPU
+def test_a_count_that_comes_again_is_the_same(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+    graph = with_hubs(4)
+    expected = mf.count(graph, PATTERNS["gem"], device="cpu")
+    for _ in range(3):
+        assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected
+
+
+@NO_CPU
+def test_what_does_not_fit_in_bits_is_searched_for(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(*_: object) -> None:
+        asked.append(True)
+        raise DeviceMemoryError("what bits take", 2, 1, "")
+
+    monkeypatch.setattr("motiflux.engine.dfs.prepare_cone", refuse)
+    graph = with_hubs(4)
+    expected = mf.count(graph, PATTERNS["gem"], device="cpu")
+    assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected
+    assert asked == [True]
+
+
+@NO_CPU
+def test_progress_is_told_and_what_it_raises_ends_the_count(device: str) -> None:
+    graph = mf.Graph.from_edges(clique(130))
+    told = []
+
+    def tell(report: mf.ProgressReport) -> None:
+        told.append(report)
+        if len(told) == 2:
+            raise InterruptedError
+
+    with suppress(InterruptedError):
+        mf.count(graph, without(9, (7, 8)), device=device, tuning=ON, progress=tell, timeout=20)
+    assert len(told) == 2
+    assert told[0].total == 130 * 129
+    assert mf.count(graph, PATTERNS["diamond"], device=device, tuning=ON) == 130 * 129 * 128 * 127
+
+
+def bits_of(graph: mf.Graph, pattern: mf.Pattern, **options: object) -> Bits | None:
+    tuning = {**ON, **options.pop("tuning", {})}  # type: ignore[dict-item]
+    request = make_request(**{"semantics": "isomorphism", "symmetry": "embeddings", **options}, tuning=tuning)  # type: ignore[arg-type]
+    plan = make_plan(graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=tuning)
+    return bits_for(graph, plan, request)
+
+
+def test_patterns_that_are_no_cones_are_not_taken_for_them() -> None:
+    graph = mf.Graph.from_edges(
+        random_edges(2, 30, 0.5), edge_labels=[v % 2 for v, _ in random_edges(2, 30, 0.5)]
+    )
+    star = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3)])
+    prism = mf.Pattern.from_edges([*cycle(3), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)])
+    edges = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)]
+    mixed = mf.Pattern.from_edges(edges, edge_labels=[0, 0, 0, 1, 0])
+    one_label = mf.Pattern.from_edges(edges, edge_labels=[1] * 5)
+    for other in (star, prism, mixed, mf.Pattern.from_edges(clique(4)), mf.Pattern.from_edges(cycle(3))):
+        assert bits_of(graph, other) is None
+    assert bits_of(graph, star, semantics="induced") is not None
+    assert bits_of(graph, one_label) is not None
+    assert bits_of(graph, one_label, semantics="induced") is None  # any arc would be one too many
+    arcs = mf.Graph.from_edges(random_edges(2, 30, 0.5), directed=True)
+    assert bits_of(arcs, mf.Pattern.from_edges(edges)) is None
+    for switch in ("cliques", "off", "auto"):
+        assert bits_of(graph, one_label, tuning={"bitmaps": switch}) is None
+
+
+def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+    monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
+    monkeypatch.setattr(cones, "_LOOK_UP", 1e-3)
+    monkeypatch.setattr(cones, "_ROOT", 1e-3)
+    graph = with_hubs(1)
+    bits = bits_of(graph, PATTERNS["wheel of 4"])
+    assert bits is not None
+    degrees = np.diff(graph.adjacency(bits.cone.rows.roots)[0]).astype(np.int64)
+    units = cut_cone(degrees, bits.cone, teams=1 << 20)
+    taken = sorted(
+        (int(root), place)
+        for root, word in units.units
+        for place in range(int(word) & 0xFFFF, int(degrees[root]), int(word) >> 16)
+    )
+    few = np.flatnonzero((degrees >= 4) & (degrees <= 14))
+    assert taken == [(int(root), place) for root in few for place in range(degrees[root])]
+    in_bits, rest = parts_of(bits)
+    assert (in_bits.bits, in_bits.roots) == (bits, None)
+    assert (rest.bits, rest.roots) == (None, Roots(bits.cone.rows.roots, 14))
+    assert rest.plan is in_bits.plan
+    assert 0 < bits.left < 1
+    assert bytes_of(33, 4, 4, 1) > bytes_of(32, 4, 4, 1)
+
+
+@NO_CPU
+def test_bits_are_taken_where_they_pay_and_explain_says_so(device: str) -> None:
+    graph = mf.Graph.from_edges(random_edges(3, 400, 0.2))
+    options = {"device": device, "tuning": {"tables": "off"}}
+    told = mf.explain(graph, PATTERNS["wheel of 5"], **options).report
+    assert "in bits" in told.engine.reason
+    assert "level by level it is expected to take" in told.engine.reason
+    request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning={})
+    engine = DfsEngine(open_accelerator(device))
+    plan = make_plan(graph, PATTERNS["wheel of 5"], tuning=request.tuning)
+    bits = bits_for(graph, plan, request, getattr(engine._accelerator.device, "speed", 0.0))
+    assert bits is not None
+    assert bits.taken
+    assert engine.predict(graph, plan, request).seconds == bits.expected
+    assert bits.searching is not None
+    assert bits.expected < bits.searching
+    off = mf.explain(graph, PATTERNS["wheel of 5"], device=device, tuning=OFF).report
+    assert "bits" not in off.engine.reason
+    cliques_too = mf.explain(graph, mf.Pattern.from_edges(clique(5)), **options).report
+    assert cliques_too.engine.reason.endswith("cliques in bits")
+    small = mf.Graph.from_edges(clique(12))
+    assert "bits" not in mf.explain(small, PATTERNS["wheel of 5"], **options).report.engine.reason
