@@ -1,4 +1,4 @@
-"""Patterns with a vertex adjacent to all others, counted in bits, against the reference."""
+"""Patterns with a vertex adjacent to all others, counted in bits, against the reference or the CPU engine."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from motiflux.engine import cliques, cones
 from tests.strategies import Case, data_edges, label_columns, pattern_vertices
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
+MOST_FOR_REFERENCE = 5
 WAYS = [
     ("isomorphism", "embeddings"),
     ("isomorphism", "subgraphs"),
@@ -56,7 +57,7 @@ def cone_cases(draw: st.DrawFn, semantics: str) -> Case:
     """Draw a pattern of 4 to 7 vertices, one of them adjacent to all, and a graph of up to 9."""
     most = 5 if semantics == "homomorphism" else 7
     size = draw(st.integers(4, most))
-    num_vertices = draw(st.integers(3, 6 if most == 5 else 16 - size if size > 6 else 9))
+    num_vertices = draw(st.integers(3, 6 if most == 5 else 9))
     rim = list(combinations(range(1, size), 2))
     chosen = draw(st.lists(st.sampled_from(rim), min_size=1, max_size=len(rim), unique=True))
     names = draw(st.permutations(range(size)))
@@ -78,20 +79,25 @@ def cone_cases(draw: st.DrawFn, semantics: str) -> Case:
     )
 
 
+def expected_of(case: Case, graph: mf.Graph, pattern: mf.Pattern, semantics: str, symmetry: str) -> int:
+    """Return what the reference finds; of larger patterns, for which that takes long, the CPU engine."""
+    if pattern.num_vertices > MOST_FOR_REFERENCE:
+        return int(mf.count(graph, pattern, semantics=semantics, symmetry=symmetry, device="cpu"))
+    whole = symmetry == "embeddings"
+    return len(case.embeddings(semantics) if whole else case.occurrences(semantics))
+
+
 @pytest.mark.devices("emulated", "cuda", reason="the kernel is not the CPU's")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize(("semantics", "symmetry"), WAYS)
-def test_cones_are_counted_as_by_the_reference(
-    semantics: str, symmetry: str, depth: str, device: str
-) -> None:
+def test_cones_are_counted_as_level_by_level(semantics: str, symmetry: str, depth: str, device: str) -> None:
     @settings(settings.get_profile(depth), suppress_health_check=list(HealthCheck))
     @given(cone_cases(semantics), SWITCHES, CUTS, st.sampled_from([None, None, 2]), st.data())
     def holds(
         case: Case, switches: dict[str, str], cuts: dict[str, Any], devices: int | None, data: st.DataObject
     ) -> None:
-        whole = symmetry == "embeddings"
-        expected = len(case.embeddings(semantics) if whole else case.occurrences(semantics))
         graph, pattern = case.graph(), case.pattern()
+        expected = expected_of(case, graph, pattern, semantics, symmetry)
         options: dict[str, Any] = {
             "semantics": semantics,
             "symmetry": symmetry,
