@@ -78,8 +78,8 @@ candidates::Query as_query(const candidates::DataGraph& graph, const std::vector
 void make_space(candidates::Space* self, const PyArcRows& out, const PyArcRows& in,
                 const PyLabelGroups& groups, std::uint32_t edge_labels,
                 const std::vector<PyQueryVertex>& vertices, const std::vector<PyQueryEdge>& edges,
-                const std::vector<PyKind>& kinds, bool injective, int rounds, std::uint64_t max_bytes,
-                int threads, std::optional<double> timeout) {
+                const std::vector<PyKind>& kinds, bool injective, int rounds, int cycles,
+                std::uint64_t max_bytes, int threads, std::optional<double> timeout) {
   const auto& [label_offsets, by_label] = groups;
   const candidates::DataGraph graph{as_rows(out), as_rows(in), as_span(label_offsets), as_span(by_label),
                                     edge_labels};
@@ -87,7 +87,7 @@ void make_space(candidates::Space* self, const PyArcRows& out, const PyArcRows& 
   require(label_offsets.size() >= 1 && label_offsets.data()[label_offsets.size() - 1] == by_label.size(),
           "label groups do not end at the last vertex");
   const candidates::Query query = as_query(graph, vertices, edges, kinds, injective);
-  const candidates::Options options{rounds, max_bytes};
+  const candidates::Options options{rounds, cycles, max_bytes};
   std::optional<candidates::Space> made;
   if (graph.out.neighbors.size() < kInlineArcs) {
     made.emplace(graph, query, options, Workers{1, nullptr});
@@ -132,8 +132,8 @@ std::vector<std::uint32_t> classes(const candidates::Space& space) {
 void bind_candidates(nb::module_& module) {
   nb::class_<candidates::Space>(module, "Space")
       .def("__init__", &make_space, nb::kw_only(), "out"_a, "in_"_a, "label_groups"_a, "edge_labels"_a,
-           "vertices"_a, "edges"_a, "kinds"_a, "injective"_a, "rounds"_a, "max_bytes"_a, "threads"_a,
-           "timeout"_a.none())
+           "vertices"_a, "edges"_a, "kinds"_a, "injective"_a, "rounds"_a, "cycles"_a, "max_bytes"_a,
+           "threads"_a, "timeout"_a.none())
       .def_prop_ro("state", [](const candidates::Space& space) { return static_cast<int>(space.state()); })
       .def_prop_ro("rounds", &candidates::Space::rounds)
       .def_prop_ro("nbytes", &candidates::Space::bytes)

@@ -4,6 +4,7 @@
     python benchmarks/micro/estimate.py coverage [--groups N] [--runs N]    how often intervals hold the count
     python benchmarks/micro/estimate.py orders         error times root of time, by order and estimator
     python benchmarks/micro/estimate.py inheritance    the same with and without inheritance
+    python benchmarks/micro/estimate.py cycles         the same by the cycles that arcs must close
 
 Times are process CPU time on one thread, planning and pilot included where `estimate` is called.
 """
@@ -128,7 +129,7 @@ def efficiency(graph: Any, switch: str, values: tuple[str, ...]) -> None:
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["errors", "coverage", "orders", "inheritance"])
+    parser.add_argument("what", choices=["errors", "coverage", "orders", "inheritance", "cycles"])
     parser.add_argument("--samples", type=int, default=90_000)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--groups", type=int, default=512)
@@ -141,6 +142,8 @@ def main() -> None:
         coverage(graph, given.groups, given.runs)
     elif given.what == "orders":
         efficiency(graph, "sample_order", ("cost", "quicksi", "plan"))
+    elif given.what == "cycles":
+        efficiency(graph, "cycles", ("0", "3", "4"))
     else:
         efficiency(graph, "inheritance", ("spread", "one", "off"))
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "candidates/filter.hpp"
+#include "candidates/narrow.hpp"
 
 namespace motiflux::candidates {
 namespace {
@@ -58,13 +59,23 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
   }
   rounds_ = filter.rounds();
   sets_ = std::move(filter.sets());
-  for (const auto& set : sets_)
-    if (set.empty()) state_ = State::kEmpty;
+  const auto any_empty = [&] {
+    return std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return set.empty(); });
+  };
+  if (!any_empty()) {
+    make_rows(graph, query, filter, options, workers);
+    // Narrowing needs the rows of both ends.
+    if (state_ == State::kReady && bytes() <= options.max_bytes / 2)
+      narrow(sets_, edges_, {options.cycles, query.injective}, workers);
+  }
+  if (state_ == State::kReady && any_empty()) state_ = State::kEmpty;
   for (const auto& set : sets_)
     classes_.push_back(static_cast<std::size_t>(std::find(sets_.begin(), sets_.end(), set) - sets_.begin()));
-  if (state_ == State::kEmpty) return;
+}
 
-  // Query edges by the end their rows lead to, so that each set's positions are written down once.
+// Query edges by the end their rows lead to, so that each set's positions are written down once.
+void Space::make_rows(const DataGraph& graph, const Query& query, const Filter& filter,
+                      const Options& options, const Workers& workers) {
   const Words& serves = filter.serves();
   Words position(graph.vertices());
   std::vector<std::vector<std::pair<std::size_t, bool>>> into(sets_.size());
@@ -91,7 +102,7 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
         rows.offsets.push_back(rows.neighbors.size());
         if (bytes + rows.neighbors.size() * sizeof(std::uint32_t) > options.max_bytes) {
           state_ = State::kTooLarge;
-          for (Edge& made : edges_) made.forward = made.backward = {};
+          for (EdgeRows& made : edges_) made.forward = made.backward = {};
           return;
         }
       }
@@ -111,7 +122,7 @@ const std::uint32_t* Space::places_between(std::size_t from, std::size_t to) {
 std::uint64_t Space::bytes() const {
   std::uint64_t total = 0;
   for (const auto& set : sets_) total += set.size() * sizeof(std::uint32_t);
-  for (const Edge& edge : edges_)
+  for (const EdgeRows& edge : edges_)
     for (const Rows* rows : {&edge.forward, &edge.backward})
       total += rows->offsets.size() * sizeof(std::uint64_t) + rows->neighbors.size() * sizeof(std::uint32_t);
   return total;
@@ -124,20 +135,11 @@ view::Adjacency Space::rows(std::size_t edge, bool from_source) const {
 
 void Space::orient(std::size_t edge, bool from_source) {
   const std::lock_guard lock(*mutex_);
-  Edge& turned = edges_[edge];
-  Rows& wanted = from_source ? turned.forward : turned.backward;
-  const Rows& made = from_source ? turned.backward : turned.forward;
+  EdgeRows& edge_rows = edges_[edge];
+  Rows& wanted = from_source ? edge_rows.forward : edge_rows.backward;
+  const Rows& made = from_source ? edge_rows.backward : edge_rows.forward;
   if (!wanted.offsets.empty() || made.offsets.empty()) return;
-  const std::size_t starts = sets_[from_source ? turned.source : turned.target].size();
-  std::vector<std::uint64_t> offsets(starts + 1, 0);
-  for (std::uint32_t place : made.neighbors) ++offsets[place + 1];
-  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  std::vector<std::uint64_t> next(offsets.begin(), offsets.end() - 1);
-  wanted.neighbors.resize(made.neighbors.size());
-  for (std::size_t i = 0; i + 1 < made.offsets.size(); ++i)
-    for (std::uint64_t at = made.offsets[i]; at < made.offsets[i + 1]; ++at)
-      wanted.neighbors[next[made.neighbors[at]]++] = static_cast<std::uint32_t>(i);
-  wanted.offsets = std::move(offsets);
+  wanted = turned(made, sets_[from_source ? edge_rows.source : edge_rows.target].size());
 }
 
 std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& from,

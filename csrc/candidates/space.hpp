@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "candidates/edge_rows.hpp"
 #include "candidates/query.hpp"
 #include "common/parallel.hpp"
 #include "motiflux/view/adjacency.hpp"
@@ -24,8 +25,11 @@ namespace motiflux::candidates {
 
 struct Options {
   int rounds = 4;
+  int cycles = 0;  // edges of the longest cycles that must close over arcs: see narrow.hpp
   std::uint64_t max_bytes = 0;
 };
+
+class Filter;
 
 class Space {
  public:
@@ -55,20 +59,11 @@ class Space {
   std::size_t class_of(std::size_t query_vertex) const { return classes_[query_vertex]; }
 
  private:
-  struct Rows {
-    std::vector<std::uint64_t> offsets;  // empty: not made
-    std::vector<std::uint32_t> neighbors;
-  };
-  struct Edge {
-    std::uint32_t source;
-    std::uint32_t target;
-    std::uint64_t arcs = 0;
-    Rows forward;
-    Rows backward;
-  };
+  void make_rows(const DataGraph& graph, const Query& query, const Filter& filter, const Options& options,
+                 const Workers& workers);
 
   std::vector<std::vector<std::uint32_t>> sets_;
-  std::vector<Edge> edges_;
+  std::vector<EdgeRows> edges_;
   std::vector<std::size_t> classes_;
   // What searches ask for as they come: several threads may.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();

@@ -115,6 +115,7 @@ class Space:
         kinds: Sequence[tuple[bool, bool, _Mask, _Mask, _Mask]],
         injective: bool,
         rounds: int,
+        cycles: int,
         max_bytes: int,
         threads: int,
         timeout: float | None,

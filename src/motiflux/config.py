@@ -117,6 +117,13 @@ _OPTIONS = (
         "as the search would",
     ),
     TuningOption(
+        "cycles",
+        ("4", "3", "0"),
+        "4",
+        "estimate, sample: candidates stay joined only where the pattern's cycles of up to so many edges can "
+        "close over them",
+    ),
+    TuningOption(
         "inheritance",
         ("spread", "one", "off"),
         "spread",

@@ -50,13 +50,17 @@ def test_slots_agree_with_the_reference(combination: Combination, depth: str) ->
         cases(combination.directed, combination.labels),
         st.sampled_from(("auto", "on", "off")),
         st.sampled_from(("auto", "off")),
+        st.sampled_from(("0", "3", "4")),
         st.sampled_from((0, 1, 3, 10, PLENTY)),
         st.sampled_from(("deepen", "sample")),
         st.integers(0, 2**64 - 1),
     )
-    def holds(case: Case, candidates: str, backjump: str, nodes: int, unfinished: str, seed: int) -> None:
+    def holds(
+        case: Case, candidates: str, backjump: str, cycles: str, nodes: int, unfinished: str, seed: int
+    ) -> None:
         count = len(case.embeddings(combination.semantics))
-        trawl = trawl_of(case, combination, {"candidates": candidates, "backjump": backjump})
+        tuning = {"candidates": candidates, "backjump": backjump, "cycles": cycles}
+        trawl = trawl_of(case, combination, tuning)
         if trawl is None:
             return
         assert trawl.count_all(PLENTY) == count

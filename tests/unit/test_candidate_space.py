@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -98,6 +99,69 @@ class TestFiltering:
             kept = candidates(graph, space_of(graph, pattern, rounds="16"))
             for column, members in zip(rows.T, kept, strict=True):
                 assert set(column.tolist()) <= set(members)
+
+
+class TestCycles:
+    """Arcs between candidates stay where the pattern's triangles and squares can close over them."""
+
+    # A triangle 0-1-2, a square 3-4-5-6, and 7 between the two.
+    GRAPH = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 6), (6, 3), (2, 7), (7, 3)])
+
+    def space(self, pattern: str, cycles: int, semantics: str = "isomorphism") -> CandidateSpace:
+        bound = bind(mf.Pattern.parse(pattern), self.GRAPH)
+        key = space_key(bound, Semantics(semantics), resolve_tuning({"candidates": "on"}))
+        assert key is not None
+        space = candidate_space(self.GRAPH, replace(key, cycles=cycles), 1)
+        assert space is not None
+        return space
+
+    def test_triangles_leave_what_they_close_over(self) -> None:
+        triangle = "(a)--(b)--(c)--(a)"
+        assert candidates(self.GRAPH, self.space(triangle, 0))[0] == list(range(8))
+        narrow = self.space(triangle, 3)
+        assert candidates(self.GRAPH, narrow) == [[0, 1, 2]] * 3
+        assert narrow.arcs == (6, 6, 6)
+
+    def test_what_hangs_from_a_triangle_is_narrowed_with_it(self) -> None:
+        narrow = self.space("(a)--(b)--(c)--(a), (c)--(d)--(e)", 3)
+        assert candidates(self.GRAPH, narrow)[2:] == [[2], [0, 1, 7], [0, 1, 2, 3]]
+
+    def test_squares_have_four_corners(self) -> None:
+        square = "(a)--(b)--(c)--(d)--(a)"
+        assert candidates(self.GRAPH, self.space(square, 3))[0] == list(range(8))
+        assert candidates(self.GRAPH, self.space(square, 4)) == [[3, 4, 5, 6]] * 4
+        # Vertices may come again under homomorphism: there and back is a square.
+        assert candidates(self.GRAPH, self.space(square, 4, "homomorphism"))[0] == list(range(8))
+
+    def test_edges_side_by_side_join_the_same(self) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (1, 0), (1, 2), (2, 3), (3, 0)], directed=True)
+        bound = bind(mf.Pattern.parse("(a)-->(b), (b)-->(a)"), graph)
+        key = space_key(bound, Semantics.ISOMORPHISM, resolve_tuning({"candidates": "on"}))
+        assert key is not None
+        narrow = candidate_space(graph, replace(key, rounds=0, cycles=3), 1)
+        assert narrow is not None
+        assert narrow.arcs == (2, 2)
+        assert candidates(graph, narrow) == [[0, 1], [0, 1]]
+
+    def test_a_cycle_that_closes_nowhere_leaves_nothing(self) -> None:
+        path = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)])
+        bound = bind(mf.Pattern.parse("(a)--(b)--(c)--(d)--(a)"), path)
+        key = space_key(bound, Semantics.ISOMORPHISM, resolve_tuning({"candidates": "on"}))
+        assert key is not None
+        space = candidate_space(path, replace(key, cycles=4), 1)
+        assert space is not None
+        assert space.empty
+        assert mf.estimate(path, "(a)--(b)--(c)--(d)--(a)", tuning={"candidates": "on"}).estimator == "exact"
+
+    def test_work_is_bounded(self) -> None:
+        """Where nothing goes, little is tried; what was not tried stays."""
+        graph = mf.Graph.from_edges(clique(200))
+        pattern = mf.Pattern.from_edges(clique(8))
+        key = space_key(bind(pattern, graph), Semantics.ISOMORPHISM, resolve_tuning({"candidates": "on"}))
+        assert key is not None
+        space = candidate_space(graph, replace(key, cycles=4), 1)
+        assert space is not None
+        assert space.arcs == (200 * 199,) * 28
 
 
 class TestMemory:

@@ -497,7 +497,7 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
-            " tail, parts, lists, backjump, room, tables, share, dispatch, sample_order, inheritance,"
+            " tail, parts, lists, backjump, room, tables, share, dispatch, sample_order, cycles, inheritance,"
             " streaming, edge_bits, sync, trawling, trawl_whole, trawl_batches, trawl_samples, trawl_budget,"
             " trawl_nodes, trawl_unfinished, lanes, remember, specialize, stealing, packing, bitmaps, rest,"
             " rows, orbits, at_once, put_off, found 'speed'"

@@ -241,12 +241,15 @@ class SpaceKey:
         Whether candidates must have as many neighbours as the query vertex certainly needs.
     rounds
         Most rounds of consistency.
+    cycles
+        Edges of the longest cycles of the pattern that must close over every arc; 0 if none needs to.
     """
 
     pattern: BoundPattern
     injective: bool
     degrees: bool
     rounds: int
+    cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -67,6 +68,7 @@ def _make(
     key: SpaceKey | None = space_key(bound, semantics, switches)
     space: CandidateSpace | None = None
     if key is not None:
+        key = replace(key, cycles=int(switches["cycles"]))
         space = candidate_space(graph, key, threads, deadline)
     sizes, arcs = (space.sizes, space.arcs) if space is not None else frequencies(bound, graph)
     impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)

@@ -145,6 +145,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
         kinds=[kind.native(graph) for kind in kinds],
         injective=key.injective,
         rounds=key.rounds,
+        cycles=key.cycles,
         max_bytes=space_room(graph),
         threads=threads,
         timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),

@@ -1,0 +1,27 @@
+// The arcs between the candidates of two query vertices, as rows from either end.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace motiflux::candidates {
+
+struct Rows {
+  std::vector<std::uint64_t> offsets;    // empty: not made
+  std::vector<std::uint32_t> neighbors;  // ascending in each row
+
+  std::uint64_t degree(std::uint64_t start) const { return offsets[start + 1] - offsets[start]; }
+};
+
+struct EdgeRows {
+  std::uint32_t source;
+  std::uint32_t target;
+  std::uint64_t arcs = 0;
+  Rows forward;  // from the source's candidates
+  Rows backward;
+};
+
+// The same arcs from the other end, which has `starts` candidates.
+Rows turned(const Rows& rows, std::size_t starts);
+
+}  // namespace motiflux::candidates
