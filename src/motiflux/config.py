@@ -151,6 +151,13 @@ _OPTIONS = (
         "own died, and nothing is inherited",
     ),
     TuningOption(
+        "count_first",
+        ("on", "off"),
+        "on",
+        "estimate, where no estimator is named: try to count all first, meeting 4 candidates for each sample "
+        "and 262,144 at most",
+    ),
+    TuningOption(
         "trawling",
         ("auto", "on", "off"),
         "auto",

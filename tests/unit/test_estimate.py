@@ -30,6 +30,8 @@ GRAPH = random_graph(7, 60, 300, labels=3)
 
 
 def estimate(pattern: Any = DIAMOND, graph: Any = GRAPH, **options: Any) -> mf.Estimate:
+    """An estimate that is sampled: what is as small as this would be counted."""
+    options["tuning"] = {"count_first": "off", **options.get("tuning", {})}
     return mf.estimate(graph, pattern, **options)
 
 
@@ -190,11 +192,41 @@ class TestReproducibility:
         assert not {pilot.pilot_seed(seed) for seed in seeds} & set(seeds)
 
 
+class TestCountingFirst:
+    def test_what_is_soon_counted_is_exact(self) -> None:
+        found = mf.estimate(GRAPH, DIAMOND, samples=10_000)
+        assert (found.estimator, found.samples, found.confidence) == ("exact", 0, 1.0)
+        assert found.value == found.low == found.high == int(mf.count(GRAPH, DIAMOND))
+        once_each = mf.estimate(GRAPH, DIAMOND, samples=10_000, symmetry="subgraphs")
+        assert once_each.value == int(mf.count(GRAPH, DIAMOND, symmetry="subgraphs"))
+
+    def test_few_samples_pay_for_little(self) -> None:
+        clique = mf.Graph.from_edges(list(combinations(range(40), 2)))
+        assert mf.estimate(clique, DIAMOND, samples=32).estimator != "exact"
+
+    @pytest.mark.parametrize("estimator", ESTIMATORS)
+    def test_who_names_an_estimator_gets_samples(self, estimator: str) -> None:
+        assert mf.estimate(GRAPH, DIAMOND, samples=1000, estimator=estimator).samples > 0
+
+    def test_what_takes_longer_is_sampled(self) -> None:
+        clique = mf.Graph.from_edges(list(combinations(range(60), 2)))
+        path = mf.Pattern.from_edges([(v, v + 1) for v in range(9)])
+        found = mf.estimate(clique, path, samples=3200)
+        assert found.samples == 3200
+
+
 class TestStopping:
     def test_with_neither_rule_it_stops_at_5_per_cent(self) -> None:
         found = estimate()
         assert found.complete
         assert found.relative_error <= 0.05 or found.samples == 2**20
+
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+    def test_shares_may_be_numbers_of_numpy(self, kind: Any) -> None:
+        found = estimate(rel_error=kind(0.125), confidence=kind(0.75))
+        assert found.complete
+        assert found.confidence == 0.75
+        assert estimate(rel_error=0.125, confidence=0.75).value == found.value
 
     def test_samples_bound_a_relative_error_that_is_not_reached(self) -> None:
         found = estimate(rel_error=0.0001, samples=3200)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from motiflux.arguments import check_integer
 from motiflux.engine.estimate_result import EstimateProgress
 from motiflux.errors import ArgumentError
@@ -81,6 +83,8 @@ def make_rules(rel_error: object, confidence: object, samples: object) -> Rules:
 
 
 def _share(argument: str, value: object, more: str = "") -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1:
-        return float(value)
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        share = float(value) if -1 < value < 2 else 0.0
+        if 0 < share < 1:
+            return share
     raise ArgumentError(argument, f"a number above 0 and below 1{more}", value)

@@ -336,7 +336,9 @@ class Run:
 
 def _scaled(fraction: float, exponent: float) -> float:
     """Return ``fraction * 2**exponent``; infinity where no float holds it."""
+    whole = math.floor(exponent) if exponent > -(1 << 20) else -(1 << 20)
     try:
-        return fraction * math.pow(2.0, exponent)
+        # 2**1024 is no float, though a fraction of it may be.
+        return math.ldexp(fraction * 2.0 ** (exponent - whole), whole)
     except OverflowError:
         return math.inf

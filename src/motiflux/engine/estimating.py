@@ -17,7 +17,7 @@ from motiflux.engine.pilot import Pilot, choose_estimator, try_estimator
 from motiflux.engine.sampler import Sampler, open_sampler, plan_samples
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import check_subject, count
-from motiflux.engine.trawler import Trawler, can_trawl
+from motiflux.engine.trawler import Trawler, can_trawl, count_first
 from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.graph import Graph
 from motiflux.io.progress import is_shown, meter
@@ -52,7 +52,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
 
-    Where samples find little it tries to count all, then trawls: ``trawling`` in `motiflux.config.TUNING`.
+    What is soon counted is counted, and the answer exact: ``count_first`` in `motiflux.config.TUNING`. Where
+    samples find little it tries to count all with more work, then trawls: ``trawling``.
 
     Parameters
     ----------
@@ -65,7 +66,8 @@ def estimate(
         How many samples to draw; with `rel_error`, at most. Rounded up to groups of 32.
     estimator
         ``"wanderjoin"``, ``"alley"`` (gSWORD, section 2.2), ``"tree"`` (candidate trees, after FaSTest), or
-        ``"auto"``: the one that a few samples of each speak for. On a GPU, also a `SamplingPolicy`.
+        ``"auto"``: a count, if that takes little, or else the one that a few samples of each speak for. On a
+        GPU, also a `SamplingPolicy`.
     semantics
         ``"isomorphism"``, ``"induced"`` or ``"homomorphism"``, as for `motiflux.count`.
     symmetry
@@ -175,6 +177,11 @@ def _sampled(
     started: float,
     deadline: float | None,
 ) -> Estimate:
+    if estimator == "auto":
+        planned = time.perf_counter()
+        whole = count_first(sampler, graph, plan, request, rules, _left(deadline))
+        if whole is not None:
+            return _exact(whole, planned - started, time.perf_counter() - planned)
     tree = fits_tree(sampler, graph)
     if estimator == "tree" and not tree:
         raise ArgumentError(
