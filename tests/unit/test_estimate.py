@@ -12,6 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.engine import pilot
 from motiflux.engine.estimate_result import EstimateProgress
+from motiflux.engine.estimate_run import _scaled
 from motiflux.plan.bind import bind
 from motiflux.plan.sampling import quicksi_order
 from tests.data_paths import shared_path
@@ -192,6 +193,28 @@ class TestReproducibility:
         assert not {pilot.pilot_seed(seed) for seed in seeds} & set(seeds)
 
 
+class TestNothingFound:
+    # A square has no triangle; without candidates nothing says so beforehand.
+    SQUARES = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+
+    def test_any_number_of_samples_ends_where_there_is_none_for_certain(self) -> None:
+        found = estimate(TRIANGLE, self.SQUARES, samples=2**40, estimator="wanderjoin")
+        assert (found.value, found.valid_samples, found.complete) == (0.0, 0, True)
+        assert found.high < 1
+        assert found.warning is None
+        assert found.samples < 1000
+
+    def test_that_end_is_the_same_on_any_threads(self) -> None:
+        given = {"samples": 10**9, "estimator": "alley"}
+        one, two = (estimate(TRIANGLE, self.SQUARES, threads=threads, **given) for threads in (1, 3))
+        assert numbers(one) == numbers(two)
+
+    def test_what_might_be_there_is_looked_for(self) -> None:
+        found = estimate(TRIANGLE, self.SQUARES, samples=32, estimator="wanderjoin")
+        assert found.samples == 32
+        assert found.high >= 0
+
+
 class TestCountingFirst:
     def test_what_is_soon_counted_is_exact(self) -> None:
         found = mf.estimate(GRAPH, DIAMOND, samples=10_000)
@@ -227,6 +250,19 @@ class TestStopping:
         assert found.complete
         assert found.confidence == 0.75
         assert estimate(rel_error=0.125, confidence=0.75).value == found.value
+
+    def test_few_uneven_groups_are_warned_of(self) -> None:
+        """Ten groups of walks that hardly ever go on may look even, and then miss what others find."""
+        clique = mf.Graph.from_edges(list(combinations(range(24), 2)))
+        path = mf.Pattern.from_edges([(v, v + 1) for v in range(19)])
+        found = [estimate(path, clique, samples=320, estimator="alley", seed=seed) for seed in range(40)]
+        assert all(one.warning is not None for one in found)
+
+    def test_numbers_just_below_the_greatest_are_told(self) -> None:
+        assert _scaled(0.75, 1024) == 0.75 * 2.0**1023 * 2
+        assert _scaled(0.5, 1024.5) == pytest.approx(2.0**1023 * 2**0.5)
+        assert _scaled(0.999, 1025) == float("inf")
+        assert _scaled(0.5, -(2.0**60)) == 0.0
 
     def test_samples_bound_a_relative_error_that_is_not_reached(self) -> None:
         found = estimate(rel_error=0.0001, samples=3200)

@@ -15,6 +15,7 @@ from motiflux.engine.trawler import MOST_BATCHES, Trawler
 from motiflux.errors import CountOverflowError
 from motiflux.plan import Plan
 from motiflux.statistics import (
+    GROUP,
     Interval,
     Looks,
     Tally,
@@ -30,6 +31,8 @@ _PIECE_SECONDS = 0.25
 """Between two reports."""
 _FEW_EFFECTIVE = 30.0
 """Groups that count, below which intervals were seen to miss greater counts too often."""
+_EVEN = 0.75
+"""Where there are fewer, the share of them that must count: a few uneven groups may look even by chance."""
 
 
 class Run:
@@ -84,6 +87,9 @@ class Run:
         while True:
             self._sampler.expect(self._looks.groups - self._tally.groups)
             while self._tally.groups < self._looks.groups and not self._is_over():
+                if self._rules.rel_error is None and self._is_nothing(self._rules.confidence):
+                    self._reached = True
+                    return
                 for end in self._begin_batches():
                     self._draw_batch(end, callback, started)
                     if self._is_over():
@@ -102,9 +108,23 @@ class Run:
         """The number of all embeddings, where trawling beside the samples came upon it."""
         return None if self._trawler is None else self._trawler.whole
 
+    @cached_property
+    def _enough_of_nothing(self) -> int:
+        """Groups after which, if none has an embedding, there is not even one, as sure as was asked for.
+
+        A number known beforehand: to look there takes nothing from the confidence.
+        """
+        most = min(self._most, self._trees)
+        if math.isinf(most):
+            return self._rules.groups
+        samples = math.log1p(-self._rules.confidence) / math.log1p(-1 / max(most, 2.0))
+        return 1 + math.ceil(min(samples / GROUP, self._rules.groups))
+
     def _begin_batches(self) -> list[int]:
         """Begin to trawl, if anything does; return up to which groups to draw meanwhile."""
         last = self._looks.groups
+        if self._tally.groups < self._enough_of_nothing:
+            last = min(last, self._enough_of_nothing)
         if self._trawler is None:
             return [last]
         done, size = self._tally.groups, self._trawler.plan.groups
@@ -316,7 +336,7 @@ class Run:
             if self._is_nothing(self._rules.confidence):
                 return None
             return f"none of {tally.samples:,} samples is an embedding: likely too few samples"
-        if effective < min(_FEW_EFFECTIVE, tally.groups / 2):
+        if effective < min(_FEW_EFFECTIVE, _EVEN * tally.groups):
             return (
                 f"{tally.valid:,} of {tally.samples:,} samples are embeddings, of weights so uneven that "
                 f"they count as {effective:.1f} groups: the true count is likely to be greater"
