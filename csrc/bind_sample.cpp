@@ -251,18 +251,18 @@ nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::u
 // Slots of a trawl. Another thread than the one that runs it may end its searches.
 class PyTrawl {
  public:
-  // `problems` are the searches from depth 3 to the last level but one; they look at their budgets every
+  // `problems` are the searches from depth 1 to the last level but one; they look at their budgets every
   // `look_every` steps.
   PyTrawl(nb::object graph, std::vector<nb::object> problems, std::int64_t look_every)
       : graph_(std::move(graph)), held_(std::move(problems)) {
     require(look_every >= 1, "look_every must be 1 or more");
     const sample::CandidateGraph& given = nb::cast<PySampleGraph&>(graph_).get();
-    require(given.levels > sample::kLeastDepth, "at least 4 levels expected");
-    require(held_.size() == given.levels - sample::kLeastDepth, "a search for each depth expected");
+    require(given.levels > 1, "at least 2 levels expected");
+    require(held_.size() == given.levels - 1, "a search for each depth expected");
     for (std::size_t at = 0; at < held_.size(); ++at) {
       const search::Problem& problem = problem_of(held_[at]);
       require(problem.plan.shape.levels == given.levels, "searches of as many levels expected");
-      require(problem.tail.start >= static_cast<int>(at + sample::kLeastDepth), "a tail that is sampled");
+      require(problem.tail.start >= static_cast<int>(at + 1), "a tail that is sampled");
       require((problem.members.empty()) == (given.level[0].members == nullptr), "searches of other values");
       const bool again = at > 0 && held_[at].is(held_[at - 1]);
       if (!again) own_.push_back(problem);
@@ -275,14 +275,15 @@ class PyTrawl {
   }
 
   // Worth, outcome, depth and work of each slot.
-  nb::tuple run(std::uint64_t seed, std::uint64_t first, std::size_t count, std::uint64_t nodes,
-                int unfinished, int threads, std::optional<double> timeout) {
+  nb::tuple run(std::uint64_t seed, std::uint64_t first, std::size_t count, std::uint32_t least,
+                std::uint64_t nodes, int unfinished, int threads, std::optional<double> timeout) {
     require(count <= kMaxGroups, "too many slots at once");
     require(first % sample::kChunk == 0, "slots come in chunks of 64");
     require(nodes <= kMaxNodes, "nodes must be at most 2^50");
     require(unfinished >= 0 && unfinished <= 2, "unknown way to leave a search unfinished");
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
-    const sample::Trawling trawling{seed, nodes, static_cast<sample::Unfinished>(unfinished)};
+    require(least >= 1 && least < nb::cast<PySampleGraph&>(graph_).get().levels, "no such depth");
+    const sample::Trawling trawling{seed, least, nodes, static_cast<sample::Unfinished>(unfinished)};
     const sample::TrawlEnd end{over_, deadline_of(timeout)};
     std::vector<double> weights(count);
     std::vector<std::uint8_t> outcomes(count), depths(count);
@@ -342,8 +343,8 @@ void bind_sample(nb::module_& module) {
   nb::class_<PyTrawl>(module, "Trawl")
       .def(nb::init<nb::object, std::vector<nb::object>, std::int64_t>(), "graph"_a, "problems"_a,
            "look_every"_a)
-      .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "nodes"_a, "unfinished"_a, "threads"_a,
-           "timeout"_a.none())
+      .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "least"_a, "nodes"_a, "unfinished"_a,
+           "threads"_a, "timeout"_a.none())
       .def("count_all", &PyTrawl::count_all, "nodes"_a, "timeout"_a.none())
       .def("end", &PyTrawl::end);
   module.def("draw_groups", &draw_groups, "graph"_a, "estimator"_a, "inheritance"_a, "seed"_a, "first"_a,

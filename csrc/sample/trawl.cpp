@@ -125,7 +125,7 @@ class Chunk {
 
   Catch go(std::uint64_t slot) {
     const Key key{trawling_.seed, slot};
-    const std::uint32_t depth = depth_of(graph_.levels, trawling_.seed, slot);
+    const std::uint32_t depth = depth_of(graph_.levels, trawling_.least, trawling_.seed, slot);
     const bool drops = trawling_.unfinished == Unfinished::kDrop;
     state_ = {&graph_, first_weight<Alley>(graph_), {}};
     bool searches = true;
@@ -147,7 +147,7 @@ class Chunk {
     workers_.check();
     if (left_ == 0 || end_.over.load(std::memory_order_relaxed)) return std::nullopt;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return std::nullopt;
-    const search::Problem& problem = *problems_[levels - kLeastDepth];
+    const search::Problem& problem = *problems_[levels - 1];
     if (!search_ || problem_ != &problem) search_.emplace(problem, workers_, end_);
     problem_ = &problem;
     const std::uint64_t before = search_->work();
@@ -171,10 +171,10 @@ class Chunk {
 
 }  // namespace
 
-// Of 2^(levels - 2) - 1 numbers, 2^(levels - j) mean depth j.
-std::uint32_t depth_of(std::uint32_t levels, std::uint64_t seed, std::uint64_t slot) {
+// Of 2^(levels + 1 - least) - 1 numbers, 2^(levels - j) mean depth j.
+std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot) {
   const random::Words words = draw(Key{seed, slot}, Purpose::kTrawl, 0);
-  const std::uint64_t numbers = (std::uint64_t{1} << (levels + 1 - kLeastDepth)) - 1;
+  const std::uint64_t numbers = (std::uint64_t{1} << (levels + 1 - least)) - 1;
   const std::uint64_t number = below(numbers, words.word[0], words.word[1]) + 1;
   return levels + 1 - static_cast<std::uint32_t>(std::bit_width(number));
 }

@@ -1,6 +1,6 @@
 // Trawling (gSWORD, section 5): a sample goes a few levels, and what is left is enumerated.
 //
-//   slot     depth d, drawn beforehand, P(d = j) ~ 2^-j for j = 3 .. levels
+//   slot     depth d, drawn beforehand, P(d = j) ~ 2^-j for j = least .. levels
 //   sample   d levels by Alley, weight w: the product of the sizes of the sets chosen from
 //   search   C embeddings extend it: the slot is worth w * C, and on average over all samples the count
 //
@@ -24,7 +24,6 @@
 
 namespace motiflux::sample {
 
-inline constexpr std::uint32_t kLeastDepth = 3;
 // Slots that share a budget: most searches are over after a few steps, and leave theirs to others.
 inline constexpr std::uint64_t kChunk = 64;
 
@@ -39,6 +38,7 @@ enum class Outcome : std::uint8_t { kDead = 0, kSearched = 1, kSampled = 2, kDro
 
 struct Trawling {
   std::uint64_t seed = 0;
+  std::uint32_t least = 1;  // levels that are sampled at least; fewer than there are
   std::uint64_t nodes = 0;  // work for each slot of a chunk: candidates met and elements read
   Unfinished unfinished = Unfinished::kDeepen;
 };
@@ -58,10 +58,10 @@ struct TrawlEnd {
 };
 
 // How many levels the sample of a slot goes before the first search.
-std::uint32_t depth_of(std::uint32_t levels, std::uint64_t seed, std::uint64_t slot);
+std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot);
 
 // Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `problems` are the searches
-// from depth kLeastDepth to levels - 1: their levels up to there are those of `graph`. Every slot has its
+// from depth 1 to levels - 1: their levels up to there are those of `graph`. Every slot has its
 // worth, however early the end is; only a cancelled trawl throws.
 void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
            const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,

@@ -237,6 +237,7 @@ class Trawl:
         seed: int,
         first: int,
         count: int,
+        least: int,
         nodes: int,
         unfinished: int,
         threads: int,

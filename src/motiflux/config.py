@@ -184,6 +184,12 @@ _OPTIONS = (
         "estimate: slots of the trawl beside a batch: one for 1,024 samples and 64 at least, or so many",
     ),
     TuningOption(
+        "trawl_depth",
+        ("1", "2", "3"),
+        "1",
+        "estimate: levels that slots of the trawl sample at least before what is left is searched",
+    ),
+    TuningOption(
         "trawl_budget",
         ("nodes", "clock"),
         "nodes",
@@ -193,7 +199,7 @@ _OPTIONS = (
     TuningOption(
         "trawl_nodes",
         ("0", "64", "512", "1024", "4096", "65536", "1048576"),
-        "512",
+        "4096",
         "estimate: candidates that searches may meet for each slot, 64 of which share; 64 times as many by "
         "the clock",
     ),

@@ -111,6 +111,16 @@ class TestSlots:
         # There, whatever is sampled extends to as many: each slot is worth the count.
         assert worth(found) == pytest.approx(np.full(count, 20160.0))
 
+    @pytest.mark.parametrize("least", [1, 2])
+    def test_may_begin_to_search_sooner(self, least: int) -> None:
+        for case in LARGE:
+            for nodes in (1, 4, PLENTY):
+                found = haul(case, nodes=nodes, least=least)
+                assert distance(worth(found), case.count()) < MOST
+                assert found.depths[found.outcomes == SEARCHED].min(initial=least) >= least
+        sooner, later = (haul(LARGE[0], least=first).depths.mean() for first in (1, 3))
+        assert sooner < later
+
     def test_are_the_same_on_any_threads_in_any_pieces(self) -> None:
         trawl = trawl_of(HARD, look_every=64)
         one = trawl.run(5, 0, 8 * CHUNK, nodes=2000, unfinished="deepen", threads=1)
@@ -307,7 +317,12 @@ class TestBlends:
 
     def test_have_more_of_what_has_seen_more(self) -> None:
         assert share_by((0.0, 0.0), (0.0, 0.0)) == 0.5
-        assert share_by((0.0, 0.0), (7.0, 3.0)) == 1
-        assert share_by((7.0, 3.0), (0.0, 0.0)) == 0
-        assert share_by((10.0, 3.0), (10.0, 1.0)) == pytest.approx(0.25)
+        assert share_by((0.0, 0.0), (7.0, 30.0)) == 1
+        assert share_by((7.0, 30.0), (0.0, 0.0)) == 0
+        assert share_by((10.0, 30.0), (10.0, 10.0)) == pytest.approx(0.25)
         assert share_by((1e308, 1e300), (1.0, 1.0)) == 0.5
+
+    def test_believe_little_of_what_little_says(self) -> None:
+        """One slot that found something is no reason to throw away what the other half's samples say."""
+        assert share_by((0.0, 0.0), (7.0, 1.0)) == pytest.approx(0.55)
+        assert share_by((7.0, 5.0), (0.0, 0.0)) == pytest.approx(0.25)

@@ -17,9 +17,9 @@ from motiflux.plan.problem import native_problem
 from motiflux.types import Semantics
 
 LEAST_DEPTH = 3
-"""Levels that are sampled at least; mirrors ``csrc/sample/trawl.hpp``, as the numbers below do."""
+"""Levels that are sampled at least in the paper."""
 CHUNK = 64
-"""Slots that share a budget."""
+"""Slots that share a budget; mirrors ``csrc/sample/trawl.hpp``, as the numbers below do."""
 UNFINISHED = {"deepen": 0, "sample": 1, "drop": 2}
 _LOOK_EVERY = 1024
 """About a microsecond."""
@@ -49,7 +49,7 @@ class Haul(NamedTuple):
 
 
 def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]) -> list[_native.Problem]:
-    """Return the search to go on with at each depth, from `LEAST_DEPTH` to the last level but one.
+    """Return the search to go on with at each depth, from 1 to the last level but one.
 
     Over a candidate space they match next what has the fewest candidates left, and leave levels that have no
     part in a failure: samples whose rest was easy are answered by sampling already.
@@ -65,7 +65,7 @@ def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, s
         backjump="off" if switches["backjump"] == "off" else "on",
         adaptive=True,
     )
-    return [problem] * (len(plan.order) - LEAST_DEPTH)
+    return [problem] * (len(plan.order) - 1)
 
 
 class Trawl:
@@ -95,12 +95,13 @@ class Trawl:
         nodes: int,
         unfinished: str,
         threads: int,
+        least: int = LEAST_DEPTH,
         timeout: float | None = None,
     ) -> Haul:
         """Return slots ``first .. first + count - 1``, where `first` is a multiple of `CHUNK`.
 
-        Each is a function of the plan, the seed, its number, `nodes`, `unfinished` and the slots before it in
-        its chunk, unless the end comes before all searches are done.
+        Each is a function of the plan, the seed, its number, the parameters and the slots before it in its
+        chunk, unless the end comes before all searches are done.
 
         Parameters
         ----------
@@ -108,13 +109,17 @@ class Trawl:
             Work that searches may take for each slot of a chunk.
         unfinished
             What becomes of a sample whose search takes more: a key of `UNFINISHED`.
+        least
+            Levels that are sampled at least.
 
         Raises
         ------
         KeyboardInterrupt
             Within 100 ms of Ctrl-C, if this is the thread that gets it.
         """
-        return Haul(*self._native.run(seed, first, count, nodes, UNFINISHED[unfinished], threads, timeout))
+        return Haul(
+            *self._native.run(seed, first, count, least, nodes, UNFINISHED[unfinished], threads, timeout)
+        )
 
     def count_all(self, nodes: int, timeout: float | None = None) -> int | None:
         """Return the number of embeddings; None if that takes more work than `nodes`, or more time."""

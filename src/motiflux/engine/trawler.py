@@ -157,6 +157,7 @@ class _Make:
 
     candidates: _native.SampleGraph
     searches: list[_native.Problem]
+    least: int
     nodes: int
     unfinished: str
     threads: int
@@ -172,6 +173,7 @@ class _Make:
             nodes=self.nodes,
             unfinished=self.unfinished,
             threads=self.threads,
+            least=self.least,
             timeout=timeout,
         )
 
@@ -195,7 +197,12 @@ class Trawler:
         self.searched = 0
         searches = searches_of(graph, plan, request.threads, request.tuning)
         self._make = _Make(
-            sampler.candidates, searches, self.plan.nodes, request.tuning["trawl_unfinished"], request.threads
+            sampler.candidates,
+            searches,
+            int(request.tuning["trawl_depth"]),
+            self.plan.nodes,
+            request.tuning["trawl_unfinished"],
+            request.threads,
         )
         self._draws_here = sampler.device == "cpu"
         self._seed = trawl_seed(seed)

@@ -6,17 +6,23 @@ from math import hypot, isinf
 
 from motiflux.statistics.interval import Interval
 
+_ENOUGH = 10.0
+"""Effective samples that are believed."""
+
 
 def share_by(sampled: tuple[float, float], trawled: tuple[float, float]) -> float:
     """Return what part of an estimate the second of two is to have: a half where both saw nothing.
 
     Each is told as its value and its effective number of samples. Both are never negative and miss what is
-    rare, so that of two that differ the greater has seen more.
+    rare, so that of two that differ the greater has seen more. What few effective samples say is luck, and
+    the half of the estimate that it is said of may have seen the opposite: of less than ten only so much
+    of the distance from a half is believed.
     """
     first, second = (value * effective for value, effective in (sampled, trawled))
     if isinf(first) or isinf(second) or first + second == 0:
         return 0.5
-    return second / (first + second)
+    trust = min(1.0, max(sampled[1], trawled[1]) / _ENOUGH)
+    return 0.5 + trust * (second / (first + second) - 0.5)
 
 
 def blended_interval(
