@@ -33,7 +33,7 @@ SAMPLES = 1_000_000
 COUNT_SECONDS = 10.0
 TRAWL_OFF = {"trawling": "off"}
 TRAWL_ON = {"trawling": "on"}
-SWEPT = ("trawl_hprd_dense_136", "trawl_wordnet30_dense_75", "trawl_wordnet30_dense_106")
+SWEPT = ("trawl_wordnet30_dense_12", "trawl_wordnet30_dense_198", "trawl_wordnet30_dense_605")
 ORACLE = "benchmarks/queries/trawl_counts.json"
 
 

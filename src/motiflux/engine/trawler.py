@@ -36,8 +36,9 @@ from motiflux.types import Symmetry
 
 _SAMPLES_OF_SLOT = 1024
 _NODES_OF_SAMPLE = 4
-_NODES_FIRST = 1 << 18
-"""One to four milliseconds."""
+_NODES_FIRST = 1 << 19
+_FIRST_OF_SAMPLE = 8
+"""Where no estimator is named: two to five milliseconds at most, and less for few samples."""
 _FREE = 64
 """By the clock, slots may take so many times the work that they may take otherwise: the batch ends them."""
 _AT_ONCE = 16 * CHUNK
@@ -55,7 +56,7 @@ def count_first(
     """Return the number of embeddings or subgraphs, if it is soon found: before anything is sampled."""
     if request.tuning["count_first"] == "off" or not can_trawl(plan):
         return None
-    nodes = min(_NODES_FIRST, _NODES_OF_SAMPLE * GROUP * rules.groups)
+    nodes = min(_NODES_FIRST, _FIRST_OF_SAMPLE * GROUP * rules.groups)
     searches = searches_of(graph, plan, request.threads, request.tuning)
     whole = Trawl(sampler.candidates, searches).count_all(nodes, timeout)
     return whole if whole is None or plan.symmetry is Symmetry.EMBEDDINGS else whole // plan.automorphisms
