@@ -232,6 +232,13 @@ _OPTIONS = (
         "GPU: lanes that have no work left wait for half of what others have, or end",
     ),
     TuningOption(
+        "block_stealing",
+        ("none", "passive", "active"),
+        "none",
+        "GPU: before that, they get work of others in their block, through shared memory: are given half of "
+        "a walk by those, or take half of what those offer; or not",
+    ),
+    TuningOption(
         "packing",
         ("on", "off"),
         "on",

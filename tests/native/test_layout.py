@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from motiflux.codegen import cone, layout, local_layout, sampling, space
-from motiflux.codegen.kernels import Goal, clique, search_source
+from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.cone import MOST_LEVELS, ConeClose
 
 REPOSITORY = Path(__file__).parents[2]
@@ -78,6 +78,7 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
     "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,
+    "motiflux::match::kMostGroups": THREADS // min(LANES),
     "motiflux::generate::kMaxLevels": layout.MAX_RMAT_LEVELS,
     "motiflux::view::kMostTailSets": layout.MOST_TAIL_SETS,
     "motiflux::view::kMostTailSources": layout.MOST_TAIL_SOURCES,

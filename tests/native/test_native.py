@@ -24,7 +24,9 @@ SOURCES = sorted(HERE.glob("test_*.cpp"))
 LITMUS_TESTS = [
     source
     for source in SOURCES
-    if source.name.startswith(("test_atomics", "test_dynamic", "test_handover", "test_ring", "test_sharing"))
+    if source.name.startswith(
+        ("test_atomics", "test_block_desk", "test_dynamic", "test_handover", "test_ring", "test_sharing")
+    )
 ]
 FLAGS = (
     "-std=c++20",

@@ -26,6 +26,12 @@ THREADS = 128
 LANES = (8, 16, 32)
 """Lanes that a group may have."""
 
+WITHIN_BLOCK = {"passive": "Passive", "active": "Active"}
+"""How groups may get work of others in their block, and what headers call that."""
+
+LOOKS = (8, 64)
+"""Turns between looks whether a group of the block waits for work, and whether another does."""
+
 
 class Goal(StrEnum):
     """What a search is for: the header and the function template that do it."""
@@ -56,6 +62,11 @@ def all_sources() -> list[Source]:
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST, Goal.STORE)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
+    stealing = [
+        search_source(goal, lanes, shape, within=within)
+        for within in WITHIN_BLOCK
+        for goal, lanes, shape in _STEALING
+    ]
     tables = [local_source(kernel, ENTRY) for kernel in Local]
     others = [
         clique_source(),
@@ -69,7 +80,7 @@ def all_sources() -> list[Source]:
         space_source(),
         *draw_sources(),
     ]
-    return [*searches, *cliques, *diamonds, *others]
+    return [*searches, *cliques, *diamonds, *stealing, *others]
 
 
 def clique_source() -> Source:
@@ -143,6 +154,14 @@ _DIAMOND = PlanShape(
     )
 )
 """Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
+_STEALING = (
+    (Goal.COUNT, LANES[0], None),
+    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS)),
+    *((goal, LANES[1], None) for goal in (Goal.LIST, Goal.STORE)),
+    (Goal.COUNT, LANES[2], clique(5)),
+    (Goal.TAIL, LANES[2], _DIAMOND),
+)
+"""What is compiled with stealing within blocks: goals with the lanes that they have unless told."""
 
 
 _ALL_THREE = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1, 2))
@@ -159,7 +178,13 @@ _WHEEL = cone_shape(
 """A vertex over a cycle of four."""
 
 
-def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, description: str = "") -> Source:
+def search_source(
+    goal: Goal,
+    lanes: int,
+    shape: PlanShape | None = None,
+    description: str = "",
+    within: str | None = None,
+) -> Source:
     """Return the unit that searches by any plan, or by plans of one `shape` only.
 
     Parameters
@@ -170,6 +195,8 @@ def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, descri
         What the compiler is told; None for a plan that is data.
     description
         Shown if the unit does not compile.
+    within
+        How groups get work of others in their block, of `WITHIN_BLOCK`; None: they do not.
     """
     kind = "any" if shape is None else f"{len(shape.steps)}v"
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
@@ -181,10 +208,15 @@ def search_source(goal: Goal, lanes: int, shape: PlanShape | None = None, descri
 {definition}
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::{args}<Plan> args) {{
-  motiflux::match::{goal}<Plan, {lanes}>(args);
+  motiflux::match::{goal}<Plan, {lanes}{_within(within)}>(args);
 }}
 """
-    return Source(f"search-{goal}-{kind}-{lanes}", text, description=description)
+    suffix = "" if within is None else f"-{within}"
+    return Source(f"search-{goal}-{kind}-{lanes}{suffix}", text, description=description)
+
+
+def _within(within: str | None) -> str:
+    return "" if within is None else f", motiflux::match::{WITHIN_BLOCK[within]}<{LOOKS[0]}, {LOOKS[1]}>"
 
 
 def renewed(shape: PlanShape) -> list[int]:

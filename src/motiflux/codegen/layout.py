@@ -93,7 +93,7 @@ class Control(ctypes.Structure):
         ("stop", _u32),
         ("parked", _u32),
         ("beyond", _u32),
-        ("unused", _u32),
+        ("stolen", _u32),
         ("reserved", _u64),
         ("refused", _u64),
     ]

@@ -17,6 +17,7 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
+from motiflux.engine.changing_hands import add_seats, hands_over, within_block
 from motiflux.engine.copies import DeviceCopy
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import ArcDeal
@@ -130,7 +131,8 @@ def _draft(
     roots: Roots | None,
 ) -> _Draft:
     """Return what is known of such searches, and have `search` read its rows."""
-    key = ("draft", id(accelerator.device), id(plan), goal, request.tuning["lanes"], roots)
+    switches = request.tuning["lanes"], request.tuning["block_stealing"]
+    key = ("draft", id(accelerator.device), id(plan), goal, *switches, roots)
 
     def make() -> _Draft:
         return _Draft(search, graph, plan, request, goal, means, roots)
@@ -186,7 +188,7 @@ def _set_up(
     if (places := kept_places(draft.tail, task.arcs, request)) > 0:
         _add_kept(search, argument, places, request.gpu_memory)
     if hands_over(draft.plan, draft.tail, request):
-        _add_seats(search, task, groups, request.gpu_memory)
+        add_seats(search, task, groups, request.gpu_memory)
     search.set_up(kernel, argument, grid, draft.lanes, ArcDeal(task.arcs, piece))
 
 
@@ -222,29 +224,6 @@ def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | No
         search.clear_at_launches(buffer, buffer.nbytes)
         argument.kept, argument.kept_mask = buffer.address, places - 1
         return
-
-
-def hands_over(plan: Plan, tail: DeviceTail | None, request: Request) -> bool:
-    """Return whether groups that have no work left get some of others'.
-
-    There is none to get where each root is all there is: of two levels, or before a tail from level 1 on.
-    """
-    walks = len(plan.shape.steps) > 2 if tail is None else tail.start > 1
-    return walks and request.tuning["stealing"] != "off"
-
-
-def _add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
-    """Give groups seats on which to wait for work of others, if there is memory for that."""
-    seats = layout.seats_for(groups)
-    try:
-        buffer = search.accelerator.device.allocate(
-            layout.handover_bytes(seats), "work that changes hands", budget=budget
-        )
-    except DeviceMemoryError:
-        return
-    search.hold(buffer)
-    search.clear_at_launches(buffer, layout.handover_cleared(seats))
-    task.handover = layout.handover_at(buffer.address, seats)
 
 
 class _Draft:
@@ -285,8 +264,9 @@ class _Draft:
         self.tail = device_tail(plan) if goal in TAILS else None
         self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
         self.lanes = lanes_of(request, root.arcs, root.starts, goal)
-        self.general = search_source(goal, self.lanes, description=_describe(plan))
-        self.special = _special(plan, goal, self.lanes)
+        within = within_block(plan, self.tail, request)
+        self.general = search_source(goal, self.lanes, description=_describe(plan), within=within)
+        self.special = _special(plan, goal, self.lanes, within)
         longest = {key: rows.longest for key, rows in by_key.items()}
         self.lists = lay_out(plan, sources, longest, goal, self.tail)
         self.kept: list[DeviceCopy] = [
@@ -410,13 +390,13 @@ def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal
     return LANES[0] if average < _SHORT_ROW else LANES[1]
 
 
-def _special(plan: Plan, goal: Goal, lanes: int) -> Source | None:
+def _special(plan: Plan, goal: Goal, lanes: int, within: str | None) -> Source | None:
     levels, sources = _LARGEST_SPECIAL
     steps = plan.shape.steps
     # What hangs is walked by data: the shape of the tail is an argument.
     if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
-    return search_source(goal, lanes, plan.shape, _describe(plan))
+    return search_source(goal, lanes, plan.shape, _describe(plan), within)
 
 
 def _describe(plan: Plan) -> str:

@@ -92,10 +92,10 @@ class Counting : public EveryLevel {
 };
 
 // The body of a counting kernel.
-template <class Plan, std::uint32_t Lanes>
+template <class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void count(const SearchArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
-  Search<Plan, lanes::Group<Lanes>> search(args.plan, args.task, shared_memory);
+  Search<Plan, lanes::Group<Lanes>, Within> search(args.plan, args.task, shared_memory);
   Counting<lanes::Group<Lanes>> goal;
   search.run(goal);
 }

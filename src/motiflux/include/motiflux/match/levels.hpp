@@ -11,9 +11,6 @@ namespace motiflux::match {
 // Steps between looks at the stop flag: some tens of microseconds.
 inline constexpr std::int32_t kBudget = 2048;
 
-// Turns between looks whether another group waits for work: some microseconds.
-inline constexpr std::int32_t kLook = 64;
-
 template <class Plan, class Lanes>
 class Levels {
  public:

@@ -146,10 +146,10 @@ class Listing : public EveryLevel {
   bool parked_ = false;
 };
 
-template <class Plan, std::uint32_t Lanes, class Into>
+template <class Plan, std::uint32_t Lanes, class Into, class Within>
 MOTIFLUX_DEVICE void list_into(const SearchArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
-  Search<Plan, lanes::Group<Lanes>> search(args.plan, args.task, shared_memory);
+  Search<Plan, lanes::Group<Lanes>, Within> search(args.plan, args.task, shared_memory);
   Listing<lanes::Group<Lanes>, Into> goal;
   unsigned char* mine = args.task.saved + search.lanes().in_grid() * args.task.group_bytes;
   auto& header = *reinterpret_cast<Saved*>(mine);
@@ -165,9 +165,9 @@ MOTIFLUX_DEVICE void list_into(const SearchArgs<Plan>& args) {
 }
 
 // The body of a kernel that lists into the ring.
-template <class Plan, std::uint32_t Lanes>
+template <class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void list(const SearchArgs<Plan>& args) {
-  list_into<Plan, Lanes, IntoRing>(args);
+  list_into<Plan, Lanes, IntoRing, Within>(args);
 }
 
 }  // namespace motiflux::match

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
+#include "motiflux/match/block_sharing.hpp"
 #include "motiflux/match/levels.hpp"
 #include "motiflux/match/limit.hpp"
-#include "motiflux/match/sharing.hpp"
 
 namespace motiflux::match {
 
@@ -23,9 +23,10 @@ struct EveryLevel {
   MOTIFLUX_DEVICE bool stopped() const { return false; }
 };
 
-template <class Plan, class Lanes>
-class Search : public Sharing<Plan, Lanes> {
-  using Base = Sharing<Plan, Lanes>;
+// `Within`: how groups get work of others in their block (match/block_desk.hpp).
+template <class Plan, class Lanes, class Within = Alone>
+class Search : public BlockSharing<Plan, Lanes, Within> {
+  using Base = BlockSharing<Plan, Lanes, Within>;
 
  public:
   using Base::exhausted;
@@ -51,14 +52,15 @@ class Search : public Sharing<Plan, Lanes> {
   // A plan of two levels walks its last level at once.
   template <class Goal>
   MOTIFLUX_DEVICE void run(Goal& goal) {
+    this->begin();
     do {
       while (place_.level > 0 || next_slice(goal)) {
         if (advance(goal)) continue;
-        if (hands_over()) close(lanes_, task_.handover);
+        this->break_off();
         return;
       }
       goal.report(*this);
-    } while (hands_over() && take_split());
+    } while (this->template find_work<Goal>());
   }
 
   // Stops all groups once more is known than the limit asks for. Of the leading lane only.
@@ -167,6 +169,7 @@ class Search : public Sharing<Plan, Lanes> {
   }
 
   MOTIFLUX_DEVICE void leave() {
+    if (this->take_own_back()) return;
     if (place_.level == place_.floor) {
       place_.level = 0;
       return;
@@ -267,14 +270,12 @@ class Search : public Sharing<Plan, Lanes> {
   using Base::done_;
   using Base::entered_;
   using Base::go_on;
-  using Base::hands_over;
   using Base::lanes_;
   using Base::last_;
   using Base::look_;
   using Base::place_;
   using Base::plan_;
   using Base::shared_;
-  using Base::take_split;
   using Base::task_;
   using Base::told_;
 

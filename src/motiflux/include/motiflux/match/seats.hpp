@@ -12,6 +12,11 @@ struct SeatCounts {
   std::uint64_t issued;   // tickets that someone brings a split for
 };
 
+inline constexpr std::uint32_t kMostGroups = 16;  // of a block
+
+// Turns between looks whether another group waits for work: some microseconds.
+inline constexpr std::int32_t kLook = 64;
+
 // A walk to go on with, and how to get there.
 struct Split {
   Cursor cursor;  // `base` is known at level 1 only: other levels' sets are computed anew

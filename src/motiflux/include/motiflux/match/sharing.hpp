@@ -24,28 +24,35 @@ class Sharing : public Levels<Plan, Lanes> {
 
   MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
 
-  // Looks whether another group waits. The answer is used at the next look: it takes long to come.
-  template <class Goal>
-  MOTIFLUX_DEVICE void look() {
-    look_ = kLook;
+  // Looks whether another group waits, anywhere. The answer is used at the next look: it takes long to come.
+  // If so, withdraws what is offered elsewhere, by withdraw(), and hands over some.
+  template <class Goal, class Withdraw>
+  MOTIFLUX_DEVICE void look_outside(Withdraw&& withdraw) {
     if (!hands_over()) return;
     const bool waits = lanes_.broadcast(waits_) != 0;
     if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
-    if (waits && place_.level >= place_.floor) share<Goal>();
+    if (!waits || place_.level < place_.floor) return;
+    withdraw();
+    share<Goal>([this](std::uint32_t level, const Cursor& given) { return hand_over(level, given); });
   }
 
-  // Hands over half of the shallowest walk that is worth it.
+  // Fewest candidates of a level that are worth handing over: just before the last level one takes no longer
+  // than that.
   template <class Goal>
-  MOTIFLUX_DEVICE void share() {
+  MOTIFLUX_DEVICE std::uint32_t least(std::uint32_t level) const {
+    return level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
+  }
+
+  // Hands over half of the shallowest walk that is worth it, by hand(level, walk), which may fail.
+  template <class Goal, class Hand>
+  MOTIFLUX_DEVICE void share(Hand&& hand) {
     lanes_.sync();  // cursors that were put down are there
     const std::uint32_t end = Goal::kSharesLast ? last_ + 1 : last_;
     for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
       const bool walked = level == place_.level;
       Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, given{};
-      // Just before the last level a candidate takes no longer than handing it over.
-      const std::uint32_t least = level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
-      if (!halve(kept, given, !walked, least)) continue;
-      if (!hand_over(level, given)) return;
+      if (!halve(kept, given, !walked, least<Goal>(level))) continue;
+      if (!hand(level, given)) return;
       if (walked)
         cursor_ = kept;
       else if (lanes_.leads())
@@ -103,9 +110,14 @@ class Sharing : public Levels<Plan, Lanes> {
     if (lanes_.leads()) shared_.levels[level].cursor = cursor_;
     lanes_.sync();
     if (lanes_.leads()) stand_up(handover, ticket);
+    go_to(level);
+    return true;
+  }
+
+  // To a walk that begins at a level below which all vertices are there, from the root on.
+  MOTIFLUX_DEVICE void go_to(std::uint32_t level) {
     place_ = {0, 0, 1, 1, 0, level};
     entered_ = false;
-    return true;
   }
 
   // The walk of a split, once its level is reached: its candidates are those that they were elsewhere.

@@ -6,9 +6,9 @@
 namespace motiflux::match {
 
 // The body of a kernel that lists into memory.
-template <class Plan, std::uint32_t Lanes>
+template <class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void store(const SearchArgs<Plan>& args) {
-  list_into<Plan, Lanes, IntoMemory>(args);
+  list_into<Plan, Lanes, IntoMemory, Within>(args);
 }
 
 }  // namespace motiflux::match

@@ -26,12 +26,12 @@ enum class TailForm { kRoots, kFlat, kNested };
 // long.
 inline constexpr std::uint64_t kShortWalk = 24;
 
-template <class Plan, class Lanes, TailForm kForm>
+template <class Plan, class Lanes, TailForm kForm, class Within>
 class TailCounting {
  public:
   static constexpr bool kEnters = true;
   static constexpr bool kSharesLast = true;
-  using Searching = Search<Plan, Lanes>;
+  using Searching = Search<Plan, Lanes, Within>;
 
   MOTIFLUX_DEVICE TailCounting(Searching& search, const TailArgs<Plan>& args)
       : search_(search),
@@ -412,12 +412,12 @@ class TailCounting {
   bool stopped_ = false;
 };
 
-template <TailForm kForm, class Plan, std::uint32_t Lanes>
+template <TailForm kForm, class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void count_tails(const TailArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   using Group = lanes::Group<Lanes>;
-  Search<Plan, Group> search(args.plan, args.task, shared_memory, args.tail.start - 1);
-  TailCounting<Plan, Group, kForm> goal(search, args);
+  Search<Plan, Group, Within> search(args.plan, args.task, shared_memory, args.tail.start - 1);
+  TailCounting<Plan, Group, kForm, Within> goal(search, args);
   if constexpr (kForm == TailForm::kRoots)
     goal.count_roots();
   else
@@ -430,14 +430,14 @@ MOTIFLUX_DEVICE void stars(const TailArgs<Plan>& args) {
   count_tails<TailForm::kRoots, Plan, Lanes>(args);
 }
 
-template <class Plan, std::uint32_t Lanes>
+template <class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void tail(const TailArgs<Plan>& args) {
-  count_tails<TailForm::kFlat, Plan, Lanes>(args);
+  count_tails<TailForm::kFlat, Plan, Lanes, Within>(args);
 }
 
-template <class Plan, std::uint32_t Lanes>
+template <class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void parts(const TailArgs<Plan>& args) {
-  count_tails<TailForm::kNested, Plan, Lanes>(args);
+  count_tails<TailForm::kNested, Plan, Lanes, Within>(args);
 }
 
 }  // namespace motiflux::match

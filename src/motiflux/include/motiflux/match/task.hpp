@@ -23,7 +23,7 @@ struct Control {
   std::uint32_t stop;      // a Stop: the highest that was asked for
   std::uint32_t parked;    // groups that saved themselves, for want of room or to pause
   std::uint32_t beyond;    // whether a number passed 128 bits: the total is of no use
-  std::uint32_t unused;
+  std::uint32_t stolen;    // how often work changed hands within a block
   // Listing into memory: rows that groups asked room for, one after another, and the complement of the first
   // place that was refused (0 if none was). Whoever asked later was refused too, so all rows before that
   // place, or before `reserved` if none was refused, are written.

@@ -1,0 +1,46 @@
+"""Work that changes hands between groups of lanes: which searches have some, and seats for who waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import WITHIN_BLOCK
+from motiflux.codegen.tails import DeviceTail
+from motiflux.engine.base import Request
+from motiflux.engine.device_search import DeviceSearch
+from motiflux.errors import DeviceMemoryError
+from motiflux.plan import Plan
+
+
+def hands_over(plan: Plan, tail: DeviceTail | None, request: Request) -> bool:
+    """Return whether groups that have no work left get some of others' by seats in device memory."""
+    return _has_walks(plan, tail) and request.tuning["stealing"] != "off"
+
+
+def within_block(plan: Plan, tail: DeviceTail | None, request: Request) -> str | None:
+    """Return how groups get work of others in their block (`WITHIN_BLOCK`); None if they do not."""
+    asked = request.tuning["block_stealing"]
+    return asked if asked in WITHIN_BLOCK and _has_walks(plan, tail) else None
+
+
+def _has_walks(plan: Plan, tail: DeviceTail | None) -> bool:
+    """Whether there is work to get: not where each root is all there is.
+
+    That is so of two levels, and before a tail from level 1 on.
+    """
+    return len(plan.shape.steps) > 2 if tail is None else tail.start > 1
+
+
+def add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
+    """Give groups seats on which to wait for work of others, if there is memory for that."""
+    seats = layout.seats_for(groups)
+    try:
+        buffer = search.accelerator.device.allocate(
+            layout.handover_bytes(seats), "work that changes hands", budget=budget
+        )
+    except DeviceMemoryError:
+        return
+    search.hold(buffer)
+    search.clear_at_launches(buffer, layout.handover_cleared(seats))
+    task.handover = layout.handover_at(buffer.address, seats)
