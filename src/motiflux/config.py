@@ -77,6 +77,13 @@ _OPTIONS = (
         "count parts that meet others in several vertices as lists of the choices for those, or match them",
     ),
     TuningOption(
+        "meetings",
+        ("on", "off"),
+        "on",
+        "count parts that meet others in vertices from which something hangs, or in several, as a whole, or "
+        "match their first vertices",
+    ),
+    TuningOption(
         "backjump",
         ("auto", "on", "off"),
         "auto",

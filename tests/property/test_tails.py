@@ -143,7 +143,6 @@ class TestWhatIsMeasured:
             semantics=mf.types.Semantics(semantics),
             tail=True,
             parts=True,
-            meetings=False,
             tuning={"order": "given", **tuning},
         )
         tail = device_tail(plan)

@@ -29,7 +29,7 @@ class FakeEngine(CpuEngine):
 
     name = "fake"
     device = "fake"
-    counts_meetings = False
+    parts_cost = 2.0
     searchers = 20_000
     shares_passes = False
 

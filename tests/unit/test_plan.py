@@ -82,7 +82,7 @@ class TestAPlanIsPlainData:
             "space": {"space": True},
             "tail": {"tail": True},
             "parts": {"parts": True},
-            "meetings": {"meetings": False},
+            "parts_cost": {"parts_cost": 2.0},
             "searchers": {"searchers": 64},
             "tables": {"tables": HOST_SPEEDS},
             "switches": {"tuning": {"reuse": "off"}},
@@ -106,7 +106,7 @@ class TestAPlanIsPlainData:
         graph, pattern = mf.Graph.from_edges(clique(5)), mf.Pattern.from_edges(SQUARE)
         make_plan(graph, pattern)
         known = len(made)
-        make_plan(graph, pattern, parts=True, meetings=False, searchers=64, tables=HOST_SPEEDS)
+        make_plan(graph, pattern, parts=True, parts_cost=2.0, searchers=64, tables=HOST_SPEEDS)
         assert len(made) == known > 0
         make_plan(graph, pattern, tuning={"reuse": "off"})
         assert len(made) > known
@@ -497,9 +497,9 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
-            " tail, parts, lists, backjump, room, tables, share, dispatch, sample_order, cycles, inheritance,"
-            " streaming, edge_bits, sync, count_first, trawling, trawl_whole, trawl_batches, trawl_samples,"
-            " trawl_depth, trawl_budget, trawl_nodes, trawl_unfinished, lanes, remember,"
+            " tail, parts, lists, meetings, backjump, room, tables, share, dispatch, sample_order, cycles,"
+            " inheritance, streaming, edge_bits, sync, count_first, trawling, trawl_whole, trawl_batches,"
+            " trawl_samples, trawl_depth, trawl_budget, trawl_nodes, trawl_unfinished, lanes, remember,"
             " specialize, stealing, block_stealing, packing, bitmaps, rest, rows, orbits, at_once, put_off,"
             " found 'speed'"
         ),
@@ -614,7 +614,7 @@ class TestPlansOfTwoEngines:
 
     # Looks for formulas that time never cuts short: what they find does not depend on the machine's load.
     GPU: ClassVar[dict[str, Any]] = {
-        "meetings": False,
+        "parts_cost": 2.0,
         "searchers": 20_000,
         "tables": dataclasses.replace(DEVICE_SPEEDS, look=60.0),
     }

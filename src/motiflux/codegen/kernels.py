@@ -45,6 +45,8 @@ class Goal(StrEnum):
     """The same where all levels but the first are."""
     PARTS = "parts"
     """The same where something hangs from a level of the tail."""
+    MEETINGS = "meetings"
+    """The same where pieces meet others in vertices from which something hangs, or in several."""
 
     @property
     def lists(self) -> bool:
@@ -52,7 +54,7 @@ class Goal(StrEnum):
         return self in (Goal.LIST, Goal.STORE)
 
 
-TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS)
+TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS, Goal.MEETINGS)
 """Goals whose kernels are given a tail."""
 
 
@@ -201,7 +203,9 @@ def search_source(
     kind = "any" if shape is None else f"{len(shape.steps)}v"
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
     args = "TailArgs" if goal in TAILS else "SearchArgs"
-    header = Goal.TAIL if goal in TAILS else goal
+    header = "tail" if goal in TAILS else str(goal)
+    if goal is Goal.MEETINGS:
+        args, header = "MeetingArgs", "meeting_walk"
     text = f"""\
 #include "motiflux/match/{header}.cuh"
 

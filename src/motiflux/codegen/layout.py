@@ -228,13 +228,14 @@ class RuntimeArgs(ctypes.Structure):
     _fields_ = [("plan", RuntimePlan), ("task", Task)]
 
 
-_TAIL_FIELDS: list[tuple[str, Any]] = [("tail", Tail), ("kept", _u64), ("kept_mask", _u32), ("unused", _u32)]
+TAIL_FIELDS: list[tuple[str, Any]] = [("tail", Tail), ("kept", _u64), ("kept_mask", _u32), ("unused", _u32)]
+"""What ``match::TailArgs`` has behind a plan and a task."""
 
 
 class RuntimeTailArgs(ctypes.Structure):
     """``match::TailArgs<match::RuntimePlan>``."""
 
-    _fields_ = [("plan", RuntimePlan), ("task", Task), *_TAIL_FIELDS]
+    _fields_ = [("plan", RuntimePlan), ("task", Task), *TAIL_FIELDS]
 
 
 class CliqueTask(ctypes.Structure):
@@ -299,7 +300,7 @@ def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes
         (ctypes.Structure,),
         {"_fields_": [("args", StepArgs * levels), ("rows", Adjacency * sources)]},
     )
-    fields = [("plan", plan), ("task", Task), *(_TAIL_FIELDS if tail else ())]
+    fields = [("plan", plan), ("task", Task), *(TAIL_FIELDS if tail else ())]
     return type("StaticArgs", (ctypes.Structure,), {"_fields_": fields})
 
 

@@ -9,13 +9,13 @@ from math import factorial
 from typing import TypeAlias
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import mask
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.ir import Plan, Source, TailBlock, TailComponent
+from motiflux.plan.ir import Plan, Source, Tail, TailBlock, TailComponent, TailList
 
-_NO_REUSE = -1
 _MOST_BY_LANE = 2
 """Rows that one lane intersects for itself, at most."""
+PAIR = 2
+"""Levels of a component whose number is the product of two sizes less the size of what they share."""
 
 
 _MOST_KNOWN = 512
@@ -73,7 +73,7 @@ class Sizes:
             return layout.TAIL_ONE
         if len(set(self.component.sets)) == 1:
             return layout.TAIL_SAME
-        return layout.TAIL_PAIR if len(self.of_level) == _MOST_BY_LANE else layout.TAIL_MIXED
+        return layout.TAIL_PAIR if len(self.of_level) == PAIR else layout.TAIL_MIXED
 
     @property
     def levels(self) -> frozenset[int]:
@@ -91,14 +91,16 @@ class Walked:
     """A level of the tail that is walked, and what is counted for each of its candidates: `block`."""
 
     level: int
-    block: TailBlock
+    block: TailBlock | None
     set: TailSet
     sizes: tuple[Sizes, ...]
-    children: tuple[Walked, ...]
+    children: tuple[Child, ...]
 
     @property
     def kept(self) -> bool:
         """Whether the number of the block is kept: where to look it up takes less than to find it."""
+        if self.block is None:
+            return False
         excluded = [levels for _, levels in self.block.excluded]
         words = len(self.block.exact) + sum(map(len, excluded))
         return (
@@ -121,18 +123,90 @@ class Walked:
             yield from child.all()
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece that meets others: its `levels` are matched in turn, and meet others in `doors`."""
+
+    walked: Walked
+    levels: tuple[int, ...]
+    doors: tuple[int, ...]
+
+    @property
+    def last(self) -> int:
+        """The level whose candidates complete a choice."""
+        return self.levels[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A component with pieces that meet others (``view/meeting.hpp``).
+
+    Parameters
+    ----------
+    lists
+        Whether a part is a list of the choices for its doors; else each has one level that meets others.
+    divisor
+        By the orders of levels that are ordered among themselves.
+    common
+        For the levels from which nothing hangs: by mask, from 1 on, what their sets have in common.
+    parts
+        In the order in which they are walked.
+    """
+
+    lists: bool
+    divisor: int
+    common: tuple[TailSet, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def plain(self) -> int:
+        """Number of levels from which nothing hangs."""
+        return len(self.common).bit_length()
+
+    @property
+    def levels(self) -> frozenset[int]:
+        """Levels that the number depends on, its own and those below included."""
+        parts = (part.walked.levels for part in self.parts)
+        return frozenset().union(*(one.levels for one in self.common), *parts)
+
+    def all(self) -> Iterator[Walked]:
+        """Yield all levels that are walked."""
+        for part in self.parts:
+            yield from part.walked.all()
+
+
+Child: TypeAlias = Walked | Meeting
+"""What is walked for each vertex of a level."""
+
+
 @dataclass(frozen=True)
 class DeviceTail:
     """What belongs to each level: sizes to multiply, and levels to walk."""
 
     start: int
     sizes: dict[int, tuple[Sizes, ...]]
-    children: dict[int, tuple[Walked, ...]]
+    children: dict[int, tuple[Child, ...]]
 
     @property
     def nested(self) -> bool:
         """Whether any level is walked."""
         return any(self.children.values())
+
+    @property
+    def meets(self) -> bool:
+        """Whether any pieces meet others."""
+        return next(self.meetings(), None) is not None
+
+    def meetings(self) -> Iterator[Meeting]:
+        """Yield all components with pieces that meet others."""
+        for children in self.children.values():
+            for child in children:
+                if isinstance(child, Meeting):
+                    yield child
+        for walked in self.walked():
+            for child in walked.children:
+                if isinstance(child, Meeting):
+                    yield child
 
     def walked(self) -> Iterator[Walked]:
         """Yield all levels of the tail that are walked."""
@@ -149,6 +223,8 @@ class DeviceTail:
             yield walked.set
             for one in walked.sizes:
                 yield from one.sets
+        for meeting in self.meetings():
+            yield from meeting.common
 
     @property
     def keeps(self) -> bool:
@@ -172,7 +248,7 @@ def device_tail(plan: Plan) -> DeviceTail | None:
     if known is not None and known[0] is plan:
         return known[1]
     made = _Maker(plan).tail()
-    fitting = made if made is not None and _fits(made) else None
+    fitting = made if _fits(made) else None
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
     _known[id(plan)] = plan, fitting
@@ -203,19 +279,17 @@ class _Maker:
             self._place.append(place)
             place += len(step.sources)
 
-    def tail(self) -> DeviceTail | None:
+    def tail(self) -> DeviceTail:
         tail = self._plan.tail
         assert tail is not None
         matched = frozenset(range(tail.start))
-        made = self._block(TailBlock(tail.components), matched)
-        if made is None:
-            return None
         sizes: dict[int, list[Sizes]] = {level: [] for level in matched}
-        children: dict[int, list[Walked]] = {level: [] for level in matched}
-        for one in made[0]:
+        children: dict[int, list[Child]] = {level: [] for level in matched}
+        found, below = self._block(tail, matched)
+        for one in found:
             sizes[max(one.levels & matched, default=0)].append(one)
-        for walked in made[1]:
-            children[max(walked.levels & matched, default=0)].append(walked)
+        for child in below:
+            children[max(child.levels & matched, default=0)].append(child)
         return DeviceTail(
             tail.start,
             {level: tuple(many) for level, many in sizes.items()},
@@ -223,22 +297,45 @@ class _Maker:
         )
 
     def _block(
-        self, block: TailBlock, matched: frozenset[int]
-    ) -> tuple[tuple[Sizes, ...], tuple[Walked, ...]] | None:
-        sizes, walked = [], []
-        for component in block.components:
+        self, block: TailBlock | Tail | None, matched: frozenset[int]
+    ) -> tuple[tuple[Sizes, ...], tuple[Child, ...]]:
+        sizes: list[Sizes] = []
+        children: list[Child] = []
+        for component in () if block is None else block.components:
             if not component.deep:
                 sizes.append(self._sizes(component, matched))
-                continue
-            if component.lists or len(component.levels) > 1:
-                return None
-            (level,), (hanging,) = component.levels, component.hanging
-            assert hanging is not None
-            below = self._block(hanging, matched | {level})
-            if below is None:
-                return None
-            walked.append(Walked(level, hanging, self._set([level], matched), *below))
-        return tuple(sizes), tuple(walked)
+            elif component.lists or len(component.levels) > 1:
+                children.append(self._meeting(component, matched))
+            else:
+                children.append(self._walked(component.levels[0], component.hanging[0], matched))
+        return tuple(sizes), tuple(children)
+
+    def _walked(self, level: int, hanging: TailBlock | None, matched: frozenset[int]) -> Walked:
+        return Walked(level, hanging, self._set([level], matched), *self._block(hanging, matched | {level}))
+
+    def _meeting(self, component: TailComponent, matched: frozenset[int]) -> Meeting:
+        hanging = component.hanging or (None,) * len(component.levels)
+        slots = list(zip(component.levels, hanging, strict=True))
+        plain = [level for level, block in slots if block is None]
+        parts = [
+            Part(self._walked(level, block, matched), (level,), (level,)) for level, block in slots if block
+        ]
+        parts += [
+            self._list(one, matched) for one in sorted(component.lists, key=lambda one: len(one.levels))
+        ]
+        common = tuple(
+            self._set([level for at, level in enumerate(plain) if chosen >> at & 1], matched)
+            for chosen in range(1, 1 << len(plain))
+        )
+        return Meeting(bool(component.lists), component.divisor, common, tuple(parts))
+
+    def _list(self, one: TailList, matched: frozenset[int]) -> Part:
+        *leading, last = one.levels
+        walked = self._walked(last, one.hanging, matched.union(leading))
+        for at in reversed(range(len(leading))):
+            own = self._set([leading[at]], matched.union(leading[:at]))
+            walked = Walked(leading[at], None, own, (), (walked,))
+        return Part(walked, one.levels, one.listed[: one.doors])
 
     def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
         """Return a component as sizes: those that are the same in each case are measured once."""
@@ -255,7 +352,7 @@ class _Maker:
             return number.setdefault(made, len(number))
 
         of_level = tuple(measured([which]) for which in component.sets)
-        if len(component.levels) == _MOST_BY_LANE:
+        if len(component.levels) == PAIR:
             common = measured(component.sets)
             return Sizes(component, tuple(number), of_level, common=common)
         terms: Counter[tuple[int, ...]] = Counter()
@@ -314,81 +411,3 @@ def _partitions(members: Sequence[int]) -> Iterator[list[list[int]]]:
         yield [[first], *blocks]
         for at, block in enumerate(blocks):
             yield [*blocks[:at], [first, *block], *blocks[at + 1 :]]
-
-
-def pack_tail(tail: DeviceTail) -> layout.Tail:
-    """Return a tail as the structure that kernels take."""
-    return _Packer(tail).packed
-
-
-class _Packer:
-    def __init__(self, tail: DeviceTail) -> None:
-        self.packed = layout.Tail(start=tail.start)
-        self._sets = self._sources = self._terms = self._components = self._chains = self._children = 0
-        for level in range(tail.start):
-            if level < tail.start - 1 and (tail.sizes[level] or tail.children[level]):
-                self.packed.early |= 1 << level
-            self._level(level, tail.sizes[level], tail.children[level])
-
-    def _level(self, level: int, sizes: Sequence[Sizes], children: Sequence[Walked]) -> None:
-        packed = self.packed.levels[level]
-        packed.first_component, packed.components = self._components, len(sizes)
-        packed.first_child, packed.children = self._children, len(children)
-        packed.by_lane = all(one.by_lane for one in sizes) and not children
-        packed.walks = any(which.spans > 1 for one in sizes for which in one.sets)
-        for one in sizes:
-            self._component(one)
-        for child in children:
-            self.packed.children[self._children] = child.level
-            self._children += 1
-        for child in children:
-            below = self.packed.levels[child.level]
-            below.parent, below.set = level, self._set(child.set)
-            if child.kept:
-                self._key(below, child.block)
-            self._level(child.level, child.sizes, child.children)
-
-    def _key(self, packed: layout.TailLevel, block: TailBlock) -> None:
-        packed.exact, packed.key_words = mask(block.exact), len(block.exact)
-        for at, (_, levels) in enumerate(block.excluded):
-            packed.groups[at] = mask(levels)
-            packed.key_words += len(levels)
-
-    def _component(self, sizes: Sizes) -> None:
-        packed = self.packed.components[self._components]
-        self._components += 1
-        packed.kind, packed.levels = sizes.kind, len(sizes.of_level)
-        packed.first_set, packed.sizes = self._sets, len(sizes.sets)
-        for one in sizes.sets:
-            self._set(one)
-        if sizes.kind == layout.TAIL_SAME:
-            packed.first_chain, packed.chains = self._chains, len(sizes.component.chains)
-            for chain in sizes.component.chains:
-                self.packed.chains[self._chains] = chain
-                self._chains += 1
-            return
-        for at, number in enumerate(sizes.of_level):
-            packed.size_of[at] = number
-        if sizes.kind == layout.TAIL_PAIR:
-            packed.size_of[_MOST_BY_LANE] = sizes.common
-        packed.divisor = sizes.component.divisor
-        packed.first_term, packed.terms = self._terms, len(sizes.terms)
-        for times, factors in sizes.terms:
-            term = self.packed.terms[self._terms]
-            self._terms += 1
-            term.coefficient, term.factors = times, len(factors)
-            for at, number in enumerate(factors):
-                term.size[at] = number
-
-    def _set(self, one: TailSet) -> int:
-        packed = self.packed.sets[self._sets]
-        packed.after, packed.before, packed.apart = (
-            mask(tuple(levels)) for levels in (one.after, one.before, one.apart)
-        )
-        packed.reuse = one.reuse[0] if one.reuse else _NO_REUSE
-        packed.first_source, packed.source_count = self._sources, len(one.places)
-        for place, level in one.places:
-            self.packed.sources[self._sources] = layout.TailSource(place, level)
-            self._sources += 1
-        self._sets += 1
-        return self._sets - 1

@@ -83,7 +83,7 @@ class AutoEngine:
         self._gpu = gpu
         self.name, self.device = host.name, host.device
         self.searches_space, self.counts_tails = host.searches_space, host.counts_tails
-        self.counts_meetings, self.searchers = host.counts_meetings, host.searchers
+        self.parts_cost, self.searchers = host.parts_cost, host.searchers
         self.tells_sizes = host.tells_sizes
         self._drafts = gpu.is_open()
         self.counts_parts = host.counts_parts and not self._drafts

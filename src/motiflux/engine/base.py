@@ -87,8 +87,8 @@ class Engine(Protocol):
     """Whether it counts tails that are trees of parts."""
     counts_tables: Speeds | None
     """What counting from tables of local counts takes; None if it cannot."""
-    counts_meetings: bool
-    """Whether it counts parts that meet others in vertices from which something hangs."""
+    parts_cost: float
+    """How many times as much parts seem to take it, beside other ways to count, as they do one CPU thread."""
     searchers: int
     """Partial embeddings that it needs at once to be busy."""
     tells_sizes: bool

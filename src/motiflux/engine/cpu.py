@@ -27,7 +27,7 @@ class CpuEngine:
     counts_tails = True
     counts_parts = True
     counts_tables: Speeds | None = HOST_SPEEDS
-    counts_meetings = True
+    parts_cost = HOST_SPEEDS.parts
     searchers = 1
     tells_sizes = True
     shares_passes = True

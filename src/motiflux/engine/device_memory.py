@@ -13,8 +13,9 @@ from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
 from motiflux.engine.base import Request
 from motiflux.engine.changing_hands import hands_over
+from motiflux.engine.device_lists import lay_out
 from motiflux.engine.device_space import slot_keys
-from motiflux.engine.prepare import USABLE, kept_places, lanes_of, lay_out, row_keys
+from motiflux.engine.prepare import USABLE, kept_places, lanes_of, row_keys
 from motiflux.engine.resident import RowsKey
 from motiflux.graph import Direction, Graph
 from motiflux.plan import Plan

@@ -103,7 +103,7 @@ class DfsEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
-    counts_meetings = False
+    parts_cost = DEVICE_SPEEDS.parts
     searchers = 20_000
     counts_tables: Speeds | None = DEVICE_SPEEDS
     tells_sizes = False

@@ -54,7 +54,7 @@ def plan_for(
             space=engine.searches_space,
             tail=engine.counts_tails,
             parts=parts,
-            meetings=engine.counts_meetings,
+            parts_cost=engine.parts_cost,
             searchers=engine.searchers,
             tables=engine.counts_tables,
             threads=request.threads,

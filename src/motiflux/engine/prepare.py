@@ -12,7 +12,9 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
+from motiflux.codegen.meeting_layout import meeting_bytes_of_group
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
+from motiflux.codegen.pack_tail import pack_meetings
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.engine.accelerator import Accelerator
@@ -21,6 +23,7 @@ from motiflux.engine.changing_hands import add_seats, hands_over, within_block
 from motiflux.engine.copies import DeviceCopy
 from motiflux.engine.deadline import seconds_left
 from motiflux.engine.deal import ArcDeal
+from motiflux.engine.device_lists import lay_out
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_space import DeviceSpace, device_space, slot_keys
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, WalkedRows, resident
@@ -43,7 +46,6 @@ _LARGEST_SPECIAL = (10, 32)
 _SHORT_ROW = 2.0
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
-_LINE_WORDS = 32
 _LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
 """Numbers of parts that are kept, at least and at most."""
 _KEPT_PER_ARC = 256
@@ -57,14 +59,6 @@ class Roots:
 
     arcs: AdjacencyKey
     more_than: int
-
-
-@dataclass(frozen=True)
-class Lists:
-    """Where the candidate lists of a group lie: words in all, and the first word of each level's."""
-
-    words: int
-    places: tuple[int, ...]
 
 
 def prepare(
@@ -115,6 +109,8 @@ def _counting(plan: Plan) -> Goal:
     if tail is None:
         assert plan.tail is None, "no kernel counts this tail"
         return Goal.COUNT
+    if tail.meets:
+        return Goal.MEETINGS
     if tail.nested:
         return Goal.PARTS
     return Goal.STARS if tail.start == 1 else Goal.TAIL
@@ -288,8 +284,10 @@ class _Draft:
         """Return a new argument of the kernel, all but what differs between searches filled in."""
         known = self._arguments.get(specialized)
         if known is None:
-            pack = pack_static if specialized else pack_runtime
-            known = pack(self.plan, self._addresses, self.tail)
+            if specialized:
+                known = pack_static(self.plan, self._addresses, self.tail)
+            else:
+                known = pack_runtime(self.plan, self._addresses, self.tail, self.lists.rooms)
             known.task = self._task
             self._arguments[specialized] = known  # last: other threads take copies of it
         return type(known).from_buffer_copy(known)
@@ -319,6 +317,8 @@ class _Draft:
         task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
         if self.tail is not None:
             task.shared_bytes += layout.tail_bytes_of_group(levels)
+            if self.tail.meets:
+                task.shared_bytes += meeting_bytes_of_group(pack_meetings(self.tail, self.lists.rooms))
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
@@ -384,7 +384,9 @@ def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal in (Goal.TAIL, Goal.PARTS) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
+    if goal in (Goal.TAIL, Goal.PARTS, Goal.MEETINGS) or (
+        goal is Goal.COUNT and request.tuning["packing"] != "off"
+    ):
         return LANES[2]
     average = root_arcs / max(1, root_rows)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
@@ -394,7 +396,11 @@ def _special(plan: Plan, goal: Goal, lanes: int, within: str | None) -> Source |
     levels, sources = _LARGEST_SPECIAL
     steps = plan.shape.steps
     # What hangs is walked by data: the shape of the tail is an argument.
-    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
+    if (
+        goal in (Goal.PARTS, Goal.MEETINGS)
+        or len(steps) > levels
+        or sum(len(step.sources) for step in steps) > sources
+    ):
         return None
     return search_source(goal, lanes, plan.shape, _describe(plan), within)
 
@@ -433,33 +439,3 @@ def allocate_for(
             grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
         else:
             return grid, buffer
-
-
-def lay_out(
-    plan: Plan,
-    sources: Sequence[Sequence[Hashable]],
-    longest: Mapping[Any, int],
-    goal: Goal,
-    tail: DeviceTail | None = None,
-) -> Lists:
-    """Bound each level's candidates by the shortest of its sets; `sources` names the rows it reads.
-
-    Of a tail only those that are walked have any.
-    """
-    walked = set() if tail is None else {*range(tail.start), *(one.level for one in tail.walked())}
-    bounds: list[int] = []
-    places: list[int] = []
-    words = 0
-    last = len(plan.shape.steps) - 1
-    for level, (step, keys) in enumerate(zip(plan.shape.steps, sources, strict=True)):
-        sets = [] if step.reuse is None else [bounds[step.reuse]]
-        sets += [longest[key] for key in keys]
-        bounds.append(min(sets, default=0))
-        places.append(words)
-        if tail is None:
-            never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
-        else:
-            never_kept = level not in walked
-        if level > 1 and len(sets) > 1 and not never_kept:
-            words += -(-bounds[level] // _LINE_WORDS) * _LINE_WORDS
-    return Lists(words, tuple(places))

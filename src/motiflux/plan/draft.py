@@ -14,7 +14,7 @@ from motiflux.plan.groups import find_groups
 from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey
 from motiflux.plan.options import PlanOptions
 from motiflux.plan.order import Order, ordered
-from motiflux.plan.parts import nest, part_order
+from motiflux.plan.parts import APART, LISTED, WEIGHTED, PartWay, nest, part_order, way_of
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.space import CandidateSpace
 from motiflux.plan.steps import build_steps
@@ -94,9 +94,16 @@ class Drafter:
         """Return the plan in that order that enumerates all levels but the last."""
         return self._draft(order, *self._breaking(order), tail=False)
 
-    def nested(self, order: Order, *, lists: bool) -> Plan | None:
-        """Return the plan in that order that counts in parts, or with lists; None if it allows none."""
-        plan = self._draft(order, *self._breaking(order), nested=True, lists=lists)
+    @property
+    def part_ways(self) -> tuple[PartWay, ...]:
+        """Ways to take pieces that meet, to be tried one after the other."""
+        if self.options.switches["meetings"] == "off":
+            return (APART,)
+        return (LISTED, WEIGHTED, APART) if self.options.switches["lists"] == "on" else (WEIGHTED, APART)
+
+    def nested(self, order: Order, way: PartWay) -> Plan | None:
+        """Return the plan in that order that counts in parts, in that way; None if it allows none."""
+        plan = self._draft(order, *self._breaking(order), nested=way)
         return plan if plan.tail is not None else None
 
     def widened(self, plan: Plan) -> Plan:
@@ -109,25 +116,18 @@ class Drafter:
         if start <= plan.tail.start:
             return plan
         order = self.order(plan.order)
-        found = self._draft(order, plan.restrictions, plan.automorphisms, nested=True, start=start)
+        way = way_of(plan.tail)
+        found = self._draft(order, plan.restrictions, plan.automorphisms, nested=way, start=start)
         return replace(plan, shape=found.shape, args=found.args, tail=found.tail)
 
-    def part_orders(self, vertices: tuple[int, ...], *, lists: bool) -> list[tuple[int, ...]]:
+    def part_orders(self, vertices: tuple[int, ...], way: PartWay) -> list[tuple[int, ...]]:
         """Return orders near that of `vertices` in which there may be more parts."""
         order = Order(vertices, (0.0,) * len(vertices))
         shape, args, classes = self._steps(order, ())
         coinciding = self._coinciding_levels(order)
         found = [vertices]
         for largest_first in (False, True):
-            levels = part_order(
-                shape,
-                args,
-                coinciding,
-                classes,
-                largest_first=largest_first,
-                lists=lists,
-                weighted=self.options.meetings,
-            )
+            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first, way=way)
             if levels is not None:
                 found.append(tuple(vertices[level] for level in levels))
         return list(dict.fromkeys(reversed(found)))
@@ -182,18 +182,15 @@ class Drafter:
         *,
         degrees: bool = True,
         tail: bool = True,
-        nested: bool = False,
-        lists: bool = False,
+        nested: PartWay | None = None,
         start: int = FIRST_START,
     ) -> Plan:
         options = self.options
         shape, args, classes = self._steps(order, breaking, degrees=degrees)
         groups = find_groups(shape, args, classes)
         closed = None
-        if nested:
-            coinciding = self._coinciding_levels(order)
-            weighted = options.meetings
-            found = nest(shape, args, coinciding, classes, start=start, lists=lists, weighted=weighted)
+        if nested is not None:
+            found = nest(shape, args, self._coinciding_levels(order), classes, start=start, way=nested)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
             shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)

@@ -37,7 +37,7 @@ class PlanOptions:
     space: bool
     tail: bool
     parts: bool
-    meetings: bool
+    parts_cost: float
     searchers: int
     tables: Speeds | None
     threads: int = field(compare=False)
@@ -52,7 +52,7 @@ class PlanOptions:
 
     def of_order(self) -> PlanOptions:
         """Return these with the same in the place of all that the order of a plan does not depend on."""
-        return replace(self, parts=False, meetings=True, searchers=1, tables=None, deadline=None)
+        return replace(self, parts=False, parts_cost=1.0, searchers=1, tables=None, deadline=None)
 
     def seconds_to_look(self) -> float:
         """Return how long something better than a search may be looked for."""

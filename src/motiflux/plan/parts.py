@@ -27,6 +27,39 @@ MOST_DOORS = 3
 MOST_LISTED = 4
 
 
+@dataclass(frozen=True, slots=True)
+class PartWay:
+    """What is done with pieces that meet others, where their first levels are not matched.
+
+    Parameters
+    ----------
+    weighted
+        Whether vertices in which they meet are weighted by what hangs from them.
+    lists
+        Whether pieces that meet in several levels are lists.
+    """
+
+    weighted: bool
+    lists: bool
+
+
+LISTED, WEIGHTED, APART = PartWay(True, True), PartWay(True, False), PartWay(False, False)
+
+
+def way_of(tail: Tail) -> PartWay:
+    """Return what is done with pieces that meet in a tail."""
+    lists = any(True for _ in lists_of(tail.components))
+    return PartWay(lists or _is_weighted(tail.components), lists)
+
+
+def _is_weighted(components: Iterable[TailComponent]) -> bool:
+    return any(
+        (len(one.levels) > 1 and bool(one.hanging))
+        or any(_is_weighted(block.components) for block in one.hanging if block is not None)
+        for one in components
+    )
+
+
 def nest(
     shape: PlanShape,
     args: PlanArgs,
@@ -35,8 +68,7 @@ def nest(
     *,
     start: int = FIRST_START,
     slots: int = MOST_MIXED_LEVELS,
-    lists: bool = True,
-    weighted: bool = True,
+    way: PartWay = LISTED,
 ) -> tuple[PlanShape, Tail] | None:
     """Return the tree of the levels from `start` on, and the shape with the restrictions that remain.
 
@@ -50,10 +82,8 @@ def nest(
         Over a candidate space: a number per level, equal where the candidates are the same.
     slots
         Pieces that meet, counted by inclusion and exclusion: at most so many. 1 switches it off.
-    lists
-        Whether pieces that meet in several levels may be lists.
-    weighted
-        Whether vertices of pieces that meet may be weighted by what hangs from them.
+    way
+        What is done with pieces that meet.
 
     Notes
     -----
@@ -61,7 +91,7 @@ def nest(
     """
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
-    builder = _Builder(shape, args, coinciding, classes, slots, lists=lists, weighted=weighted)
+    builder = _Builder(shape, args, coinciding, classes, slots, way)
     block = builder.block(range(start, len(shape.steps)), tuple(range(start)))
     tail = Tail(start, block.components, block.exact, block.excluded, block.kept)
     return PlanShape(tuple(builder.steps)), tail
@@ -74,8 +104,7 @@ def part_order(
     classes: tuple[int, ...] | None = None,
     *,
     largest_first: bool = False,
-    lists: bool = True,
-    weighted: bool = True,
+    way: PartWay = LISTED,
 ) -> tuple[int, ...] | None:
     """Return the levels in an order in which `nest` finds more: each piece in one go, its doors first.
 
@@ -84,7 +113,7 @@ def part_order(
     largest_first
         Of pieces that could meet in too many levels, whether to match the largest first, not that with the
         earliest level.
-    lists, weighted
+    way
         As for `nest`.
     """
     start = FIRST_START
@@ -96,10 +125,9 @@ def part_order(
         coinciding,
         classes,
         MOST_MIXED_LEVELS,
+        way,
         free=True,
         largest_first=largest_first,
-        lists=lists,
-        weighted=weighted,
     )
     builder.block(range(start, len(shape.steps)), tuple(range(start)))
     return (*range(start), *builder.placed)
@@ -130,18 +158,16 @@ class _Builder:
         coinciding: frozenset[Pair],
         classes: tuple[int, ...] | None,
         slots: int,
+        way: PartWay,
         *,
         free: bool = False,
         largest_first: bool = False,
-        lists: bool = True,
-        weighted: bool = True,
     ) -> None:
         self.steps = list(shape.steps)
         self.placed: dict[int, None] = {}
         self._free = free
         self._largest_first = largest_first
-        self._lists = lists
-        self._weighted = weighted
+        self._way = way
         self._args = args
         self._slots = slots
         self._before: Comparisons = comparisons(shape)
@@ -182,7 +208,7 @@ class _Builder:
 
     def _component(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent:
         if len(group) > 1:
-            found = self._listed(group, matched) if self._lists else None
+            found = self._listed(group, matched) if self._way.lists else None
             if found is not None:
                 return found
             units = self._units(group)
@@ -253,7 +279,7 @@ class _Builder:
         numbers: dict[LevelSet, int] = {}
         sets = tuple(numbers.setdefault(self._set(level), len(numbers)) for level in levels)
         plain = all(len(unit.levels) == 1 for unit in units)
-        if not (plain or self._weighted):
+        if not (plain or self._way.weighted):
             return None
         fits = len(units) <= self._slots and (len(numbers) <= MOST_SETS or not plain)
         chains = self._chains(pairs, sets)

@@ -32,7 +32,7 @@ def make_plan(
     space: bool = False,
     tail: bool = False,
     parts: bool = False,
-    meetings: bool = True,
+    parts_cost: float = 1.0,
     searchers: int = 1,
     tables: Speeds | None = None,
     threads: int = 1,
@@ -54,8 +54,8 @@ def make_plan(
         Whether the engine can count a tail in closed form.
     parts
         Whether the engine can count a tail that is a tree of parts, and is to count all of them.
-    meetings
-        Whether the engine can count parts that meet others in vertices from which something hangs.
+    parts_cost
+        How many times as much as probes on the CPU say parts take on the engine, beside other ways to count.
     searchers
         Partial embeddings that the engine needs to be busy: parts begin at a level that has as many.
     tables
@@ -87,7 +87,7 @@ def make_plan(
         space=space,
         tail=tail,
         parts=parts,
-        meetings=meetings,
+        parts_cost=parts_cost,
         searchers=searchers,
         tables=tables,
         threads=threads,

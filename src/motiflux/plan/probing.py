@@ -49,21 +49,19 @@ def in_parts(drafter: Drafter, plan: Plan, orders: Sequence[Order]) -> Plan:
     probed = _probed(drafter, plans, seconds)
     if probed is None:
         return plan
-    chosen = _best(drafter.bound, probed)
+    chosen = _best(drafter.bound, probed, drafter.options.parts_cost)
     return chosen if chosen.scanned else _estimated(drafter, chosen)
 
 
 def _candidates(drafter: Drafter, orders: Sequence[Order], *, first_alone: bool) -> list[Plan]:
     """Return different plans in parts; with `first_alone`, those of the first order that has any."""
-    options = drafter.options
-    ways = (True, False) if options.switches["lists"] == "on" and options.meetings else (False,)
     bases = list(orders[:_PART_ORDERS])
     if (base := core_first(drafter.bound, orders)) is not None and base not in bases:
         bases.append(base)
     found: dict[tuple[tuple[int, ...], Tail | None], Plan] = {}
-    for order, lists in product(bases, ways):
-        for vertices in drafter.part_orders(order.vertices, lists=lists):
-            plan = drafter.nested(drafter.order(vertices), lists=lists)
+    for order, way in product(bases, drafter.part_ways):
+        for vertices in drafter.part_orders(order.vertices, way):
+            plan = drafter.nested(drafter.order(vertices), way)
             if plan is not None:
                 found.setdefault((vertices, plan.tail), plan)
         if first_alone and found:
@@ -89,11 +87,14 @@ def _probed(drafter: Drafter, plans: Sequence[Plan], seconds: float) -> list[Pla
     return probed
 
 
-def _best(bound: BoundPattern, plans: Sequence[Plan]) -> Plan:
-    """Return the plan to take of those that were probed."""
+def _best(bound: BoundPattern, plans: Sequence[Plan], parts_cost: float) -> Plan:
+    """Return the plan to take of those that were probed on the CPU."""
 
     def seconds(plan: Plan) -> float:
-        return inf if plan.probed is None else plan.probed
+        if plan.probed is None:
+            return inf
+        nested = plan.tail is not None and plan.tail.nested
+        return plan.probed * (parts_cost if nested else 1.0)
 
     best = min(plans, key=seconds)
     core = core_of(bound)

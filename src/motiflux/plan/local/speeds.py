@@ -29,6 +29,8 @@ class Speeds:
         Of a search, by what it takes one thread of the host.
     look
         That a formula may be looked for in any case.
+    parts
+        How many times as much as probes say a search takes that counts in parts, beside other searches.
     margin
         What share of a search's time a formula may be expected to take in order to be preferred.
     threads
@@ -44,6 +46,7 @@ class Speeds:
     begin: float
     search: float
     look: float
+    parts: float
     margin: float
     threads: bool
 
@@ -66,6 +69,7 @@ HOST_SPEEDS = Speeds(
     begin=0.0,
     search=1.0,
     look=0.0,
+    parts=1.0,
     margin=1.0,
     threads=True,
 )
@@ -81,6 +85,7 @@ DEVICE_SPEEDS = Speeds(
     begin=10e-6,
     search=0.02,
     look=0.05,
+    parts=2.0,
     margin=0.5,
     threads=False,
 )

@@ -96,9 +96,14 @@ class Levels {
     return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
   }
 
+  // Where the memory of the group begins.
+  MOTIFLUX_DEVICE std::uint32_t* memory() const {
+    return task_.buffers + lanes_.in_grid() * task_.group_words;
+  }
+
   // Where the group writes the set of a level.
   MOTIFLUX_DEVICE std::uint32_t* buffer(std::uint32_t level) const {
-    return task_.buffers + lanes_.in_grid() * task_.group_words + task_.buffer_at[level];
+    return memory() + task_.buffer_at[level];
   }
 
   MOTIFLUX_DEVICE rules::Bounds bounds(std::uint32_t after, std::uint32_t before) const {

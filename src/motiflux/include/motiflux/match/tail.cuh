@@ -20,7 +20,19 @@
 
 namespace motiflux::match {
 
-enum class TailForm { kRoots, kFlat, kNested };
+enum class TailForm { kRoots, kFlat, kNested, kMeetings };
+
+template <class Plan, TailForm kForm>
+struct TailArgsOf {
+  using Args = TailArgs<Plan>;
+};
+template <class Plan>
+struct TailArgsOf<Plan, TailForm::kMeetings> {
+  using Args = MeetingArgs<Plan>;
+};
+
+template <class Plan, class Lanes, class Within>
+class MeetingWalk;
 
 // Candidates that a lane counts for itself where that takes a walk through rows: shortest rows at most so
 // long.
@@ -31,9 +43,11 @@ class TailCounting {
  public:
   static constexpr bool kEnters = true;
   static constexpr bool kSharesLast = true;
+  static constexpr bool kWalks = kForm == TailForm::kNested || kForm == TailForm::kMeetings;
+  using Args = typename TailArgsOf<Plan, kForm>::Args;
   using Searching = Search<Plan, Lanes, Within>;
 
-  MOTIFLUX_DEVICE TailCounting(Searching& search, const TailArgs<Plan>& args)
+  MOTIFLUX_DEVICE TailCounting(Searching& search, const Args& args)
       : search_(search),
         args_(args),
         tail_(args.tail),
@@ -44,7 +58,7 @@ class TailCounting {
 
   // A level before the last one enumerated has a new vertex. False if nothing comes of it.
   MOTIFLUX_DEVICE bool enter(Searching&, std::uint32_t level) {
-    if constexpr (kForm == TailForm::kNested) {
+    if constexpr (kWalks) {
       known_ = level < known_ ? level : known_;
       return true;
     }
@@ -98,19 +112,21 @@ class TailCounting {
   }
 
  private:
+  friend class MeetingWalk<Plan, Lanes, Within>;
+
   MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
   MOTIFLUX_DEVICE const view::TailLevel& at(std::uint32_t level) const { return tail_.levels[level]; }
   MOTIFLUX_DEVICE std::uint32_t last() const { return tail_.start - 1; }
 
   // The product of all that belongs to the levels before.
   MOTIFLUX_DEVICE Number weight_before(std::uint32_t level) const {
-    const bool none = kForm == TailForm::kNested ? level == 0 : (tail_.early & bits_below(level)) == 0;
+    const bool none = kWalks ? level == 0 : (tail_.early & bits_below(level)) == 0;
     return none ? Number{1, 0} : weights_[level - 1];
   }
 
   // Adds up what a walk over the last enumerated level comes to.
   MOTIFLUX_DEVICE void take(const Cursor& walk) {
-    if constexpr (kForm == TailForm::kNested) {
+    if constexpr (kWalks) {
       take_nested(walk);
     } else {
       Number sum{0, 0};
@@ -328,6 +344,13 @@ class TailCounting {
   // The sum over the candidates of `top` of what belongs to each, levels below included; each lane gets a
   // share. False to break off.
   MOTIFLUX_DEVICE bool sum_by_walk(std::uint32_t top, Cursor walk, Number& result) {
+    if constexpr (kForm == TailForm::kMeetings)
+      return MeetingWalk<Plan, Lanes, Within>(*this).sum(top, walk, result);
+    else
+      return sum_by_plain_walk(top, walk, result);
+  }
+
+  MOTIFLUX_DEVICE bool sum_by_plain_walk(std::uint32_t top, Cursor walk, Number& result) {
     std::uint32_t level = top;
     Number sum{0, 0};  // each lane's share
     for (;;) {
@@ -400,20 +423,20 @@ class TailCounting {
   }
 
   Searching& search_;
-  const TailArgs<Plan>& args_;
+  const Args& args_;
   const view::Tail& tail_;
   Number* weights_;
   TailFrame* frames_;
   std::uint64_t* sizes_;
   std::uint32_t* key_;
   Number found_{0, 0};       // this lane's share
-  std::uint32_t known_ = 0;  // kNested: levels before it have their weights
+  std::uint32_t known_ = 0;  // kWalks: levels before it have their weights
   bool beyond_ = false;
   bool stopped_ = false;
 };
 
 template <TailForm kForm, class Plan, std::uint32_t Lanes, class Within = Alone>
-MOTIFLUX_DEVICE void count_tails(const TailArgs<Plan>& args) {
+MOTIFLUX_DEVICE void count_tails(const typename TailArgsOf<Plan, kForm>::Args& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   using Group = lanes::Group<Lanes>;
   Search<Plan, Group, Within> search(args.plan, args.task, shared_memory, args.tail.start - 1);

@@ -71,6 +71,18 @@ MOTIFLUX_DEVICE TailSpans<VerticesWith> spans_of(const Plan& plan, const view::T
   return {tail.sets[number], tail.sources, plan.rows, vertex.levels, vertex};
 }
 
+// Whether a set has a vertex, found by the calling lane alone.
+template <class Plan>
+MOTIFLUX_DEVICE_CALL bool holds(const Plan& plan, const view::Tail& tail, std::uint32_t number,
+                                VerticesWith vertex, std::uint32_t candidate) {
+  const auto spans = spans_of(plan, tail, number, vertex);
+  const rules::Bounds allowed = rules::bounds(spans.set.after, spans.set.before, vertex);
+  if (candidate < allowed.first || candidate >= allowed.end) return false;
+  bool held = rules::is_distinct(spans.set.apart, candidate, vertex);
+  for (std::uint32_t i = 0; held && i < spans.count(); ++i) held = sets::contains(spans.at(i), candidate);
+  return held;
+}
+
 // The size of a set, found by the calling lane alone.
 template <class Plan>
 MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Plan& plan, const view::Tail& tail, std::uint32_t number,

@@ -1,0 +1,148 @@
+// Taking a different vertex for each of up to six levels, each vertex with the ways for what hangs from it:
+// by inclusion and exclusion over partitions, as csrc/search/partitions.hpp has it.
+//
+//   sums[mask]   the sum over the vertices that all levels of a mask may take of the product of their ways
+//   ways[mask]   ways for the levels of a mask; those of all are what is sought
+#pragma once
+
+#include "motiflux/match/meeting_memory.hpp"
+#include "motiflux/match/number.cuh"
+#include "motiflux/match/tail_sets.hpp"
+
+namespace motiflux::match {
+
+template <class Searching>
+class SlotSums {
+ public:
+  using Lanes = typename Searching::Group;
+
+  MOTIFLUX_DEVICE SlotSums(Searching& search, const view::Tail& tail, const view::Meetings& meetings,
+                           const view::Meeting& meeting, const MeetingMemory& at)
+      : search_(search),
+        tail_(tail),
+        parts_(meetings.part + meeting.first_part),
+        states_(at.parts + meeting.first_part),
+        meeting_(meeting),
+        sizes_(at.sizes + meeting.sizes),
+        sums_(at.sums),
+        ways_(at.ways) {}
+
+  // Fills in the sums. False to break off, as tick(steps) says. Adds to `beyond` whether what is sought may
+  // pass 128 bits: it is no more than the product of the sums of single levels.
+  template <class Tick>
+  MOTIFLUX_DEVICE_CALL bool fill(bool& beyond, Tick&& tick) const {
+    lanes().sync();  // the sums were read
+    Number most{1, 0};
+    for (std::uint32_t mask = 1; mask < masks(); ++mask) {
+      const Number found = sum_of(mask);
+      if (lanes().leads()) sums_[mask] = found;
+      lanes().sync();
+      if ((mask & (mask - 1)) == 0) beyond |= multiply(most, found);
+      if (!tick(1 + steps_of(mask))) return false;
+    }
+    return true;
+  }
+
+  // By masks of one level, of two, and so on: each is made up of smaller ones.
+  MOTIFLUX_DEVICE_CALL Number ways() const {
+    for (std::uint32_t mask = 1 + lanes().lane(); mask < masks(); mask += Lanes::kLanes)
+      for (std::uint32_t factor = 2; factor < count_bits(mask); ++factor) multiply(sums_[mask], {factor, 0});
+    if (lanes().leads()) ways_[0] = {1, 0};
+    for (std::uint32_t levels = 1; levels <= slots(); ++levels) {
+      lanes().sync();
+      for (std::uint32_t mask = 1 + lanes().lane(); mask < masks(); mask += Lanes::kLanes)
+        if (count_bits(mask) == levels) ways_[mask] = ways_for(mask);
+    }
+    lanes().sync();
+    Number found = ways_[masks() - 1];
+    if (meeting_.divisor > 1) divide(found, meeting_.divisor);
+    return found;
+  }
+
+ private:
+  MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
+  MOTIFLUX_DEVICE std::uint32_t slots() const { return std::uint32_t{meeting_.plain} + meeting_.parts; }
+  MOTIFLUX_DEVICE std::uint32_t masks() const { return 1u << slots(); }
+  // Levels from which nothing hangs come first in masks.
+  MOTIFLUX_DEVICE std::uint32_t plain_of(std::uint32_t mask) const {
+    return mask & bits_below(meeting_.plain);
+  }
+  MOTIFLUX_DEVICE Choices choices_of(std::uint32_t part) const {
+    return {search_.memory() + parts_[part].at, parts_[part].room, false};
+  }
+
+  // The part with the fewest choices, of those with a bit in `parts`.
+  MOTIFLUX_DEVICE std::uint32_t shortest_of(std::uint32_t parts) const {
+    std::uint32_t shortest = lowest_bit(parts);
+    for_each_bit(parts, [&](std::uint32_t part) {
+      if (states_[part].length < states_[shortest].length) shortest = part;
+    });
+    return shortest;
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t steps_of(std::uint32_t mask) const {
+    const std::uint32_t parts = mask >> meeting_.plain;
+    return parts == 0 ? 0 : states_[shortest_of(parts)].length / Lanes::kLanes;
+  }
+
+  MOTIFLUX_DEVICE Number sum_of(std::uint32_t mask) const {
+    const std::uint32_t plain = plain_of(mask), parts = mask >> meeting_.plain;
+    if (parts == 0) return {sizes_[plain - 1], 0};
+    if (plain == 0 && (parts & (parts - 1)) == 0) return states_[lowest_bit(parts)].sum;
+    const std::uint32_t fewer = mask & (mask - 1);
+    if (sums_[fewer].is_zero() || sums_[mask ^ fewer].is_zero()) return {0, 0};
+    return common(plain, parts);
+  }
+
+  // What all lanes add up to of the vertices that several levels may take, one of them of a part.
+  MOTIFLUX_DEVICE Number common(std::uint32_t plain, std::uint32_t parts) const {
+    const std::uint32_t shortest = shortest_of(parts);
+    const Choices walked = choices_of(shortest);
+    Number share{0, 0};
+    for (std::uint32_t place = lanes().lane(); place < states_[shortest].length; place += Lanes::kLanes) {
+      const std::uint32_t vertex = walked.vertices(0)[place];
+      Number product{walked.ways()[place], 0};
+      for (std::uint32_t rest = parts & ~(1u << shortest); rest != 0 && !product.is_zero();
+           rest &= rest - 1) {
+        const std::uint32_t part = lowest_bit(rest);
+        const Choices other = choices_of(part);
+        const std::uint32_t* const first = other.vertices(0);
+        const std::uint32_t* const last = first + states_[part].length;
+        const std::uint32_t* const met = sets::lower_bound(first, last, vertex);
+        multiply(product, {met != last && *met == vertex ? other.ways()[met - first] : 0, 0});
+      }
+      if (plain != 0 && !product.is_zero() &&
+          !holds(search_.plan(), tail_, meeting_.common[plain], {search_.shared().levels, kNoLevel, 0},
+                 vertex))
+        continue;
+      add(share, product);
+    }
+    bool wrapped = false;
+    return sum_over(lanes(), share, wrapped);
+  }
+
+  MOTIFLUX_DEVICE Number ways_for(std::uint32_t chosen) const {
+    const std::uint32_t lowest = chosen & (~chosen + 1), rest = chosen ^ lowest;
+    Number total{0, 0};
+    for (std::uint32_t others = rest;; others = (others - 1) & rest) {
+      Number term = sums_[lowest | others];
+      multiply(term, ways_[rest ^ others]);
+      if (count_bits(others) % 2 == 0)
+        add(total, term);
+      else
+        subtract(total, term);
+      if (others == 0) return total;
+    }
+  }
+
+  Searching& search_;
+  const view::Tail& tail_;
+  const view::MeetingPart* parts_;
+  const PartState* states_;
+  const view::Meeting& meeting_;
+  const std::uint64_t* sizes_;
+  Number* sums_;
+  Number* ways_;
+};
+
+}  // namespace motiflux::match
