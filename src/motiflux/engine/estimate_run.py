@@ -31,6 +31,8 @@ _PIECE_SECONDS = 0.25
 """Between two reports."""
 _FEW_EFFECTIVE = 30.0
 """Groups that count, below which intervals were seen to miss greater counts too often."""
+_FEWEST_TO_END = 64
+"""Groups to draw, where there is anything, before a report: intervals of fewer are hardly any."""
 _EVEN = 0.75
 """Where there are fewer, the share of them that must count: a few uneven groups may look even by chance."""
 
@@ -118,12 +120,12 @@ class Run:
         if math.isinf(most):
             return self._rules.groups
         samples = math.log1p(-self._rules.confidence) / math.log1p(-1 / max(most, 2.0))
-        return 1 + math.ceil(min(samples / GROUP, self._rules.groups))
+        return max(_FEWEST_TO_END, 1 + math.ceil(min(samples / GROUP, self._rules.groups)))
 
     def _begin_batches(self) -> list[int]:
         """Begin to trawl, if anything does; return up to which groups to draw meanwhile."""
         last = self._looks.groups
-        if self._tally.groups < self._enough_of_nothing:
+        if self._rules.rel_error is None and self._tally.groups < self._enough_of_nothing:
             last = min(last, self._enough_of_nothing)
         if self._trawler is None:
             return [last]
