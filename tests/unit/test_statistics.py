@@ -158,6 +158,17 @@ class TestIntervals:
         found = [confidence_interval(tally_of(row).moments(), 0.95) for row in lived]
         assert np.mean([one.low <= share <= one.high for one in found]) > 0.94
 
+    @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999, 1 - 1e-9])
+    def test_however_few_and_sure_they_hold_the_mean_of_what_was_drawn(self, confidence: float) -> None:
+        widths = []
+        for units in (2, 3, 5, 10, 100):
+            drawn = skewed(np.random.default_rng(units), (units,)) + 0.01
+            found = confidence_interval(tally_of(drawn).moments(), confidence)
+            assert 0 <= found.low <= drawn.mean() <= found.high < inf
+            widths.append(found.high / drawn.mean())
+        if confidence > 0.99:
+            assert widths[0] > 10
+
     @pytest.mark.parametrize(
         ("freedom", "tail", "quantile"),
         [(1, 0.025, 12.706), (2, 0.025, 4.3027), (3, 0.025, 3.1824), (10, 0.025, 2.2281), (4, 0.001, 7.1732)],

@@ -11,6 +11,8 @@ from motiflux.statistics.tally import GROUP, UNIT_BITS, Moments
 
 _EQUAL = 1 - 1e-12
 """Units that differ by less are equal but for rounding."""
+_LEAST_SHAPE = 0.5
+"""Of a gamma variable that stands for a sum."""
 _ALIKE = 0.4
 """The chance that as many draws of a group die as of another, and not none, is less."""
 
@@ -91,11 +93,20 @@ def variance_doubt(freedom: int, tail: float) -> float:
 
 
 def _quantile(mean: float, variance: float, probability: float) -> float:
-    """Return the quantile of the gamma distribution with that mean and variance."""
+    """Return the quantile of the gamma distribution with that mean and variance.
+
+    Where units are so few, or the confidence is so high, that the variance is mostly doubt, such a variable
+    would be nearly always 0, and its upper quantiles too. What is known then is the spread: the lower end is
+    0, the upper one that of the most skewed variable that is reckoned with.
+    """
     if variance <= 0:
         return mean
     scale = variance / mean
-    return scale * gamma_quantile(mean / scale, probability)
+    if (shape := mean / scale) >= _LEAST_SHAPE:
+        return scale * gamma_quantile(shape, probability)
+    if probability < 0.5:
+        return 0.0
+    return sqrt(variance / _LEAST_SHAPE) * gamma_quantile(_LEAST_SHAPE, probability)
 
 
 def _hall_upper(moments: Moments, probability: float) -> float:
