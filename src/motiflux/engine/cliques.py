@@ -30,7 +30,7 @@ WARPS = THREADS // WARP
 """Of a block."""
 BytesOfRow = Callable[[int, int], int]
 _HEADER = 16
-"""``match::CliqueCount::kHeader``."""
+"""``match::UnitWalk::kHeader``."""
 _SHORT_ROW = 32
 """Rows up to this long are for a warp, longer ones for a block."""
 _SHARED_BYTES = 24 << 10

@@ -7,8 +7,7 @@
 // Passive: a group that works sees the bit of one that waits, clears it, writes half of a walk where the
 // other keeps its own, and tells it the level.
 //
-//   waiting  bit:    set by who waits  --->  cleared by a giver  --->  trays.levels: the level  --->  0:
-//   taken
+//   waiting  bit:    set by who waits  --->  cleared by a giver  --->  levels: which one  --->  0: taken
 //                           |
 //                           +-------------->  cleared by itself: goes away
 //

@@ -1,8 +1,7 @@
 // What the kernels that count cones are given.
 //
-// A cone is a pattern with a vertex, its apex, that is adjacent to all others. Those are its levels here: 0,
-// 1,
-// ... without the apex, whose images are the roots.
+// A cone is a pattern with a vertex, its apex, that is adjacent to all others. Those others are
+// its levels here: 0, 1, ... Images of the apex are the roots.
 //
 //   levels:  | 0: a warp takes its vertices in turn | walked by the warp | lanes: one each | closed: 1 or 2 |
 #pragma once

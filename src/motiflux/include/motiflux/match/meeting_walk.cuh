@@ -8,8 +8,7 @@
 //
 // and in shared memory, behind what a tail has there:
 //
-//   | PartState of each part | total: a Number for each meeting | sizes | sums, ways: a Number for each mask
-//   |
+//   | PartState of each part | totals: a Number per meeting | sizes | sums, ways: a Number per mask |
 #pragma once
 
 #include "motiflux/match/disjoint.cuh"
