@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/parallel.hpp"
+
 namespace motiflux::candidates {
 
 struct Rows {
@@ -22,6 +24,6 @@ struct EdgeRows {
 };
 
 // The same arcs from the other end, which has `starts` candidates.
-Rows turned(const Rows& rows, std::size_t starts);
+Rows turned(const Rows& rows, std::size_t starts, const Workers& workers);
 
 }  // namespace motiflux::candidates

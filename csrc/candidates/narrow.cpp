@@ -18,6 +18,8 @@ constexpr std::uint32_t kSeveral = ~std::uint32_t{0};
 constexpr std::uint64_t kWorkAtLeast = 1 << 16;
 constexpr std::uint64_t kWorkPerArc = 4;
 constexpr std::uint64_t kWorkPerGone = 64;
+// Between looks at whether to go on: a row of a hub alone may take all that there is.
+constexpr std::uint64_t kCheckedWork = 1 << 18;
 
 // A query edge followed from one of its ends.
 struct Way {
@@ -46,8 +48,10 @@ class Narrowing {
     for (const auto& set : sets_) most = std::max(most, set.size());
     marks_.assign(most, {0, kSeveral});
     for (EdgeRows& edge : edges_) {
-      if (edge.forward.offsets.empty()) edge.forward = turned(edge.backward, sets_[edge.source].size());
-      if (edge.backward.offsets.empty()) edge.backward = turned(edge.forward, sets_[edge.target].size());
+      if (edge.forward.offsets.empty())
+        edge.forward = turned(edge.backward, sets_[edge.source].size(), workers_);
+      if (edge.backward.offsets.empty())
+        edge.backward = turned(edge.forward, sets_[edge.target].size(), workers_);
     }
     ways_.resize(sets_.size());
     for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
@@ -120,7 +124,7 @@ class Narrowing {
     if (here.neighbors.size() == closed.arcs) return;
     left_ += kWorkPerGone * (closed.arcs - here.neighbors.size());
     closed.arcs = here.neighbors.size();
-    (way.from_source ? closed.backward : closed.forward) = turned(here, sets_[end(way)].size());
+    (way.from_source ? closed.backward : closed.forward) = turned(here, sets_[end(way)].size(), workers_);
   }
 
   void close(Rows& closed, Way way, const Detour& detour) {
@@ -183,7 +187,13 @@ class Narrowing {
     return false;
   }
 
-  void spend(std::uint64_t work) { left_ -= std::min(left_, work); }
+  void spend(std::uint64_t work) {
+    left_ -= std::min(left_, work);
+    unchecked_ += work;
+    if (unchecked_ < kCheckedWork) return;
+    unchecked_ = 0;
+    workers_.check();
+  }
 
   // Removes the arcs of candidates that lack an arc of some query edge, a few times over.
   void drop_candidates() {
@@ -209,10 +219,10 @@ class Narrowing {
 
   bool drop(EdgeRows& edge, const std::vector<std::uint8_t>& sources,
             const std::vector<std::uint8_t>& targets) {
-    workers_.check();
     Rows& forward = edge.forward;
     std::uint64_t kept = 0, begin = 0;
     for (std::size_t a = 0; a < sources.size(); ++a) {
+      if (a % kCheckedRows == 0) workers_.check();
       const std::uint64_t last = forward.offsets[a + 1];
       for (std::uint64_t at = begin; at < last; ++at)
         if (sources[a] && targets[forward.neighbors[at]]) forward.neighbors[kept++] = forward.neighbors[at];
@@ -222,7 +232,7 @@ class Narrowing {
     if (kept == forward.neighbors.size()) return false;
     forward.neighbors.resize(kept);
     edge.arcs = kept;
-    edge.backward = turned(forward, targets.size());
+    edge.backward = turned(forward, targets.size(), workers_);
     return true;
   }
 
@@ -261,6 +271,7 @@ class Narrowing {
   const Workers& workers_;
   std::vector<std::vector<Way>> ways_;  // query edges by the vertex that they are followed from
   std::uint64_t left_ = 0;              // elements that may still be read
+  std::uint64_t unchecked_ = 0;         // elements read since the last look at whether to go on
   std::vector<Mark> marks_;             // by position
   std::uint32_t stamp_ = 0;
 };
@@ -273,16 +284,23 @@ void narrow(std::vector<std::vector<std::uint32_t>>& sets, std::vector<EdgeRows>
   Narrowing(sets, edges, options, workers).run();
 }
 
-Rows turned(const Rows& rows, std::size_t starts) {
+Rows turned(const Rows& rows, std::size_t starts, const Workers& workers) {
   Rows result;
   result.offsets.assign(starts + 1, 0);
-  for (std::uint32_t place : rows.neighbors) ++result.offsets[place + 1];
+  const std::size_t ends = rows.offsets.empty() ? 0 : rows.offsets.size() - 1;
+  for (std::size_t i = 0; i < ends; ++i) {
+    if (i % kCheckedRows == 0) workers.check();
+    for (std::uint64_t at = rows.offsets[i]; at < rows.offsets[i + 1]; ++at)
+      ++result.offsets[rows.neighbors[at] + 1];
+  }
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
   std::vector<std::uint64_t> next(result.offsets.begin(), result.offsets.end() - 1);
   result.neighbors.resize(rows.neighbors.size());
-  for (std::size_t i = 0; i + 1 < rows.offsets.size(); ++i)
+  for (std::size_t i = 0; i < ends; ++i) {
+    if (i % kCheckedRows == 0) workers.check();
     for (std::uint64_t at = rows.offsets[i]; at < rows.offsets[i + 1]; ++at)
       result.neighbors[next[rows.neighbors[at]]++] = static_cast<std::uint32_t>(i);
+  }
   return result;
 }
 

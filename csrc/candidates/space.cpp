@@ -139,7 +139,7 @@ void Space::orient(std::size_t edge, bool from_source) {
   Rows& wanted = from_source ? edge_rows.forward : edge_rows.backward;
   const Rows& made = from_source ? edge_rows.backward : edge_rows.forward;
   if (!wanted.offsets.empty() || made.offsets.empty()) return;
-  wanted = turned(made, sets_[from_source ? edge_rows.source : edge_rows.target].size());
+  wanted = turned(made, sets_[from_source ? edge_rows.source : edge_rows.target].size(), {});
 }
 
 std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& from,

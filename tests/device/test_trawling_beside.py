@@ -103,6 +103,21 @@ class TestNumbers:
         assert numbers(ours) == numbers(theirs)
         assert ours.estimator == theirs.estimator == ("alley" if every == 1 else "exact")
 
+    def test_where_nothing_is_found_before_all_is_counted(
+        self, device: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real = Trawl.count_all
+
+        def slowly(trawl: Trawl, *given: Any) -> int | None:
+            time.sleep(0.5)
+            return real(trawl, *given)
+
+        monkeypatch.setattr(Trawl, "count_all", slowly)
+        ring = mf.Graph.from_edges([(v, (v + 1) % 6) for v in range(6)])
+        given: dict[str, Any] = {"samples": 20_000, "estimator": "tree", "tuning": {"trawling": "on"}}
+        ours, theirs = (mf.estimate(ring, cycle(5), device=one, **given) for one in (device, "cpu"))
+        assert numbers(ours) == numbers(theirs)
+        assert ours.estimator == theirs.estimator == "exact"
 
 class TestByTheClock:
     @pytest.fixture(autouse=True)

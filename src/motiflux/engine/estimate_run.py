@@ -91,13 +91,13 @@ class Run:
             while self._tally.groups < self._looks.groups and not self._is_over():
                 if self._rules.rel_error is None and self._is_nothing(self._rules.confidence):
                     self._reached = True
-                    return
+                    break
                 for end in self._begin_batches():
                     self._draw_batch(end, callback, started)
                     if self._is_over():
                         break
                 self._gather(callback, started)
-            if self._is_over() or self._good_enough():
+            if self._reached or self._is_over() or self._good_enough():
                 if self._trawler is not None:
                     self._trawler.count_to_the_end()
                 return
