@@ -119,6 +119,7 @@ class TestNumbers:
         assert numbers(ours) == numbers(theirs)
         assert ours.estimator == theirs.estimator == "exact"
 
+
 class TestByTheClock:
     @pytest.fixture(autouse=True)
     def _handed_over(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from itertools import combinations, pairwise, permutations
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.local import derive
+from motiflux.plan.local import choose, derive, rooted
 from motiflux.plan.local.choose import cheapest_formula
 from motiflux.plan.local.formula import Formula, Joined, Ones, Table
 from motiflux.plan.local.rooted import Family, Kinds, Rooted, partitions
@@ -247,3 +248,27 @@ def test_a_formula_that_takes_too_much_is_none(query: str, speeds: Speeds) -> No
     assert _found(graph, query, speeds, most=1e-9) is None
     graph.forget()
     assert _found(graph, query, speeds, most=2 * found.seconds) == found
+
+
+def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each label makes a family of its own: the oldest are forgotten."""
+    monkeypatch.setattr(choose, "ROOM_OF_KNOWN", 50_000)
+    monkeypatch.setattr(rooted, "_MOST_CANONICAL", 40)
+    given: list[dict[Rooted, derive.Found]] = []
+
+    class Watched(derive.Derivation):
+        def __init__(self, family: Family, *rest: Any) -> None:
+            super().__init__(family, *rest)
+            given.append(rest[-1])
+
+    monkeypatch.setattr(choose, "Derivation", Watched)
+    random = np.random.default_rng(1)
+    graph = Graph.from_edges(
+        random.integers(0, 60, (900, 2)), self_loops="drop", vertex_labels=random.integers(0, 4, 60)
+    )
+    for label in (0, 1, 2, 0):
+        pattern = Pattern.from_edges([(v, v + 1) for v in range(4)], vertex_labels=[label] * 5)
+        cheapest_formula(graph, bind(pattern, graph), 1)
+        assert sum(map(len, rooted._canonical.values())) <= 80
+    assert all(len(known) > 10 for known in given)
+    assert given[0] is not given[-1]

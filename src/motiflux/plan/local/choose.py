@@ -17,7 +17,7 @@ from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel, frequencies, sample
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.derive import MOST_VERTICES, Costs, Derivation, Found, is_uniform
+from motiflux.plan.local.derive import MOST_VERTICES, ROOM_OF_KNOWN, Costs, Derivation, Known, is_uniform
 from motiflux.plan.local.formula import Formula, Searched, Table, Walks, Wedges
 from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
@@ -80,10 +80,10 @@ def cheapest_formula(
         wedges=prices.wedges,
         walks=prices.walks,
     )
-    known: dict[Rooted, Found] = {}
+    known = Known()
     if len(family.kinds.vertices) == 1:  # no others come of merging, so that the numbers of kinds stay theirs
-        name = ("tables", family.kinds, family.injective, threads, speeds, tails)
-        known = graph.memo.get(name, dict)
+        name = (family.kinds, family.injective, threads, speeds, tails)
+        known = graph.memo.get_sized("tables", name, Known, ROOM_OF_KNOWN)
     try:
         table, cost = Derivation(family, costs, time.perf_counter() + seconds, most, known).table(
             family.whole

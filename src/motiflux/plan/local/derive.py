@@ -38,7 +38,9 @@ MOST_VERTICES = 8
 _MOST_PATTERNS = 2000
 """Rooted patterns looked at for one count."""
 _MOST_KNOWN = 3_000
-"""Rooted patterns that are remembered with a graph."""
+"""Rooted patterns that are remembered of one family, and about so many with a graph."""
+_BYTES = 5_000
+"""Of one that is remembered, about."""
 _MOST_KINDS = 2
 """Kinds of middles of wedges."""
 _WORTH_WALKS, _WORTH_A_SEARCH, _WORTH_AN_ORDER = 1e-3, 2e-3, 2e-2
@@ -49,6 +51,18 @@ _MOST_SPINES = 2
 
 Found = tuple[Table, dict[Table, float]]
 """A table, and the seconds of each table that it is made of, itself included."""
+ROOM_OF_KNOWN = _MOST_KNOWN * _BYTES
+
+
+class Known(dict[Rooted, Found]):
+    """The cheapest ways to patterns of one family at the same costs."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, about."""
+        return _BYTES * (1 + len(self))
+
+
 _Way = Callable[[Rooted, float], Found | None]
 """A way to a pattern that takes less than so many seconds; None if there is none."""
 

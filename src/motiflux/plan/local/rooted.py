@@ -123,8 +123,8 @@ def _ordered(edges: Iterable[Edge]) -> tuple[Edge, ...]:
 
 _MOST_CANONICAL = 10_000
 _canonical: dict[frozenset[int], dict[Rooted, Rooted]] = {}
-"""Canonical patterns of all that were looked at, by the kinds of edges that go either way: what else kinds
-are changes nothing. Dictionary operations are atomic, and what two threads compute is the same."""
+"""Canonical patterns of so many that were looked at, by the kinds of edges that go either way: what else
+kinds are changes nothing. Dictionary operations are atomic, and what two threads compute is the same."""
 
 
 class Family:
@@ -143,6 +143,8 @@ class Family:
         self._vertex_kinds = list(dict.fromkeys(kinds))
         self._edge_kinds = tuple(dict.fromkeys(of_edges))
         self._either = frozenset(at for at, kind in enumerate(self._edge_kinds) if kind.either)
+        if sum(map(len, list(_canonical.values()))) >= _MOST_CANONICAL:
+            _canonical.clear()
         self._canonical = _canonical.setdefault(self._either, {})
         self.injective = injective
         self.whole = self._normal(
