@@ -161,8 +161,8 @@ _OPTIONS = (
         "count_first",
         ("on", "off"),
         "on",
-        "estimate, where no estimator is named: try to count all first, meeting 8 candidates for each sample "
-        "and 524,288 at most",
+        "estimate, where no estimator is named: try to count all first of patterns of four vertices or more, "
+        "meeting 8 candidates for each sample and 524,288 at most",
     ),
     TuningOption(
         "trawling",

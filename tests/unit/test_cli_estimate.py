@@ -147,5 +147,5 @@ def test_what_trawling_came_to_is_told(tmp_path: Path) -> None:
     trawled = fields["trawled"]
     assert set(trawled) == {"estimate", "low", "high", "slots", "searched", "share"}
     assert fields["sampled"] == 0 < fields["estimate"] <= 2 * trawled["estimate"]
-    assert trawled["share"] == 1
+    assert 0.5 < trawled["share"] < 1, "one of the two found all, but in few slots"
     assert f"{trawled['slots']} slots trawled: 0 by samples" in motiflux(*given).stdout

@@ -52,8 +52,9 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
 
-    What is soon counted is counted, and the answer exact: ``count_first`` in `motiflux.config.TUNING`. Where
-    samples find little it tries to count all with more work, then trawls: ``trawling``.
+    What is soon counted is counted, and the answer exact: ``count_first`` in `motiflux.config.TUNING`, for
+    patterns of four vertices or more. Where samples find little it tries to count all with more work, then
+    trawls: ``trawling``.
 
     Parameters
     ----------
