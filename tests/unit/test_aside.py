@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -59,3 +60,18 @@ def test_an_interrupt_while_its_thread_is_started_leaves_none(
             aside.submit(lambda: 7)
     aside.close()
     assert threads() == []
+
+
+def test_a_thread_that_is_slow_to_begin_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = Aside._go
+
+    def slowly(aside: Aside) -> None:
+        time.sleep(0.3)
+        go(aside)
+
+    monkeypatch.setattr(Aside, "_go", slowly)
+    aside = Aside("aside")
+    future = aside.submit(lambda: 7)
+    aside.close()
+    assert threads() == []
+    assert future.result(0) == 7

@@ -25,6 +25,8 @@ class Aside:
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._begun = threading.Event()
+        self._started = False
+        """Whether nothing interrupted its start."""
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Return what `call` will give, once it was its turn."""
@@ -34,12 +36,13 @@ class Aside:
             # The interpreter does not wait for it: whoever closes it does.
             self._thread = threading.Thread(target=self._go, name=self._name, daemon=True)
             self._thread.start()
+            self._started = True
         return future
 
     def close(self) -> None:
         """Wait until all that was given is done."""
         self._work.put(None)
-        if self._thread is not None and self._begun.wait(_BEGINS):
+        if self._thread is not None and (self._started or self._begun.wait(_BEGINS)):
             self._thread.join()
 
     def _go(self) -> None:
