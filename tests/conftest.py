@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -41,8 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the emulator, or a cache of their own, known here and in the processes that tests start.
 
-    The emulator's kernels stay in the user's cache: they take minutes to compile.
+    The emulator's kernels stay in the user's cache: they take minutes to compile. Ctrl-C, which tests press,
+    is made to work: shells start what runs in the background without it.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--device") != "emulated":
         cache = config.stash[_CACHE] = tempfile.TemporaryDirectory(
             prefix="motiflux-tests-", ignore_cleanup_errors=True
