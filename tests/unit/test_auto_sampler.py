@@ -16,17 +16,21 @@ from tests.unit.sampling_cases import CASES, random_graph
 GRAPH = random_graph(3, 60, 400)
 PATTERN = "(a)--(b)--(c)--(d)--(a), (a)--(c)"
 NEVER = 1e9
+SAMPLED = {"count_first": "off"}
+"""The pattern is soon counted, and there would be nothing to draw."""
 NO_MEMORY = DeviceMemoryError("candidates to sample", 100, 10, "free some")
 NO_KERNEL = CompileError("draw", "it does not compile", None, "estimator alley")
 
 
 def estimate(gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch, **given: Any) -> mf.Estimate:
     monkeypatch.setattr(dispatch, "GPU", gpu)
-    return mf.estimate(GRAPH, PATTERN, **{"samples": 20_000, "seed": 4, **given})
+    return mf.estimate(GRAPH, PATTERN, **{"samples": 20_000, "seed": 4, "tuning": SAMPLED, **given})
 
 
 def alone(**given: Any) -> mf.Estimate:
-    return mf.estimate(GRAPH, PATTERN, device="cpu", **{"samples": 20_000, "seed": 4, **given})
+    return mf.estimate(
+        GRAPH, PATTERN, device="cpu", **{"samples": 20_000, "seed": 4, "tuning": SAMPLED, **given}
+    )
 
 
 def numbers(found: mf.Estimate) -> tuple[Any, ...]:
