@@ -108,7 +108,7 @@ class TestUnusableGpu:
         assert type(error) is DeviceError
         assert str(error).startswith("device 'cuda': ")
         count_without_a_gpu(graph)
-        assert str(refusal(graph, device="auto", engine="dfs")) == str(error)
+        assert str(refusal(graph, device="auto", engine="dfs")) == f"engine='dfs' runs on a GPU: {error}"
         with pytest.raises(DeviceError, match=said):
             raise error
 
