@@ -154,10 +154,9 @@ def _choose(graph: Graph, plan: Plan, request: Request, speed: float) -> Bits | 
     searching, forced = _searching(plan, request, speed), request.tuning["bitmaps"] == "on"
     if clique_key(plan) is not None or not (forced or _worth_it(searching, _narrowing(graph, plan))):
         return None
-    found = [
-        _bits(graph, cone, request, searching, speed) for cone in find_cones(graph, plan, request.threads)
-    ]
-    best = min(found, key=lambda bits: bits.seconds, default=None)
+    cones = find_cones(graph, plan, request.threads)
+    found = [_bits(graph, cone, request, searching, speed) for cone in cones]
+    best = min(filter(_countable, found), key=lambda bits: bits.seconds, default=None)
     if best is None or forced or searching is None:
         return best
     return replace(best, taken=_MARGIN * best.expected < searching)
