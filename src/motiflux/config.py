@@ -111,10 +111,11 @@ _OPTIONS = (
     ),
     TuningOption(
         "dispatch",
-        ("race", "first"),
-        "race",
+        ("learn", "race", "first"),
+        "learn",
         "device='auto': the engine that is expected to take longer starts too where the other one is not "
-        "done soon, or only where that cannot do it",
+        "done soon, and short counts that come again are done where they took less time before; the same, "
+        "but nothing is learned; or it starts only where the other one cannot do it",
     ),
     TuningOption(
         "sample_order",

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import motiflux as mf
-from motiflux.engine.auto import AutoEngine, Met
+from motiflux.engine.auto import AutoEngine
 from motiflux.engine.base import Engine, Outcome, Request, make_request
 from motiflux.engine.costs import HostWork
 from motiflux.engine.cpu import CpuEngine
 from motiflux.engine.gpu import Gpu
+from motiflux.engine.met import Met
 from motiflux.engine.planning import plan_for
 from motiflux.engine.results import ProgressReport
 from motiflux.errors import DeviceMemoryError
@@ -114,7 +115,7 @@ def counted(
     plan = plan_for(graph, pattern, request, engine, started)
     assert plan is not None
     if again:
-        graph.memo.get(("met", id(plan)), lambda: Met(plan)).times += 1
+        graph.memo.get(("met", id(plan), request.threads), lambda: Met(plan)).times += 1
     outcome = engine.count(graph, plan, request, started)
     assert outcome.ran is not None
     return outcome, outcome.ran.engine, outcome.ran.why

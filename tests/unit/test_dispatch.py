@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,8 +28,9 @@ from tests.strategies import Case, cases
 from tests.unit.dispatch_cases import ENDLESS, NO_MEMORY, FakeEngine, FakeGpu, asking, counted
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def small() -> mf.Graph:
+    """A graph that nothing was counted in before."""
     return mf.Graph.from_edges(clique(30))
 
 
@@ -133,8 +135,7 @@ class TestHandingOver:
         self, small: mf.Graph, error: Exception, switch: str, again: bool, seconds: float
     ) -> None:
         gpu = FakeGpu(FakeEngine(seconds, error), 1e-9)
-        host = FakeEngine(0.5)
-        host.name = "cpu"
+        host = named("cpu", 0.5)
         outcome, engine, why = counted(gpu, small, TRIANGLE, host, again=again, tuning={"dispatch": switch})
         assert (outcome.value, outcome.complete, engine) == (24360, True, "cpu")
         assert why == f"the GPU cannot do it: {error}"
@@ -152,6 +153,74 @@ class TestHandingOver:
             counted(FakeGpu(wrong, 1e-9), small, TRIANGLE, again=again)
         with pytest.raises(CountOverflowError, match="too many"):
             counted(FakeGpu(FakeEngine(ENDLESS), 1e-9), small, TRIANGLE, wrong, again=again)
+
+
+class TestLearning:
+    """Counts that come again go where they took less time before."""
+
+    @staticmethod
+    def who(graph: mf.Graph, gpu: FakeGpu, host: FakeEngine, calls: int, **options: Any) -> list[str]:
+        found = [counted(gpu, graph, TRIANGLE, host, **options) for _ in range(calls)]
+        assert {(outcome.value, outcome.complete) for outcome, _, _ in found} == {(24360, True)}
+        return [engine for _, engine, _ in found]
+
+    def test_the_faster_one_is_found_out_though_the_other_is_expected_to_be(self, small: mf.Graph) -> None:
+        host, fake = named("cpu", 0.0), FakeEngine(0.02)
+        # The CPU is taken to need some microseconds, the GPU still less.
+        engines = self.who(small, FakeGpu(fake, 1e-9), host, 12)
+        assert engines[-3:] == ["cpu"] * 3
+        calls = fake.calls
+        assert self.who(small, FakeGpu(fake, 1e-9), host, 3) == ["cpu"] * 3
+        assert fake.calls == calls
+
+    def test_the_gpu_is_tried_where_it_is_expected_to_take_little_longer(self, small: mf.Graph) -> None:
+        host, fake = named("cpu", 0.02), FakeEngine()
+        engines = self.who(small, FakeGpu(fake, 0.03), host, 12)
+        assert engines[-3:] == ["fake"] * 3
+        outcome, _, why = counted(FakeGpu(fake, 0.03), small, TRIANGLE, host)
+        assert (outcome.value, why) == (24360, "the GPU was faster before")
+
+    def test_an_engine_that_is_expected_to_take_much_longer_is_not_tried(self, small: mf.Graph) -> None:
+        fake = FakeEngine()
+        host = named("cpu", 0.001)
+        assert self.who(small, FakeGpu(fake, ENDLESS), host, 8) == ["cpu"] * 8
+        assert fake.calls == 0
+        assert counted(FakeGpu(fake, ENDLESS), small, TRIANGLE, host)[2] == "the CPU was faster before"
+
+    def test_an_engine_that_became_slow_is_left(self, small: mf.Graph) -> None:
+        host, fake = named("cpu", 0.02), FakeEngine()
+        assert self.who(small, FakeGpu(fake, 0.03), host, 12)[-1] == "fake"
+        host.seconds, fake.seconds = 0.0, 0.2
+        engines = self.who(small, FakeGpu(fake, 0.03), host, 12)
+        assert engines[-3:] == ["cpu"] * 3
+
+    def test_a_gpu_that_cannot_do_it_any_more_is_left_for_the_cpu(self, small: mf.Graph) -> None:
+        host, fake = named("cpu", 0.02), FakeEngine()
+        assert self.who(small, FakeGpu(fake, 0.03), host, 12)[-1] == "fake"
+        fake.error = NO_MEMORY
+        outcome, engine, why = counted(FakeGpu(fake, 0.03), small, TRIANGLE, host)
+        assert (outcome.value, engine, why) == (24360, "cpu", f"the GPU cannot do it: {NO_MEMORY}")
+
+    @pytest.mark.parametrize("switch", ["race", "first"])
+    def test_it_can_be_told_not_to(self, small: mf.Graph, switch: str) -> None:
+        fake = FakeEngine()
+        gpu = FakeGpu(fake, 1e-9)
+        told = [counted(gpu, small, TRIANGLE, tuning={"dispatch": switch})[2] for _ in range(8)]
+        assert all("before" not in why and "to see" not in why for why in told)
+
+    @pytest.mark.parametrize("gpu_seconds", [0.0, 0.02])
+    def test_limits_are_not_learned_from(self, small: mf.Graph, gpu_seconds: float) -> None:
+        gpu = FakeGpu(FakeEngine(gpu_seconds), 0.001)
+        for _ in range(6):
+            outcome, _, why = counted(gpu, small, TRIANGLE, limit=100)
+            assert (outcome.value, "before" in why) == (100, False)
+
+
+def named(name: str, seconds: float) -> FakeEngine:
+    """Return an engine of another name that takes so many seconds."""
+    engine = FakeEngine(seconds)
+    engine.name = name
+    return engine
 
 
 class TestCutShort:

@@ -257,7 +257,7 @@ def test_time_that_goes_back_is_as_an_update_that_does() -> None:
         assert watching.advance(25)[0].negative == 1
 
 
-@pytest.mark.parametrize("moment", ["soon", None, [1, 2], float("nan"), 10**12, np.datetime64("NaT")])
+@pytest.mark.parametrize("moment", ["soon", None, [1, 2], float("nan"), 10**12, np.datetime64("NaT", "s")])
 def test_what_is_no_moment_lets_no_time_pass(moment: Any) -> None:
     watching = monitor("10s")
     watching.apply([("+", 0, 1)], times=5)

@@ -16,6 +16,7 @@ from motiflux.engine.base import Engine, Outcome, Ran, Request
 from motiflux.engine.costs import HostWork, host_work
 from motiflux.engine.cpu import formula_for
 from motiflux.engine.gpu import Gpu
+from motiflux.engine.met import Met
 from motiflux.engine.planning import plan_for
 from motiflux.engine.race import CANNOT, Contestant, Wait, race, race_here
 from motiflux.engine.results import NoRows, RowSource
@@ -92,11 +93,66 @@ class AutoEngine:
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``, and who counted."""
-        new = self._is_new(graph, plan)
+        met = self._met(graph, plan, request.threads)
+        learns = self._drafts and request.limit is None and request.tuning["dispatch"] == "learn"
+        if learns and (better := met.better(_CPU, _GPU)) is not None:
+            known = self._by_known(graph, plan, request, started, met, better)
+            if known is not None:
+                return known
+        new = met.times == 1
         choice = self._choose(graph, [_work(plan, request)], request, new=new)
         only = request.tuning["dispatch"] == "first" and not choice.on_gpu
         if choice.gpu is None or only:
             return self._on_host(graph, plan, request, started, choice.why)
+        if not learns or new:
+            return self._raced(graph, plan, request, started, choice, new=new)[0]
+        met.expect(_CPU, choice.host)
+        met.expect(_GPU, choice.gpu)
+        first, other = (_GPU, _CPU) if choice.on_gpu else (_CPU, _GPU)
+        if met.is_worth_a_try(other, first):
+            choice = replace(choice, on_gpu=not choice.on_gpu, why=f"to see how long the {other} takes")
+            first = other
+        began = time.perf_counter()
+        outcome, winner = self._raced(graph, plan, request, started, choice, new=False)
+        if outcome.complete:
+            met.took(winner, time.perf_counter() - began)
+            if winner != first:
+                met.took(first, time.perf_counter() - began)
+        return outcome
+
+    def _by_known(
+        self, graph: Graph, plan: Plan, request: Request, started: float, met: Met, better: str
+    ) -> Outcome | None:
+        """Return the count of the engine that was the faster one before; None if this time it is not."""
+        began = time.perf_counter()
+        why = f"the {better} was faster before"
+        patience = LEAST_PATIENCE + _ON_SCHEDULE * (met.seconds(better) or 0.0)
+        if better == _CPU:
+            found = self._tried(graph, plan, request, started, patience)
+            met.took(_CPU, time.perf_counter() - began)
+            return None if found is None else replace(found, ran=self._ran(why))
+        engine = self._gpu.engine()
+        ran = Ran(engine.name, engine.device, why)
+        planned = met.gpu_plan or self._plan_of(graph, plan, request, engine, started)
+        if planned is None:
+            return Outcome(0, False, ran=ran)
+        met.gpu_plan = planned
+        gpu = Contestant(_GPU, lambda asked, wait: engine.count(graph, planned, asked, started))
+        host = Contestant(_CPU, lambda asked, wait: self._beside(graph, plan, asked, started))
+        result = race_here(gpu, host, patience, request)
+        if result.refused is not None:
+            met.forget(_GPU)
+            return replace(result.outcome, ran=self._ran(_refused(result.refused)))
+        if result.outcome.complete:
+            met.took(_GPU, time.perf_counter() - began)
+        if result.name == _CPU:
+            return replace(result.outcome, ran=self._ran(f"{why}; the CPU was done first"))
+        return replace(result.outcome, ran=ran)
+
+    def _raced(
+        self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice, *, new: bool
+    ) -> tuple[Outcome, str]:
+        """Return the count of whichever is done first, the chosen one beginning, and which that was."""
         host = Contestant(_CPU, lambda asked, wait: self._second(graph, plan, asked, started, wait, new=new))
         gpu = Contestant(_GPU, self._gpu_count(graph, plan, request, started, choice, new=new))
         patience = LEAST_PATIENCE
@@ -107,11 +163,12 @@ class AutoEngine:
             if request.tuning["dispatch"] == "first":
                 patience = float("inf")
         else:
+            assert choice.gpu is not None
             most = max(LEAST_PATIENCE, PATIENCE * choice.gpu)
             if choice.host is not None and choice.host <= most:
                 found = self._tried(graph, plan, request, started, most)
                 if found is not None:
-                    return replace(found, ran=self._ran(choice.why))
+                    return replace(found, ran=self._ran(choice.why)), _CPU
             self._host_plan(graph, plan, request, started)  # remembered
             first = Contestant(_CPU, lambda asked, wait: self._beside(graph, plan, asked, started))
             second = gpu
@@ -123,7 +180,7 @@ class AutoEngine:
         elif result.name != first.name:
             why += f"; the {result.name} was done first"
         ran = result.outcome.ran or self._ran(why)
-        return replace(result.outcome, ran=replace(ran, why=why))
+        return replace(result.outcome, ran=replace(ran, why=why)), result.name
 
     def _choose(
         self,
@@ -150,11 +207,11 @@ class AutoEngine:
             return Choice(True, host, gpu, f"{there} expected, {here} on the CPU")
         return Choice(False, host, gpu, f"{here} expected, {there} on the GPU")
 
-    def _is_new(self, graph: Graph, plan: Plan) -> bool:
-        """Whether a plan of this graph is counted by for the first time."""
-        met = graph.memo.get(("met", id(plan)), lambda: Met(plan))
+    def _met(self, graph: Graph, plan: Plan, threads: int) -> Met:
+        """Return what is known of a plan of this graph, this time counted."""
+        met = graph.memo.get(("met", id(plan), threads), lambda: Met(plan))
         met.times += 1
-        return met.times == 1
+        return met
 
     def _tried(
         self, graph: Graph, plan: Plan, request: Request, started: float, seconds: float
@@ -296,14 +353,6 @@ class AutoEngine:
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count on the CPU will give and take."""
         return self._host.predict(graph, plan, request)
-
-
-class Met:
-    """How often there was a plan, which it holds on to: it is kept under its identity."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.times = 0
 
 
 def _work(plan: Plan, request: Request, *, listing: bool = False) -> HostWork | None:

@@ -41,7 +41,11 @@ def formula_for(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOpti
         bound,
         options.threads,
         options.semantics,
-        seconds=min(share, options.seconds_to_look(), _LONGEST_LOOK),
+        seconds=min(
+            share,
+            options.seconds_to_look(None if search is None else speeds.of_search(search, threads)),
+            _LONGEST_LOOK,
+        ),
         most=most,
         speeds=speeds,
         tails=options.tail,

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import frexp, inf
 
 from motiflux.plan.ir import Plan
 from motiflux.plan.local.speeds import Speeds
 from motiflux.types import Semantics, Symmetry
 
 # Seconds left from which on a timeout is no hurry, and the share of those left in which a formula must be
-# found, and all probes made.
+# found, and all probes made: where the search is expected to be done in time, and where it is not.
 _NO_HURRY = 10.0
 _SHARE_OF_TIMEOUT = 0.1
+_SHARE_OF_SHORT_TIMEOUT = 0.5
+_LEAST_LEFT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class PlanOptions:
     ----------
     switches
         All of `motiflux.config.TUNING`.
-    hurried
-        Whether so little time is left that plans are looked for less: those are remembered apart.
+    haste
+        How little time is left, by powers of two; 0 is enough. Plans that were looked for less than others
+        are remembered apart: what was missed in a hundredth of a second is not missed in one.
     """
 
     semantics: Semantics
@@ -44,16 +47,24 @@ class PlanOptions:
     deadline: float | None = field(compare=False)
     switches: Mapping[str, str] = field(hash=False)
     beside: tuple[Plan, ...]
-    hurried: bool = field(init=False)
+    haste: int = field(init=False)
 
     def __post_init__(self) -> None:
-        hurried = self.deadline is not None and self.deadline - time.perf_counter() < _NO_HURRY
-        object.__setattr__(self, "hurried", hurried)
+        left = inf if self.deadline is None else self.deadline - time.perf_counter()
+        haste = 0 if left >= _NO_HURRY else frexp(_NO_HURRY / max(left, _LEAST_LEFT))[1]
+        object.__setattr__(self, "haste", haste)
 
     def of_order(self) -> PlanOptions:
         """Return these with the same in the place of all that the order of a plan does not depend on."""
         return replace(self, parts=False, parts_cost=1.0, searchers=1, tables=None, deadline=None)
 
-    def seconds_to_look(self) -> float:
-        """Return how long something better than a search may be looked for."""
-        return inf if self.deadline is None else _SHARE_OF_TIMEOUT * (self.deadline - time.perf_counter())
+    def seconds_to_look(self, search: float | None) -> float:
+        """Return how long something better may be looked for than a search of so many seconds, if known.
+
+        A search that is expected to be cut off is worth nothing: half of the time goes into the look.
+        """
+        if self.deadline is None:
+            return inf
+        left = self.deadline - time.perf_counter()
+        in_time = search is not None and search < left
+        return left * (_SHARE_OF_TIMEOUT if in_time else _SHARE_OF_SHORT_TIMEOUT)

@@ -78,7 +78,7 @@ def _probed(drafter: Drafter, plans: Sequence[Plan], seconds: float) -> list[Pla
         That the first of them is expected to take.
     """
     options, deadline = drafter.options, drafter.options.deadline
-    most = min(min(seconds * _PROBE_SHARE, options.seconds_to_look()) / len(plans), _LONGEST_PROBE)
+    most = min(min(seconds * _PROBE_SHARE, options.seconds_to_look(seconds)) / len(plans), _LONGEST_PROBE)
     probed = []
     for plan in plans:
         if deadline is not None and time.perf_counter() + most > deadline:

