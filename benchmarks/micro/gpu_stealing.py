@@ -4,7 +4,7 @@
 
 SET is ``hubs`` (an R-MAT graph of 2^scale vertices, and one where all matches hang from one arc), ``enron``
 (email_enron) or ``labelled`` (enron_label20); the last two are read from shared graphs (``MOTIFLUX_SHARED``).
-For ``block_stealing`` none, passive and active, each with ``stealing`` on and off: milliseconds by the
+For ``stealing`` none, passive and active, each with ``handover`` on and off: milliseconds by the
 device's own clock, the median of up to five launches, and, in brackets, how often work changed hands within
 blocks. A count that differs from the CPU engine's, or from the others where that had no time, is marked, and
 the last line says how many did. Rows are stored in memory of the device.
@@ -145,7 +145,7 @@ def shown(
     engine: DfsEngine, case: Case, way: tuple[str, str], device: str, timeout: float
 ) -> tuple[str, int]:
     """Return what to print of one way to do a case, and its count; -1 if there was no time for it."""
-    tuning = {**case.tuning, "specialize": "off", "block_stealing": way[0], "stealing": way[1]}
+    tuning = {**case.tuning, "specialize": "off", "stealing": way[0], "handover": way[1]}
     if case.rows:
         rows = listed(case, tuning, device, timeout)
         return ("over", -1) if rows is None else (f"{rows[1]:.3f}", rows[0])

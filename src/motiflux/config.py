@@ -234,17 +234,18 @@ _OPTIONS = (
         "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
     ),
     TuningOption(
-        "stealing",
+        "handover",
         ("on", "off"),
         "on",
         "GPU: lanes that have no work left wait for half of what others have, or end",
     ),
     TuningOption(
-        "block_stealing",
-        ("none", "passive", "active"),
-        "none",
-        "GPU: before that, they get work of others in their block, through shared memory: are given half of "
-        "a walk by those, or take half of what those offer; or not",
+        "stealing",
+        ("auto", "none", "passive", "active"),
+        "auto",
+        "GPU: before that, they get work of others in their block, through shared memory: where few root "
+        "arcs lead deep (passively), never, as half of a walk that those give, or by taking half of what "
+        "those offer",
     ),
     TuningOption(
         "packing",

@@ -13,6 +13,7 @@ from motiflux.device import devices_like
 from motiflux.engine import ring_rows, stored_rows
 from motiflux.engine.accelerator import open_accelerator
 from motiflux.engine.base import make_request
+from motiflux.engine.changing_hands import within_block
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.dfs import DfsEngine
 from motiflux.plan import make_plan
@@ -32,7 +33,7 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def switches(within: str, outside: str = "on", **more: str) -> dict[str, str]:
-    return {"bitmaps": "off", "lanes": "8", "stealing": outside, "block_stealing": within, **more}
+    return {"bitmaps": "off", "lanes": "8", "handover": outside, "stealing": within, **more}
 
 
 def searched(graph: mf.Graph, wanted: mf.Pattern, device: str, tuning: dict[str, str]) -> tuple[int, int]:
@@ -50,6 +51,25 @@ def searched(graph: mf.Graph, wanted: mf.Pattern, device: str, tuning: dict[str,
 def wait_for(search: DeviceSearch) -> None:
     while not search.done():
         time.sleep(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "arcs", "asked", "taken"),
+    [
+        ("long path", 7, "auto", "passive"),
+        ("long path", 8, "auto", None),
+        ("clique", 1, "auto", None),  # three levels are no depth
+        ("long path", 1, "none", None),
+        ("clique", 100, "passive", "passive"),
+        ("long path", 100, "active", "active"),
+    ],
+)
+def test_few_root_arcs_that_lead_deep_are_shared(
+    device: str, name: str, arcs: int, asked: str, taken: str | None
+) -> None:
+    request = make_request(semantics="isomorphism", symmetry="embeddings", tuning={"stealing": asked})
+    plan = make_plan(one_sided(0), pattern(name))
+    assert within_block(plan, None, request, arcs, 1) == taken
 
 
 @within

@@ -15,7 +15,7 @@ from motiflux.engine.dfs import DfsEngine
 from motiflux.plan import make_plan
 from tests.backend.cases import clique, cycle
 
-ON, OFF = {"bitmaps": "off"}, {"bitmaps": "off", "stealing": "off"}
+ON, OFF = {"bitmaps": "off"}, {"bitmaps": "off", "handover": "off"}
 
 
 def one_sided(seed: int) -> mf.Graph:

@@ -106,7 +106,7 @@ def test_switches_and_budgets_have_searches_of_their_own(
     ways: list[dict[str, Any]] = [
         {"tuning": SEARCH},
         {"tuning": {**SEARCH, "lanes": "8"}},
-        {"tuning": {**SEARCH, "stealing": "off"}},
+        {"tuning": {**SEARCH, "handover": "off"}},
         {"tuning": SEARCH, "gpu_memory": "64MiB"},
         {"tuning": {**SEARCH, "rest": "off"}},
     ]
@@ -330,7 +330,7 @@ def test_more_than_there_is_room_for_is_not_kept(
     monkeypatch.setattr("motiflux.engine.resting._MOST", 3)
     for lanes in ("8", "16", "32"):
         for stealing in ("on", "off"):
-            tuning = {**SEARCH, "lanes": lanes, "stealing": stealing}
+            tuning = {**SEARCH, "lanes": lanes, "handover": stealing}
             mf.count(graph, DIAMOND, device=device, tuning=tuning)
     assert len(kept(graph, accelerator)) == 3
     monkeypatch.setattr("motiflux.engine.resting._ROOM", 0)

@@ -12,7 +12,7 @@ from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 SWITCHES = st.fixed_dictionaries(
-    {"block_stealing": st.sampled_from(list(WITHIN_BLOCK)), "lanes": st.just("8")},
+    {"stealing": st.sampled_from(list(WITHIN_BLOCK)), "lanes": st.just("8")},
     optional={
         "tables": st.just("off"),
         "bitmaps": st.just("off"),
@@ -20,7 +20,7 @@ SWITCHES = st.fixed_dictionaries(
         "packing": st.just("off"),
         "parts": st.sampled_from(["on", "off"]),
         "candidates": st.sampled_from(["on", "off"]),
-        "stealing": st.just("off"),
+        "handover": st.just("off"),
     },
 )
 

@@ -20,7 +20,7 @@ SWITCHES = st.fixed_dictionaries(
         "parts": st.sampled_from(["on", "off"]),
         "candidates": st.sampled_from(["on", "off"]),
         "lanes": st.sampled_from(["8", "32"]),
-        "stealing": st.just("off"),
+        "handover": st.just("off"),
     },
 )
 

@@ -500,7 +500,7 @@ BAD_OPTIONS = {
             " tail, parts, lists, meetings, backjump, room, tables, share, dispatch, sample_order, cycles,"
             " inheritance, streaming, edge_bits, sync, count_first, trawling, trawl_whole, trawl_batches,"
             " trawl_samples, trawl_depth, trawl_budget, trawl_nodes, trawl_unfinished, lanes, remember,"
-            " specialize, stealing, block_stealing, packing, bitmaps, rest, rows, orbits, at_once, put_off,"
+            " specialize, handover, stealing, packing, bitmaps, rest, rows, orbits, at_once, put_off,"
             " found 'speed'"
         ),
     ),

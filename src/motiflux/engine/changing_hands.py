@@ -12,16 +12,32 @@ from motiflux.engine.device_search import DeviceSearch
 from motiflux.errors import DeviceMemoryError
 from motiflux.plan import Plan
 
+_FEW_ROOT_ARCS, _DEEP = 8, 4
+"""Root arcs for each multiprocessor, which has 16 groups or more, that are so few that blocks are better off
+sharing what each comes by, if they lead to so many levels. On an H100 that took .4 to 1.1 of the time for
+such queries of enron_label20, and 1.3 times as long for 4-cycles, which have root arcs for all groups.
+`active` gives the same, but kernels take 1.3 to 1.6 times as long to compile (`benchmarks/NOTES.md`)."""
+
 
 def hands_over(plan: Plan, tail: DeviceTail | None, request: Request) -> bool:
     """Return whether groups that have no work left get some of others' by seats in device memory."""
-    return _has_walks(plan, tail) and request.tuning["stealing"] != "off"
+    return _has_walks(plan, tail) and request.tuning["handover"] != "off"
 
 
-def within_block(plan: Plan, tail: DeviceTail | None, request: Request) -> str | None:
+def within_block(
+    plan: Plan, tail: DeviceTail | None, request: Request, root_arcs: int, multiprocessors: int
+) -> str | None:
     """Return how groups get work of others in their block (`WITHIN_BLOCK`); None if they do not."""
-    asked = request.tuning["block_stealing"]
+    asked = request.tuning["stealing"]
+    if asked == "auto":
+        narrow = root_arcs < _FEW_ROOT_ARCS * multiprocessors and _matched(plan, tail) >= _DEEP
+        asked = "passive" if narrow else "none"
     return asked if asked in WITHIN_BLOCK and _has_walks(plan, tail) else None
+
+
+def _matched(plan: Plan, tail: DeviceTail | None) -> int:
+    """Return how many levels are matched one candidate after the other."""
+    return len(plan.shape.steps) - 1 if tail is None else tail.start
 
 
 def _has_walks(plan: Plan, tail: DeviceTail | None) -> bool:

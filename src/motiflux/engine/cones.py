@@ -31,7 +31,7 @@ from motiflux.units import seconds_text
 
 MOST_MEMBERS = 4096
 """Neighbours of a root, beyond which its bits take megabytes; such roots are searched from."""
-WORTH_A_CONE = 1e-3
+WORTH_A_CONE = 5e-3
 """Seconds that a search must be expected to take on the device before a cone is looked for."""
 _MARGIN = 2.0
 """How many times as long it must be expected to take: what bits take is not known well."""

@@ -127,7 +127,7 @@ def _draft(
     roots: Roots | None,
 ) -> _Draft:
     """Return what is known of such searches, and have `search` read its rows."""
-    switches = request.tuning["lanes"], request.tuning["block_stealing"]
+    switches = request.tuning["lanes"], request.tuning["stealing"]
     key = ("draft", id(accelerator.device), id(plan), goal, *switches, roots)
 
     def make() -> _Draft:
@@ -260,7 +260,8 @@ class _Draft:
         self.tail = device_tail(plan) if goal in TAILS else None
         self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
         self.lanes = lanes_of(request, root.arcs, root.starts, goal)
-        within = within_block(plan, self.tail, request)
+        processors = search.accelerator.device.multiprocessors
+        within = within_block(plan, self.tail, request, root.arcs, processors)
         self.general = search_source(goal, self.lanes, description=_describe(plan), within=within)
         self.special = _special(plan, goal, self.lanes, within)
         longest = {key: rows.longest for key, rows in by_key.items()}
