@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Protocol, TypeAlias
 
 from motiflux.arguments import check_bytes, check_integer, check_seconds
@@ -19,6 +21,9 @@ from motiflux.plan.report import Prediction
 from motiflux.types import Semantics, Symmetry
 
 ENGINES = ("auto", "cpu", "dfs")
+
+_MOST_REQUESTS = 256
+"""Requests that are remembered: checking the same arguments anew takes a tenth of a short call on a GPU."""
 
 ProgressCallback: TypeAlias = Callable[[ProgressReport], None]
 
@@ -41,6 +46,11 @@ class Request:
     """Called often by engines that wait for a device; what it raises ends the search."""
     devices: Devices = None
     """How many devices of the kind of `device`, or which: ``"all"``, a number, ordinals."""
+
+    @cached_property
+    def switches(self) -> tuple[str, ...]:
+        """The values of all switches, in the order of `motiflux.config.TUNING`."""
+        return tuple(self.tuning.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +135,53 @@ def make_request(
     progress: ProgressCallback | None = None,
     devices: str | int | Sequence[int] | None = None,
 ) -> Request:
-    """Return the options of a call.
+    """Return the options of a call: where nobody watches it, the same object for the same arguments.
 
     Raises
     ------
     ArgumentError
         Names the first argument that is not usable.
     """
+    if threads is None:
+        threads = resolve_threads(None)  # what this process may run on can change between calls
+    given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
+    if devices is None and (tuning is None or type(tuning) is dict):
+        with suppress(TypeError):  # something has no hash; what is wrong with it is said below
+            known = _known_request(*given, None if tuning is None else tuple(tuning.items()))
+            return known if progress is None else replace(known, progress=progress)
+    return _checked(*given, tuning, progress, devices)
+
+
+@lru_cache(_MOST_REQUESTS, typed=True)
+def _known_request(
+    semantics: str,
+    symmetry: str,
+    device: str,
+    engine: str,
+    limit: int | None,
+    timeout: float | None,
+    threads: int,
+    gpu_memory: int | str | None,
+    tuning: tuple[tuple[str, str], ...] | None,
+) -> Request:
+    """Return a request, the same if it was asked for not long ago: requests do not change."""
+    given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
+    return _checked(*given, None if tuning is None else dict(tuning), None, None)
+
+
+def _checked(
+    semantics: str,
+    symmetry: str,
+    device: str,
+    engine: str,
+    limit: int | None,
+    timeout: float | None,
+    threads: int,
+    gpu_memory: int | str | None,
+    tuning: Mapping[str, str] | None,
+    progress: ProgressCallback | None,
+    devices: str | int | Sequence[int] | None,
+) -> Request:
     return Request(
         semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
         symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),

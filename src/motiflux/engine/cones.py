@@ -126,10 +126,11 @@ def bits_for(graph: Graph, plan: Plan, request: Request, speed: float = 0.0) -> 
         return None
     if switch == "auto" and request.limit is not None and not _worth_it(_searching(plan, request, speed)):
         return None
-    asked = replace(request, limit=None)
 
     def make() -> tuple[Plan, Bits | None]:
-        return plan, _choose(graph, plan, asked, speed)  # the plan, so that no other one gets its id
+        return plan, _choose(
+            graph, plan, replace(request, limit=None), speed
+        )  # the plan, so that no other one gets its id
 
     return graph.memo.get(("bits", id(plan), switch, speed, MOST_MEMBERS), make)[1]
 

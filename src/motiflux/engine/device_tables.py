@@ -402,7 +402,7 @@ def start_tables(
         if isinstance(scalar, Searched) and share[0] == 0
     )
     kept = resting(graph, accelerator)
-    name = ("tables", id(formula), share, request.gpu_memory, *request.tuning.values())
+    name = ("tables", id(formula), share, request.gpu_memory, request.switches)
     known = kept.begin(name, TableRun, request)
     run = known or TableRun(accelerator, graph, request, deadline)
     try:

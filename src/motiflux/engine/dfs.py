@@ -9,7 +9,7 @@ from typing import Protocol
 
 from motiflux.codegen.kernels import Goal
 from motiflux.codegen.tails import device_tail
-from motiflux.engine.accelerator import Accelerator
+from motiflux.engine.accelerator import Accelerator, known_accelerator
 from motiflux.engine.base import Outcome, Request
 from motiflux.engine.cliques import clique_key, prepare_cliques
 from motiflux.engine.cones import Bits, Part, bits_for, parts_of, prepare_cone
@@ -113,6 +113,10 @@ class DfsEngine:
         self._accelerator = accelerator
         self.device = accelerator.device.name
 
+    def is_current(self) -> bool:
+        """Whether this process would take the same device, by its name, now."""
+        return known_accelerator(self.device) is self._accelerator
+
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
         deadline = _deadline(request, started)
@@ -157,7 +161,9 @@ class DfsEngine:
         for part in parts:
             left = None if most is None else most - found
             try:
-                one = self._count_part(graph, part, left, replace(watched, before=found))
+                one = self._count_part(
+                    graph, part, left, replace(watched, before=found) if found else watched
+                )
             except OutOfTimeError:
                 return Found(found, False)
             if one is None:
@@ -286,7 +292,7 @@ class DfsEngine:
         part = part or Part(plan)
         kept = resting(graph, self._accelerator)
         what = part.bits is not None, part.roots
-        name = ("count", id(plan), *what, request.gpu_memory, *request.tuning.values())
+        name = ("count", id(plan), *what, request.gpu_memory, request.switches)
         search = kept.begin(name, DeviceSearch, request) if devices == 1 else None
         if search is not None:
             search.task.limit = task_limit(limit)

@@ -13,6 +13,10 @@ Progress = bool | Callable[[ProgressReport], None]
 """What the `progress` argument of public calls takes."""
 
 
+NO_PROGRESS = contextlib.nullcontext[ProgressCallback | None](None)
+"""What `progress_callback` yields where nothing is asked for, without the making of a generator."""
+
+
 @contextlib.contextmanager
 def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallback | None]:
     """Yield the callback that `progress` asks for: none, a bar labelled `what`, or the caller's own."""

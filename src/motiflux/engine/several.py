@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from motiflux.engine.base import Engine, Outcome, ProgressCallback, Ran, Request
+from motiflux.engine.calls import Call, known_call, remember_call
 from motiflux.engine.dispatch import choose_engine
 from motiflux.engine.planning import plan_for
 from motiflux.engine.results import Count, ProgressReport
@@ -55,6 +56,8 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     All are planned before the first is searched, so that a mistake in one of them costs no time. With
     `named`, its error names the pattern by its position.
     """
+    if not named and (call := known_call(graph, patterns[0], request)) is not None:
+        return [_again(graph, call)]
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     watch = _Watch()
@@ -78,7 +81,26 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
         found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
         progress.advance(sum(outcome.value for outcome in outcomes))
     ran = Ran(engine.name, engine.device, why)
+    if not named and (plan := planned[0].plan) is not None and plan.impossible is None:
+        remember_call(graph, patterns[0], request, engine, why, plan)
     return [_count(one, _LATE if one.plan is None else found.get(one.work, _NOTHING), ran) for one in planned]
+
+
+def _again(graph: Graph, call: Call) -> Count:
+    """Return the count of a call that came before."""
+    started = time.perf_counter()
+    engine = call.engine
+    found = engine.count(graph, call.plan, call.request, started)
+    ran = found.ran
+    return Count(
+        found.value,
+        complete=found.complete,
+        seconds=time.perf_counter() - started,
+        plan_seconds=0.0,
+        engine=engine.name if ran is None else ran.engine,
+        device=engine.device if ran is None else ran.device,
+        reason=call.why if ran is None else ran.why,
+    )
 
 
 def _search(

@@ -14,7 +14,7 @@ from motiflux.arguments import check_integer
 from motiflux.engine.base import Ran, make_request
 from motiflux.engine.dispatch import choose_engine, start_rows
 from motiflux.engine.planning import plan_for
-from motiflux.engine.progress import Progress, progress_callback
+from motiflux.engine.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.engine.results import Count, Matches, NoRows, RowSource, StoresRows
 from motiflux.engine.row_columns import RowColumns
 from motiflux.engine.several import as_patterns, count_each
@@ -140,7 +140,7 @@ def count(
     """
     check_graph(graph)
     patterns, several = as_patterns(pattern)
-    with progress_callback(progress, "counting") as callback:
+    with NO_PROGRESS if progress is False else progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,
             symmetry=symmetry,

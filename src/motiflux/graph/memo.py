@@ -55,6 +55,18 @@ class Memo:
                     kept.pop(old, None)
         return found
 
+    def recent(self, pool: str, key: Hashable) -> Any:
+        """Return what was put down under `key` in a pool, None if it is not known any more."""
+        kept = self._pools.get(pool)
+        return None if kept is None else kept.get(key)
+
+    def put_down(self, pool: str, key: Hashable, value: object, most: int) -> None:
+        """Have a value be known under `key` in a pool, of which the newest are kept, so many."""
+        kept = self._pools.setdefault(pool, {})
+        kept[key] = value
+        for oldest in list(kept)[:-most]:
+            kept.pop(oldest, None)
+
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """Do the same for what is forgotten only by `clear`: things of the graph, not of a query."""
         found: T = self._kept.get(key, _UNKNOWN)
