@@ -168,6 +168,45 @@ class EmulatedStream:
         resident, how = self._resident, self._how
         self._line.add(work)
 
+    def clearing(
+        self, buffer: EmulatedBuffer, offset: int = 0, nbytes: int | None = None
+    ) -> Callable[[], None]:
+        self.hold(buffer)
+        clear = weakref.WeakMethod(self.clear)  # as on a GPU, neither the stream nor the buffer is held
+        held = weakref.ref(buffer)
+
+        def again() -> None:
+            found, kept = clear(), held()
+            assert found is not None, "its stream is gone"
+            assert kept is not None, "its buffer is gone"
+            found(kept, offset, nbytes)
+
+        return again
+
+    def downloading(self, source: EmulatedBuffer, destination: NDArray[Any]) -> Callable[[], None]:
+        self.hold(source)
+        download, held = weakref.WeakMethod(self.download), weakref.ref(source)
+
+        def again() -> None:
+            found, kept = download(), held()
+            assert found is not None, "its stream is gone"
+            assert kept is not None, "its buffer is gone"
+            found(kept, destination)
+
+        return again
+
+    def launching(
+        self, kernel: EmulatedKernel, grid: int, block: int, shared: int, argument: ctypes.Structure
+    ) -> Callable[[], None]:
+        launch = weakref.WeakMethod(self.launch)
+
+        def again() -> None:
+            found = launch()
+            assert found is not None, "its stream is gone"
+            found(kernel, grid, block, shared, argument)
+
+        return again
+
     def hold(self, buffer: EmulatedBuffer) -> None:
         if not self._leave.alive:
             raise InternalError("stream: expected one in use, found one that was closed")

@@ -96,6 +96,20 @@ class Stream(Protocol):
     def launch(self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure) -> None:
         """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
 
+    def clearing(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> Callable[[], None]:
+        """Return what does the same as `clear` whenever it is called; what is given is checked now, once.
+
+        Like those below it is for as long as what was given, and the stream, is in use.
+        """
+
+    def downloading(self, source: Buffer, destination: NDArray[Any]) -> Callable[[], None]:
+        """Return what does the same as `download` whenever it is called."""
+
+    def launching(
+        self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure
+    ) -> Callable[[], None]:
+        """Return what does the same as `launch` whenever it is called, by the argument as it then is."""
+
     def hold(self, buffer: Buffer) -> None:
         """Have a buffer that kernels on this stream use outlive their work, if it is closed before."""
 

@@ -16,6 +16,8 @@ from motiflux.device.cuda_module import CudaKernel, check_grid
 from motiflux.errors import ArgumentError, DeviceError, InternalError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiflux.device.base import Buffer, Kernel, Mark
     from motiflux.device.cuda_driver import CudaContext, CudaDriver
     from motiflux.device.retire import Retirement
@@ -138,38 +140,74 @@ class CudaStream:
 
     def download(self, source: Buffer, destination: NDArray[Any], offset: int = 0) -> None:
         """Copy from `offset` bytes into `source` to fill a contiguous array."""
+        self._downloading(source, destination, offset)()
+
+    def downloading(self, source: Buffer, destination: NDArray[Any]) -> Callable[[], None]:
+        """Return a download that can be done again and again."""
+        return self._downloading(source, destination, 0)
+
+    def _downloading(self, source: Buffer, destination: NDArray[Any], offset: int) -> Callable[[], None]:
         _check_array("destination", destination)
         if not destination.flags.writeable:
             raise ArgumentError("destination", "an array that can be written to", "a read-only one")
         self.hold(source)
-        if nbytes := _check_range(source, offset, destination.nbytes):
-            driver = self._driver
-            address = source.address + offset
-            target = ctypes.addressof(ctypes.c_char.from_buffer(destination.data))
-            answer = driver.cuMemcpyDtoHAsync(target, address, nbytes, self._stream)
-            driver.ask("copying from the device", answer)
+        nbytes = _check_range(source, offset, destination.nbytes)
+        if nbytes == 0:
+            return _do_nothing
+        driver, stream, address = self._driver, self._stream, source.address + offset
+        memory = ctypes.c_char.from_buffer(destination.data)  # held: nobody else may have the array
+        target, copy = ctypes.addressof(memory), driver.cuMemcpyDtoHAsync
+
+        def download(_held: object = memory) -> None:
+            (result,) = copy(target, address, nbytes, stream)
+            if result != 0:
+                raise driver.error("copying from the device", result)
+
+        return download
 
     def clear(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> None:
         """Set bytes to zero: from `offset` to the end, or so many."""
+        self.clearing(buffer, offset, nbytes)()
+
+    def clearing(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> Callable[[], None]:
+        """Return a clearing that can be done again and again."""
         self.hold(buffer)
-        if count := _check_range(buffer, offset, buffer.nbytes - offset if nbytes is None else nbytes):
-            driver = self._driver
-            answer = driver.cuMemsetD8Async(buffer.address + offset, 0, count, self._stream)
-            driver.ask("clearing memory", answer)
+        count = _check_range(buffer, offset, buffer.nbytes - offset if nbytes is None else nbytes)
+        if count == 0:
+            return _do_nothing
+        driver, stream, address = self._driver, self._stream, buffer.address + offset
+        fill = driver.cuMemsetD8Async
+
+        def clear() -> None:
+            (result,) = fill(address, 0, count, stream)
+            if result != 0:
+                raise driver.error("clearing memory", result)
+
+        return clear
 
     def launch(self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure) -> None:
         """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
+        self.launching(kernel, grid, block, shared, argument)()
+
+    def launching(
+        self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure
+    ) -> Callable[[], None]:
+        """Return a launch that can be done again and again."""
         if not isinstance(kernel, CudaKernel):
             raise InternalError(f"kernel: expected one of this device, found {type(kernel).__name__}")
         check_grid(grid)
         kernel.check(block, shared, ctypes.sizeof(argument))
-        # The driver copies the structure before it returns.
         parameters = _OneParameter(ctypes.addressof(argument))
-        (result,) = self._launch(
-            kernel.function, grid, 1, 1, block, 1, 1, shared, self._stream, ctypes.addressof(parameters), 0
-        )
-        if result != 0:
-            raise self._driver.error(f"launching {kernel.name}", result)
+        driver, stream, run = self._driver, self._stream, self._launch
+        function, name, given = kernel.function, kernel.name, ctypes.addressof(parameters)
+
+        def launch(_held: object = (kernel, argument, parameters)) -> None:
+            # The driver copies the structure before it returns.
+            (result,) = run(function, grid, 1, 1, block, 1, 1, shared, stream, given, 0)
+            if result != 0:
+                raise driver.error(f"launching {name}", result)
+
+        return launch
 
     def mark(self, again: Mark | None = None) -> CudaMark:
         """Return the point after all work enqueued so far: a new one, or an earlier one, moved there."""
@@ -235,6 +273,10 @@ class CudaStream:
         driver = self._driver
         mark = CudaMark(driver, first)
         driver.ask("ordering two streams", driver.cuStreamWaitEvent(then, mark.event, 0))
+
+
+def _do_nothing() -> None:
+    """Copy or clear no bytes."""
 
 
 def _check_array(argument: str, array: NDArray[Any]) -> None:

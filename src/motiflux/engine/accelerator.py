@@ -132,7 +132,8 @@ class Accelerator:
 
         Single dictionary operations only, as in `Memo`: threads share this without a lock.
         """
-        found = self._units.setdefault(source.text, _Unit())
+        if (found := self._units.get(source.text)) is None:
+            found = self._units.setdefault(source.text, _Unit())
         with contextlib.suppress(KeyError):  # another thread may have forgotten it just now
             self._units.move_to_end(source.text)
             while len(self._units) > _MOST_UNITS:

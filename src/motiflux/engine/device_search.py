@@ -59,6 +59,10 @@ class DeviceSearch:
         self._memory: list[Buffer] = []
         self._host_memory: list[HostBuffer] = []
         self._cleared: list[tuple[Buffer, int]] = []
+        self._clears: list[Callable[[], None]] = []
+        self._start: Callable[[], None] | None = None
+        self._fresh = False
+        self._ahead: Mark | None = None
         self._rest: Callable[[DeviceSearch], None] | None = None
         self._resting: list[weakref.ref[DeviceCopy]] = []
         self._last: weakref.ref[Session] | None = None
@@ -125,9 +129,8 @@ class DeviceSearch:
         self._argument = argument
         self._grid = grid
         self._groups_of_block = THREADS // lanes
-        session = self._on()
-        session.begin()
-        self.task.control = session.control.address
+        self._start = None
+        self._go_on(moved=True)
 
     def rest_when_over(self, rest: Callable[[DeviceSearch], None]) -> None:
         """Give the search to `rest` when it is closed after its end, with what it was set up with."""
@@ -148,6 +151,10 @@ class DeviceSearch:
         for one in rows:
             self._borrow(one)
         if moved:
+            if self._ahead is not None and not self._ahead.done():
+                self.close()  # what it needs clear is being cleared beside this session
+                return False
+            self._start = None
             for buffer in (*self._memory, *(buffer for one in rows for buffer in one.buffers)):
                 session.main.hold(buffer)
         self._go_on(moved=moved)
@@ -175,10 +182,37 @@ class DeviceSearch:
             first = layout.Control.stop.offset
             session.main.clear(session.control, first, ctypes.sizeof(layout.Control) - first)
             self.task.resume = True
-        for buffer, nbytes in self._cleared:
-            session.main.clear(buffer, 0, nbytes)
+        start = self._start or self._bind(session.main)
+        self._clear_all()
+        session.start(timed=self.timed)
+        start()
+        session.finish(timed=self.timed)
+        self._clear_ahead(session)
+
+    def _bind(self, stream: Stream) -> Callable[[], None]:
+        """Return what starts the kernel on a stream; clear on the same one from now on."""
         shared = self._groups_of_block * self.task.shared_bytes
-        session.launch(self._kernel, self._grid, THREADS, shared, self._argument, timed=self.timed)
+        self._clears = [stream.clearing(buffer, 0, nbytes) for buffer, nbytes in self._cleared]
+        self._start = stream.launching(self._kernel, self._grid, THREADS, shared, self._argument)
+        return self._start
+
+    def _clear_all(self) -> None:
+        """Have be zero what has to be before a launch, unless it is so since the last one."""
+        fresh, self._fresh = self._fresh, False
+        if not fresh:
+            for clear in self._clears:
+                clear()
+
+    def _clear_ahead(self, session: Session) -> None:
+        """Clear what the next launch needs clear, if there may be one: this one runs meanwhile."""
+        if self._rest is None:
+            return
+        session.clear_ahead()
+        if self._clears:
+            for clear in self._clears:
+                clear()
+            self._ahead = session.main.mark(self._ahead)
+        self._fresh = True
 
     def take_share(self, first: int, stride: int, piece: int) -> None:
         """Have the kernel do a part of its work only (`deal`)."""
@@ -275,7 +309,7 @@ class DeviceSearch:
             return
         usable, error = (False, None) if self.inherited else _end(session)
         rest, self._rest = self._rest, None
-        if not (usable and self._over and not self._stopping):
+        if not (usable and self._over and not self._stopping) or session.told:
             rest = None
         self._resting = [] if rest is None else [weakref.ref(one) for one in self._rows]
         for rows in self._rows:
@@ -297,6 +331,8 @@ class DeviceSearch:
         self._memory.clear()
         self._host_memory.clear()
         self._cleared.clear()
+        self._clears.clear()
+        self._start = None
 
     def __del__(self) -> None:
         if self._session is not None and not sys.is_finalizing():

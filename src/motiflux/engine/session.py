@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.device import Buffer, Device, HostBuffer, Kernel, Mark, Stream
+from motiflux.device import Buffer, Device, HostBuffer, Mark, Stream
 
 _CONTROL = ctypes.sizeof(layout.Control)
 _SLOT = 128
-WORD_BYTES = 8192
-"""Bytes of `Session.words`."""
+CONTROL_ROOM = _SLOT
+WORD_BYTES = CONTROL_ROOM + 8192
+"""Bytes of a block of numbers (`Session.words`), of which the first `CONTROL_ROOM` are a control block."""
 _FINAL, _SEEN, _STOP = 0, _SLOT, 2 * _SLOT
 
 
@@ -21,16 +23,27 @@ class Session:
     """Two streams and a control block; serves one search at a time, then the next.
 
     Kernels run on one stream. The other carries the stop flag and looks at how far the kernel is, past it.
+
+    Attributes
+    ----------
+    control
+        The control block: its own, or one that the search has lent it.
+    told
+        Whether something was written to the control block past the kernel.
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.main: Stream = device.stream()
         self._side: Stream = device.stream()
-        self.control: Buffer = device.allocate(_CONTROL, "the control block of a search")
+        self._own = self.control = device.allocate(_CONTROL, "the control block of a search")
         self._host: HostBuffer = device.allocate_host(3 * _SLOT, "the control block of a search")
         words = self._host.array
-        self._final = words[_FINAL : _FINAL + _CONTROL]
+        final = words[_FINAL : _FINAL + _CONTROL]
+        self._own_final = self._final = layout.Control.from_buffer(final.data)
+        self._own_fetch = self._fetch = self.main.downloading(self._own, final)
+        self._clear = self.main.clearing(self._own)
+        self._clean = self._ahead = self.told = False
         self._seen = words[_SEEN : _SEEN + _CONTROL]
         reasons = words[_STOP : _STOP + 8].view(np.uint32)
         reasons[:] = layout.STOP_HOST, layout.STOP_PAUSE
@@ -45,17 +58,28 @@ class Session:
         self._staging: HostBuffer | None = None
 
     def begin(self) -> None:
-        """Start a new search: clear the control block."""
+        """Start a new search: have the control block be clear."""
         self._looking = None
-        self.main.clear(self.control)
+        self._ahead = self.told = False
+        clean, self._clean = self._clean, False
+        if not clean:
+            self._clear()
 
-    def launch(
-        self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure, *, timed: bool
-    ) -> None:
-        """Run a kernel, and fetch the control block after it."""
-        self.start(timed=timed)
-        self.main.launch(kernel, grid, block, shared, argument)
-        self.finish(timed=timed)
+    def begin_in(self, block: Buffer, final: layout.Control, fetch: Callable[[], None]) -> None:
+        """Start a search that has a control block, which it clears: where it is, and how it gets where."""
+        self._looking = None
+        self._ahead = self.told = False
+        self.control, self._final, self._fetch = block, final, fetch
+
+    def clear_ahead(self) -> None:
+        """Clear the control block for the next search, once the kernels that were launched have ended.
+
+        While they run, this takes no time; before the next launch it does. A lent one is the lender's.
+        """
+        self._ahead = True  # first: `look` may not show what is cleared
+        if self.control is self._own:
+            self._clear()
+            self._clean = not self.told
 
     def start(self, *, timed: bool) -> None:
         """Say that kernels are about to be launched: `finish` comes after the last of them."""
@@ -66,11 +90,11 @@ class Session:
     def finish(self, *, timed: bool) -> None:
         """Fetch the control block after the kernels."""
         self._ended = self.main.mark() if timed else None
-        self.main.download(self.control, self._final)
+        self._fetch()
         self._mark = self._spare = self.main.mark(self._spare)
 
     def words(self) -> HostBuffer:
-        """Return some memory of the host, for numbers that kernels leave behind."""
+        """Return memory of the host for a block of numbers that kernels leave behind."""
         if self._words is None:
             self._words = self.device.allocate_host(WORD_BYTES, "the numbers of a search")
         return self._words
@@ -92,12 +116,14 @@ class Session:
         return self._ended.milliseconds_since(self._began) / 1000
 
     def final(self) -> layout.Control:
-        """Return the control block as the kernel left it."""
-        return layout.Control.from_buffer_copy(self._final.tobytes())
+        """Return the control block as the kernel left it, until the next search begins."""
+        return self._final
 
     def look(self) -> layout.Control | None:
         """Return the control block as it was a moment ago, while the kernel runs; None if none came yet."""
         if self._looking is not None and not self._looking.done():
+            return None
+        if self._ahead and self.done():  # what came may be what was cleared
             return None
         seen = None if self._looking is None else layout.Control.from_buffer_copy(self._seen.tobytes())
         self.side.download(self.control, self._seen)
@@ -110,9 +136,11 @@ class Session:
             self._side.wait()
             self._beside = False
         self._looking = None
+        self.control, self._final, self._fetch = self._own, self._own_final, self._own_fetch
 
     def stop(self) -> None:
         """Ask the kernel to stop. Repeat until it is done: the flag may be there before it is cleared."""
+        self.told, self._clean = True, False
         self.side.upload(self.control, self._stop, layout.Control.stop.offset)
 
     @property
@@ -123,6 +151,7 @@ class Session:
 
     def pause(self) -> None:
         """Ask the groups of a listing kernel to save themselves. Settle before the next launch."""
+        self.told, self._clean = True, False
         self.side.upload(self.control, self._pause, layout.Control.stop.offset)
 
     def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux.codegen import local_layout as layout
 from motiflux.codegen.kernels import ENTRY
+from motiflux.codegen.layout import Control
 from motiflux.codegen.local_kernels import MOST_THREADS, Local, local_source
 from motiflux.device import Buffer, Device, Kernel, Stream
 from motiflux.engine.accelerator import Accelerator
@@ -21,10 +22,11 @@ from motiflux.engine.device_roots import TABLE_THREADS, DeviceRoots, roots_of
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.prepare import USABLE
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
-from motiflux.engine.session import WORD_BYTES
+from motiflux.engine.session import CONTROL_ROOM, WORD_BYTES
 from motiflux.errors import DeviceMemoryError
 from motiflux.graph import AdjacencyKey, Graph
 
+_FIRST_WORD = CONTROL_ROOM // 8
 _TABLE = "a table of local counts"
 _BLOCK_THREADS = 512
 """Of blocks that take every root."""
@@ -120,35 +122,41 @@ class TableRun(DeviceSearch):
         self.constant = 0
         self.repeatable = True
         self.means = Means(self.stream, request.threads, request.gpu_memory, deadline)
-        self._queue: list[Callable[[Stream], object]] = []
+        self._queue: list[Callable[[Stream], Callable[[], None]]] = []
+        self._bound: list[Callable[[], None]] = []
         self._frames: list[Any] = []
         self._free: dict[int, list[Buffer]] = {}
         self._roots = 0
         self.share = (0, 1)
         """Of the roots of what is launched next, the first one and how many until the one after it."""
-        self._next_word = 1  # the first one says that numbers passed 64 bits
+        self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
 
     def begin(self) -> None:
         """Prepare for launches, which are done together: the device does not wait for the host in between."""
-        self._words = self.zeros(WORD_BYTES, "the numbers of a search")
+        # One block with the control block, which is cleared and comes back as a whole.
+        self._words = self._allocate(WORD_BYTES, "the numbers of a search")
+        self.clear_at_launches(self._words, WORD_BYTES)
 
     def end(self) -> None:
         """Say that all is prepared; then `launch`."""
         self._graph = None  # which is not to be held by what is kept with it
+        frame = layout.Frame(self._words.address, self.address(_FIRST_WORD))
+        for args in self._frames:
+            args.frame = frame
         self._go_on(moved=True)
 
     def launch(self, *, resume: bool = False) -> None:
         """Launch all kernels, and fetch the numbers that they leave."""
         seconds_left(self.means.deadline)
-        session, stream = self._on(), self.stream
-        self._found = session.words().array[: 8 * self._next_word]
+        session = self._on()
+        self._clear_all()
         session.start(timed=self.timed)
         try:
-            for work in self._queue:
-                work(stream)
-            stream.download(self._words, self._found)
+            for work in self._bound:
+                work()
         finally:
             session.finish(timed=self.timed)
+        self._clear_ahead(session)
 
     def launch_again(self, request: Request, deadline: float | None) -> None:
         """Launch what was prepared for an earlier evaluation."""
@@ -157,15 +165,18 @@ class TableRun(DeviceSearch):
 
     def _go_on(self, *, moved: bool) -> None:
         session = self._on()
-        session.begin()
         if moved:
-            frame = layout.Frame(session.control.address, self._words.address)
-            for args in self._frames:
-                args.frame = frame
+            stream, found = session.main, session.words().array[: 8 * self._next_word]
+            self._clears = [stream.clearing(buffer, 0, nbytes) for buffer, nbytes in self._cleared]
+            self._bound = [prepare(stream) for prepare in self._queue]
+            self._fetch, self._final = stream.downloading(self._words, found), Control.from_buffer(found.data)
+            self._found = found.view(np.uint64)
+        session.begin_in(self._words, self._final, self._fetch)
 
     def _forget(self) -> None:
         super()._forget()
         self._queue.clear()
+        self._bound.clear()
         self._free.clear()
 
     def look(self) -> tuple[int, int, int] | None:
@@ -182,8 +193,8 @@ class TableRun(DeviceSearch):
             A number passed 64 bits, or a sum 128.
         """
         self.found()  # not stopped by another
-        words: list[int] = self._found.view(np.uint64).tolist()
-        if words[0]:
+        words: list[int] = self._found.tolist()
+        if words[_FIRST_WORD]:
             raise TooWide
         return self.constant + sum(times * (words[at] | words[at + 1] << 64) for at, times in self.sums)
 
@@ -233,7 +244,7 @@ class TableRun(DeviceSearch):
     def zeros(self, nbytes: int, what: str = _TABLE) -> Buffer:
         """Return memory that is zero."""
         buffer = self._allocate(nbytes, what)
-        self._queue.append(lambda stream: stream.clear(buffer))
+        self._queue.append(lambda stream: stream.clearing(buffer))
         return buffer
 
     def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
@@ -333,4 +344,4 @@ class TableRun(DeviceSearch):
         seconds_left(self.means.deadline)
         if hasattr(args, "frame"):
             self._frames.append(args)
-        self._queue.append(lambda stream: stream.launch(kernel, grid, threads, shared, args))
+        self._queue.append(lambda stream: stream.launching(kernel, grid, threads, shared, args))
