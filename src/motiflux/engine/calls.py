@@ -16,7 +16,7 @@ from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 
 if TYPE_CHECKING:
-    from motiflux.engine.dfs import DfsEngine
+    from motiflux.engine.dfs import DfsEngine, Way
 
 _POOL, _MOST = "calls", 64
 """Where they are kept, and how many of one graph."""
@@ -31,6 +31,7 @@ class Call:
     engine: DfsEngine
     why: str
     plan: Plan
+    way: Way
 
 
 def known_call(graph: Graph, pattern: Pattern, request: Request) -> Call | None:
@@ -46,5 +47,5 @@ def remember_call(
     on_gpu = request.engine == "dfs" or request.device not in ("auto", "cpu")
     if on_gpu and request.devices is None and request.progress is None:
         chosen: DfsEngine = engine  # type: ignore[assignment]  # no other one is for one GPU
-        call = Call(pattern, request, chosen, why, plan)
+        call = Call(pattern, request, chosen, why, plan, chosen.way(graph, plan, request))
         graph.memo.put_down(_POOL, (id(pattern), id(request)), call, _MOST)  # it holds on to both

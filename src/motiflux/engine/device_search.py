@@ -311,7 +311,10 @@ class DeviceSearch:
         rest, self._rest = self._rest, None
         if not (usable and self._over and not self._stopping) or session.told:
             rest = None
-        self._resting = [] if rest is None else [weakref.ref(one) for one in self._rows]
+        if rest is None:
+            self._resting = []
+        elif not self._resting:  # what rests reads the same rows each time
+            self._resting = [weakref.ref(one) for one in self._rows]
         for rows in self._rows:
             rows.users.discard(self)
         self._rows.clear()

@@ -89,6 +89,23 @@ class Watching:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How a plan is counted: what takes as long to look up as a short count takes of the host.
+
+    Parameters
+    ----------
+    formula
+        From tables; None where they do not serve.
+    parts
+        Else by kernels: ways to cut the count into parts, the first that fits. Not looked for where there is
+        a formula.
+    """
+
+    formula: Formula | None
+    parts: tuple[tuple[Part, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a search found, and whether that is all there is."""
 
@@ -119,19 +136,39 @@ class DfsEngine:
 
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``."""
+        return self.count_in(self.way(graph, plan, request), graph, plan, request, started)
+
+    def way(self, graph: Graph, plan: Plan, request: Request) -> Way:
+        """Return how a plan is counted: the same for the same plan and request."""
+        formula = formula_for(plan, request, DEVICE_SPEEDS)
+        return Way(formula, () if formula is not None else self._parts(graph, plan, request))
+
+    def _parts(self, graph: Graph, plan: Plan, request: Request) -> tuple[tuple[Part, ...], ...]:
+        bits = self.bits(graph, plan, request)
+        in_bits = () if bits is None else (tuple(parts_of(bits)),)
+        countable = plan.tail is None or device_tail(plan) is not None
+        return (*in_bits, (Part(plan),)) if countable else in_bits
+
+    def count_in(self, way: Way, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+        """Return what `count` does, in a way that is known."""
         deadline = _deadline(request, started)
-        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
-            outcome = self._from_tables(graph, plan, formula, request, started, deadline)
+        ways = way.parts
+        if way.formula is not None:
+            outcome = self._from_tables(graph, plan, way.formula, request, started, deadline)
             if outcome is not None:
                 return outcome
+            ways = self._parts(graph, plan, request)
         watched = Watching(request, started, deadline, plan.multiplier)
-        found, bits = None, self.bits(graph, plan, request)
-        if bits is not None:
-            with contextlib.suppress(DeviceMemoryError):
-                found = self._count_parts(graph, parts_of(bits), watched)
-        if found is None and (plan.tail is None or device_tail(plan) is not None):
-            found = self._count_parts(graph, [Part(plan)], watched)
-        if found is None:
+        for parts in ways:
+            try:
+                found = self._count_parts(graph, parts, watched)
+            except DeviceMemoryError:
+                if parts[0].bits is None:
+                    raise
+                continue
+            if found is not None:
+                break
+        else:
             return self._on_host(graph, plan, request, started)
         total = found.found * plan.multiplier
         if request.limit is not None and total > request.limit:
@@ -192,9 +229,9 @@ class DfsEngine:
         deadline: float | None,
     ) -> Outcome | None:
         """Return the count from tables, on the host where they pass 64 bits; None if that cannot be."""
-        inner = replace(request, limit=None, progress=None)
 
         def search(table: Searched) -> int:
+            inner = replace(request, limit=None, progress=None)
             found = self.count(graph, table.plan, inner, started)
             if not found.complete:
                 raise OutOfTimeError

@@ -39,10 +39,11 @@ class Session:
         self._own = self.control = device.allocate(_CONTROL, "the control block of a search")
         self._host: HostBuffer = device.allocate_host(3 * _SLOT, "the control block of a search")
         words = self._host.array
-        final = words[_FINAL : _FINAL + _CONTROL]
-        self._own_final = self._final = layout.Control.from_buffer(final.data)
-        self._own_fetch = self._fetch = self.main.downloading(self._own, final)
-        self._clear = self.main.clearing(self._own)
+        self._fetched = words[_FINAL : _FINAL + _CONTROL]
+        self._own_final = self._final = layout.Control.from_buffer(self._fetched.data)
+        self._clear: Callable[[], None] | None = None
+        self._own_fetch: Callable[[], None] | None = None
+        self._fetch: Callable[[], None] | None = None
         self._clean = self._ahead = self.told = False
         self._seen = words[_SEEN : _SEEN + _CONTROL]
         reasons = words[_STOP : _STOP + 8].view(np.uint32)
@@ -63,7 +64,7 @@ class Session:
         self._ahead = self.told = False
         clean, self._clean = self._clean, False
         if not clean:
-            self._clear()
+            self._clear_own()
 
     def begin_in(self, block: Buffer, final: layout.Control, fetch: Callable[[], None]) -> None:
         """Start a search that has a control block, which it clears: where it is, and how it gets where."""
@@ -78,8 +79,13 @@ class Session:
         """
         self._ahead = True  # first: `look` may not show what is cleared
         if self.control is self._own:
-            self._clear()
+            self._clear_own()
             self._clean = not self.told
+
+    def _clear_own(self) -> None:
+        if self._clear is None:
+            self._clear = self.main.clearing(self._own)
+        self._clear()
 
     def start(self, *, timed: bool) -> None:
         """Say that kernels are about to be launched: `finish` comes after the last of them."""
@@ -90,6 +96,8 @@ class Session:
     def finish(self, *, timed: bool) -> None:
         """Fetch the control block after the kernels."""
         self._ended = self.main.mark() if timed else None
+        if self._fetch is None:
+            self._own_fetch = self._fetch = self.main.downloading(self._own, self._fetched)
         self._fetch()
         self._mark = self._spare = self.main.mark(self._spare)
 

@@ -90,7 +90,7 @@ def _again(graph: Graph, call: Call) -> Count:
     """Return the count of a call that came before."""
     started = time.perf_counter()
     engine = call.engine
-    found = engine.count(graph, call.plan, call.request, started)
+    found = engine.count_in(call.way, graph, call.plan, call.request, started)
     ran = found.ran
     return Count(
         found.value,
