@@ -20,6 +20,7 @@ from motiflux.engine.accelerator import Accelerator, open_accelerator
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import resident
 from motiflux.engine.resting import resting
+from motiflux.engine.session import Session
 from motiflux.errors import DeviceError
 from tests.device.test_device import settled, wait_until
 from tests.device.test_device_engine import interrupt_at
@@ -355,3 +356,143 @@ def test_a_forked_child_does_not_take_what_its_parent_keeps(graph: mf.Graph, dev
     _, status = os.waitpid(child, 0)
     assert status == 0
     assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+
+
+class Clears:
+    """Counts clearings between the beginning of a call and its first launch."""
+
+    def __init__(self, gpu: Device, patch: pytest.MonkeyPatch) -> None:
+        stream = gpu.stream()
+        kind: Any = type(stream)
+        stream.close()
+        self.before_launch = 0
+        self._launched = False
+        clearing, launching = kind.clearing, kind.launching
+
+        def told_clearing(stream: Any, *given: Any) -> Any:
+            clear = clearing(stream, *given)
+
+            def tell() -> None:
+                self.before_launch += not self._launched
+                clear()
+
+            return tell
+
+        def told_launching(stream: Any, *given: Any) -> Any:
+            launch = launching(stream, *given)
+
+            def tell() -> None:
+                self._launched = True
+                launch()
+
+            return tell
+
+        patch.setattr(kind, "clearing", told_clearing)
+        patch.setattr(kind, "launching", told_launching)
+
+    def of(self, call: Any) -> int:
+        """Return how many there are in a call."""
+        self.before_launch, self._launched = 0, False
+        call()
+        return self.before_launch
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "house"])
+def test_nothing_is_cleared_before_what_comes_again_is_launched(
+    way: str,
+    graph: mf.Graph,
+    device: str,
+    gpu: Device,
+    accelerator: Accelerator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clears = Clears(gpu, monkeypatch)
+    accelerator._sessions.clear()
+    pattern, tuning = WAYS[way]
+    ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
+    expected = mf.count(graph, pattern, device="cpu")
+    first = clears.of(ask)
+    assert first > 0
+    inner = 0 if way not in ("diamond", "wedges") else clears.of(ask)
+    for _ in range(3):
+        assert clears.of(lambda: ask() == expected or pytest.fail("wrong")) == inner < first
+
+
+def test_a_stop_that_came_late_does_not_stop_the_next_search(
+    graph: mf.Graph, device: str, accelerator: Accelerator
+) -> None:
+    for way in ("search", "diamond"):
+        pattern, tuning = WAYS[way]
+        expected = mf.count(graph, pattern, device="cpu")
+        ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
+        assert ask() == expected
+        session = accelerator._sessions[-1]
+        (search,) = kept(graph, accelerator)
+        assert search.begin_again()
+        search.rest_when_over(lambda _: pytest.fail("what was told to stop is kept"))
+        search.launch()
+        wait_until(search.done)
+        session.stop()  # over already, and cleared for the next one
+        search.close()
+        resting(graph, accelerator)._places.clear()
+        for _ in range(3):
+            found = ask()
+            assert (found, found.complete) == (expected, True)
+        graph.forget()
+
+
+@pytest.mark.parametrize("way", ["search", "diamond"])
+def test_what_is_still_being_cleared_on_another_session_is_set_up_anew(
+    way: str, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern, device="cpu")
+    ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
+    assert ask() == expected
+    (search,) = kept(graph, accelerator)
+    ahead = search._ahead
+    assert ahead is not None
+    done = type(ahead).done
+    monkeypatch.setattr(type(ahead), "done", lambda mark: mark is not ahead and done(mark))
+    assert ask() == expected
+    assert kept(graph, accelerator) == [search], "the same session clears before it launches"
+    ahead = search._ahead
+    own = accelerator._sessions.pop()
+    assert ask() == expected
+    assert search not in kept(graph, accelerator)
+    accelerator.recycle(own)
+    assert ask() == expected
+
+
+@pytest.mark.parametrize("way", ["search", "diamond"])
+def test_what_was_cleared_on_another_session_is_only_launched(
+    way: str, graph: mf.Graph, device: str, accelerator: Accelerator
+) -> None:
+    pattern, tuning = WAYS[way]
+    expected = mf.count(graph, pattern, device="cpu")
+    searches = set()
+    for _ in range(3):
+        accelerator.recycle(Session(accelerator.device))
+        assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
+        (search,) = kept(graph, accelerator)
+        searches.add(search)
+        assert search._ahead is not None
+        wait_until(search._ahead.done)
+    assert len(searches) == 1
+
+
+def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
+    graph: mf.Graph, device: str, accelerator: Accelerator
+) -> None:
+    pattern, tuning = WAYS["search"]
+    assert mf.count(graph, pattern, device=device, tuning=tuning) > 0
+    (search,) = kept(graph, accelerator)
+    with search:
+        assert search.begin_again()
+        search.rest_when_over(lambda _: None)
+        search.look()
+        search.launch()
+        wait_until(search.done)
+        search.side.wait()
+        assert search.look() is None
+        assert search.found() > 0

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from motiflux.errors import DeviceError, InternalError
 from tests.simt.image import LEAST_ARGUMENT, MOST_THREADS, SHARED_PER_BLOCK, EmulatedKernel, Scheduling
 from tests.simt.memory import EmulatedBuffer
+
+T = TypeVar("T")
 
 
 class EmulatedMark:
@@ -168,44 +170,25 @@ class EmulatedStream:
         resident, how = self._resident, self._how
         self._line.add(work)
 
+    # As on a GPU, what can be done again holds neither the stream nor the buffer.
+
     def clearing(
         self, buffer: EmulatedBuffer, offset: int = 0, nbytes: int | None = None
     ) -> Callable[[], None]:
         self.hold(buffer)
-        clear = weakref.WeakMethod(self.clear)  # as on a GPU, neither the stream nor the buffer is held
-        held = weakref.ref(buffer)
-
-        def again() -> None:
-            found, kept = clear(), held()
-            assert found is not None, "its stream is gone"
-            assert kept is not None, "its buffer is gone"
-            found(kept, offset, nbytes)
-
-        return again
+        stream, cleared = weakref.ref(self), weakref.ref(buffer)
+        return lambda: _there(stream).clear(_there(cleared), offset, nbytes)
 
     def downloading(self, source: EmulatedBuffer, destination: NDArray[Any]) -> Callable[[], None]:
         self.hold(source)
-        download, held = weakref.WeakMethod(self.download), weakref.ref(source)
-
-        def again() -> None:
-            found, kept = download(), held()
-            assert found is not None, "its stream is gone"
-            assert kept is not None, "its buffer is gone"
-            found(kept, destination)
-
-        return again
+        stream, copied = weakref.ref(self), weakref.ref(source)
+        return lambda: _there(stream).download(_there(copied), destination)
 
     def launching(
         self, kernel: EmulatedKernel, grid: int, block: int, shared: int, argument: ctypes.Structure
     ) -> Callable[[], None]:
-        launch = weakref.WeakMethod(self.launch)
-
-        def again() -> None:
-            found = launch()
-            assert found is not None, "its stream is gone"
-            found(kernel, grid, block, shared, argument)
-
-        return again
+        stream = weakref.ref(self)
+        return lambda: _there(stream).launch(kernel, grid, block, shared, argument)
 
     def hold(self, buffer: EmulatedBuffer) -> None:
         if not self._leave.alive:
@@ -231,6 +214,12 @@ class EmulatedStream:
 
     def _copy(self, destination: int, source: int, nbytes: int, held: NDArray[Any]) -> None:
         self._line.add(partial(_move, destination, source, nbytes, held))
+
+
+def _there(ref: weakref.ref[T]) -> T:
+    found = ref()
+    assert found is not None, "what was to be used again is gone"
+    return found
 
 
 def _move(destination: int, source: int, nbytes: int, _held: object) -> None:

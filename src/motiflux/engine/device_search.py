@@ -314,7 +314,7 @@ class DeviceSearch:
         if rest is None:
             self._resting = []
         elif not self._resting:  # what rests reads the same rows each time
-            self._resting = [weakref.ref(one) for one in self._rows]
+            self._resting = [weakref.ref(one) for one in dict.fromkeys(self._rows)]
         for rows in self._rows:
             rows.users.discard(self)
         self._rows.clear()
