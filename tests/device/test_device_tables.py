@@ -148,15 +148,15 @@ def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch:
     house = PATTERNS["house"]
     assert mf.count(graph, house, tuning=ON, device=device) == expected
     begun = []
-    begin = table_run.TableRun.zeros
+    begin = table_run.TableRun._allocate
 
-    def counted(run: Any, nbytes: int, what: str = "") -> Any:
+    def counted(run: Any, nbytes: int, what: str) -> Any:
         begun.append(what)
         if len(begun) > 1:
             raise mf.errors.DeviceMemoryError(what, nbytes, 0, "for the test")
         return begin(run, nbytes, what)
 
-    monkeypatch.setattr(table_run.TableRun, "zeros", counted)
+    monkeypatch.setattr(table_run.TableRun, "_allocate", counted)
     found = mf.count(graph, house, tuning={**ON, "rest": "off"}, device=device)
     assert (found, found.complete) == (expected, True)
     assert len(begun) > 1
