@@ -5,12 +5,30 @@ from __future__ import annotations
 import math
 import os
 import re
+from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
 
 from motiflux.errors import ArgumentError
 
 MAX_THREADS = 1024
+
+Word = TypeVar("Word", bound=StrEnum)
+
+
+def check_word(argument: str, value: str, words: type[Word]) -> Word:
+    """Return `value`, one of `words` or its text, as one of them.
+
+    Raises
+    ------
+    ArgumentError
+        It is none of them.
+    """
+    try:
+        return words(value)
+    except ValueError:
+        raise ArgumentError(argument, "one of " + ", ".join(words), value) from None
 
 
 def check_integer(

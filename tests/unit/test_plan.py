@@ -210,6 +210,23 @@ class TestSymmetry:
             asked |= {(level, earlier) for earlier in step.before}
         assert asked == {(level_of[u], level_of[v]) for u, v in restrictions}
 
+    def test_words_and_their_texts_are_the_same(self) -> None:
+        """Whichever is asked for first: the plan is remembered for both."""
+        for texts_first in (True, False):
+            graph, pattern = mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(SQUARE)
+            texts = {"semantics": "induced", "symmetry": "subgraphs", "tuning": {"multiply": "off"}}
+            words = texts | {"semantics": Semantics.INDUCED, "symmetry": Symmetry.SUBGRAPHS}
+            first = make_plan(graph, pattern, **(texts if texts_first else words))
+            assert make_plan(graph, pattern, **(words if texts_first else texts)) is first
+            assert len(first.restrictions) > 0
+            assert (first.semantics, first.symmetry) == (Semantics.INDUCED, Symmetry.SUBGRAPHS)
+            assert isinstance(first.symmetry, Symmetry)
+        for wrong in ("subgraph", None):
+            with pytest.raises(mf.ArgumentError, match=r"symmetry.*one of embeddings, subgraphs"):
+                plan_of(SQUARE, symmetry=wrong)
+        with pytest.raises(mf.ArgumentError, match="symmetry"):
+            plan_of(SQUARE, symmetry="subgraphs", semantics="homomorphism")
+
     def test_subgraphs_are_searched_for_once_each(self) -> None:
         plan = plan_of(SQUARE, symmetry=Symmetry.SUBGRAPHS, counting=False)
         assert plan.multiplier == 1

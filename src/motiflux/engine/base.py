@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Protocol, TypeAlias
 
-from motiflux.arguments import check_bytes, check_integer, check_seconds
+from motiflux.arguments import check_bytes, check_integer, check_seconds, check_word
 from motiflux.config import resolve_tuning
 from motiflux.device import is_device, known_devices
 from motiflux.engine.device_names import Devices, check_devices
@@ -183,8 +183,8 @@ def _checked(
     devices: str | int | Sequence[int] | None,
 ) -> Request:
     return Request(
-        semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
-        symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
+        semantics=check_word("semantics", semantics, Semantics),
+        symmetry=check_word("symmetry", symmetry, Symmetry),
         device=device
         if isinstance(device, str) and is_device(device)
         else _one_of("device", device, ("auto", "cpu", *known_devices())),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from motiflux.arguments import check_word
 from motiflux.config import resolve_tuning
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -26,8 +27,8 @@ def make_plan(
     graph: Graph,
     pattern: Pattern,
     *,
-    semantics: Semantics = Semantics.ISOMORPHISM,
-    symmetry: Symmetry = Symmetry.EMBEDDINGS,
+    semantics: str = Semantics.ISOMORPHISM,
+    symmetry: str = Symmetry.EMBEDDINGS,
     counting: bool = True,
     space: bool = False,
     tail: bool = False,
@@ -44,6 +45,8 @@ def make_plan(
 
     Parameters
     ----------
+    semantics, symmetry
+        A word of `motiflux.types.Semantics` and of `Symmetry`, or its text.
     counting
         Only the number is wanted: embeddings may then be counted as subgraphs times the order of the
         automorphism group (not where query vertices may share a data vertex: under homomorphism, or if the
@@ -73,12 +76,15 @@ def make_plan(
     Raises
     ------
     ArgumentError
-        Subgraphs where query vertices may share a data vertex, or an unknown switch.
+        Subgraphs where query vertices may share a data vertex, or an unknown switch or word.
     TimeoutError
         The deadline passed while candidates were filtered.
     PatternError
         The pattern asks for directions in an undirected graph.
     """
+    # Texts are equal to the words, also as keys, but not the same objects, which is what is asked below.
+    semantics = check_word("semantics", semantics, Semantics)
+    symmetry = check_word("symmetry", symmetry, Symmetry)
     check_symmetry(semantics, symmetry, pattern)
     options = PlanOptions(
         semantics=semantics,
