@@ -234,6 +234,27 @@ def test_progress_is_told_and_what_it_raises_ends_the_count(device: str) -> None
     assert mf.count(graph, PATTERNS["diamond"], device=device, tuning=ON) == 130 * 129 * 128 * 127
 
 
+@NO_CPU
+def test_progress_of_a_count_in_two_ways_goes_one_way(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The roots with few neighbours first, in bits, and then by the search those with many."""
+    monkeypatch.setattr(cones, "MOST_MEMBERS", 45)
+    monkeypatch.setattr("motiflux.engine.dfs._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("motiflux.engine.several_devices._LOOK_SECONDS", 0.0)
+    parts = [*clique(40), *((u + 40, v + 40) for u, v in clique(60))]
+    graph, pattern = mf.Graph.from_edges(parts), without(5, (3, 4))
+    expected = 10 * (comb(40, 5) + comb(60, 5))
+    for devices in range(1, 1 + min(2, len(devices_like(device)))):
+        told: list[mf.ProgressReport] = []
+        options = {"device": device, "devices": devices, "symmetry": "subgraphs", "progress": told.append}
+        assert mf.count(graph, pattern, tuning={**ON, "rest": "off"}, **options) == expected
+        assert {report.total for report in told} == {1000}
+        assert [report.done for report in told] == sorted(report.done for report in told)
+        assert [report.found for report in told] == sorted(report.found for report in told)
+        in_bits = [report.done for report in told if report.found < 10 * comb(40, 5)]
+        assert len(in_bits) < len(told)
+        assert max(in_bits, default=0) < told[-1].done <= 1000
+
+
 def bits_of(graph: mf.Graph, pattern: mf.Pattern, **options: object) -> Bits | None:
     tuning = {**ON, **options.pop("tuning", {})}  # type: ignore[dict-item]
     request = make_request(**{"semantics": "isomorphism", "symmetry": "embeddings", **options}, tuning=tuning)  # type: ignore[arg-type]

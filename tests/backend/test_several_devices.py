@@ -191,14 +191,14 @@ def test_a_look_is_not_at_what_an_earlier_search_has_left(graph: mf.Graph, devic
         search.launch()
         begun, search._begun = search._begun, NeverDone()
         for _ in range(3):
-            assert search.look_at_share() is None
+            assert search.look() is None
             time.sleep(0.01)
         search._begun = begun
         while not search.done():
             time.sleep(1e-3)
-        search.look_at_share()
+        search.look()
         time.sleep(0.05)
-        seen = search.look_at_share()
+        seen = search.look()
         assert seen is not None
         assert seen[2] == search.found() > 0
 

@@ -98,17 +98,23 @@ class Part:
         How, if in bits.
     roots
         Where the search begins; None for everywhere.
+    share
+        About which share of the work it is.
     """
 
     plan: Plan
     bits: Bits | None = None
     roots: Roots | None = None
+    share: float = 1.0
 
 
 def parts_of(bits: Bits) -> list[Part]:
     """Return the parts that together are the whole count: each root is in one of them."""
-    rest = [Part(bits.cone.plan, roots=Roots(bits.cone.rows.roots, MOST_MEMBERS))] if bits.left > 0 else []
-    return [Part(bits.cone.plan, bits), *rest]
+    in_bits = Part(bits.cone.plan, bits, share=1.0 - bits.left)
+    if bits.left == 0:
+        return [in_bits]
+    roots = Roots(bits.cone.rows.roots, MOST_MEMBERS)
+    return [in_bits, Part(bits.cone.plan, roots=roots, share=bits.left)]
 
 
 def bits_for(graph: Graph, plan: Plan, request: Request, speed: float = 0.0) -> Bits | None:

@@ -217,11 +217,11 @@ class DeviceSearch:
     def take_share(self, first: int, stride: int, piece: int) -> None:
         """Have the kernel do a part of its work only (`deal`)."""
         self.deal.give(self.task, first, stride, piece)
-        self._begun = self._on().main.mark()
+        self.expect_looks()
 
-    def look_at_share(self) -> tuple[int, int, int] | None:
-        """Return what `look` does, but never what an earlier search has left in the same memory."""
-        return self.look() if self._begun is not None and self._begun.done() else None
+    def expect_looks(self) -> None:
+        """Have `look` never return what an earlier search has left in the same memory: before the launch."""
+        self._begun = self._on().main.mark()
 
     def done(self) -> bool:
         """Whether the kernel has ended; raises `DeviceError` if it failed."""
@@ -237,6 +237,8 @@ class DeviceSearch:
 
     def look(self) -> tuple[int, int, int] | None:
         """Return root arcs done, root arcs in all, and what was found a moment ago; None if not known."""
+        if self._begun is not None and not self._begun.done():
+            return None
         seen = self._on().look()
         return None if seen is None else (_finished(seen), int(self.task.arcs), _total(seen))
 

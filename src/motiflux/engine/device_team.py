@@ -140,7 +140,7 @@ class Team:
         """Return units done, units in all and what was found, as far as is known."""
         for search in self.searches:
             with working_on(search.accelerator):
-                seen = search.look_at_share()
+                seen = search.look()
             if seen is not None:
                 before = self._seen.get(search, (0, 0, 0))
                 done = min(max(before[0], seen[0]), seen[1])

@@ -21,6 +21,7 @@ from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_tables import start_tables, table_bytes
 from motiflux.engine.device_times import on_host
 from motiflux.engine.prepare import prepare, task_limit
+from motiflux.engine.progress import in_parts
 from motiflux.engine.resting import resting
 from motiflux.engine.results import NoRows, ProgressReport, RowSource
 from motiflux.engine.ring_rows import RingRows
@@ -195,12 +196,16 @@ class DfsEngine:
         # total * multiplier > limit exactly when total > limit // multiplier.
         most = watched.request.limit
         most = None if most is None else most // watched.multiplier
-        for part in parts:
+        reports = in_parts(watched.request.progress, [part.share for part in parts])
+        for part, report in zip(parts, reports, strict=True):
+            now = watched  # as it is, most often: each copy takes microseconds
+            if report is not watched.request.progress:
+                now = replace(now, request=replace(now.request, progress=report))
+            if found:
+                now = replace(now, before=found)
             left = None if most is None else most - found
             try:
-                one = self._count_part(
-                    graph, part, left, replace(watched, before=found) if found else watched
-                )
+                one = self._count_part(graph, part, left, now)
             except OutOfTimeError:
                 return Found(found, False)
             if one is None:
@@ -213,6 +218,8 @@ class DfsEngine:
     def _count_part(self, graph: Graph, part: Part, limit: int | None, watched: Watching) -> Found | None:
         request, started, deadline = watched.request, watched.started, watched.deadline
         with self._counting(graph, part.plan, request, limit, deadline, part=part) as search:
+            if request.progress is not None:
+                search.expect_looks()
             search.launch()
             in_time = self._watch(search, watched.multiplier, request, started, deadline, watched.before)
             if search.passed_128_bits():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from motiflux.engine.base import ProgressCallback
 from motiflux.engine.results import ProgressReport
@@ -27,6 +28,33 @@ def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallbac
             yield callback
     else:
         yield None
+
+
+_UNITS = 1000
+"""Units of progress that a search of several parts has."""
+
+
+def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterator[ProgressCallback | None]:
+    """Yield what each part of a search is to report to, so that all of them are one way from 0 to the end.
+
+    Parameters
+    ----------
+    shares
+        About which share of the work each part is.
+    """
+    if report is None or len(shares) == 1:
+        yield from [report] * len(shares)
+        return
+    begin, most = 0.0, 0
+    for share in shares:
+
+        def tell(part: ProgressReport, begin: float = begin, share: float = share) -> None:
+            nonlocal most
+            most = max(most, int(_UNITS * (begin + share * min(1.0, part.done / max(1, part.total)))))
+            report(replace(part, done=most, total=_UNITS))
+
+        yield tell
+        begin += share
 
 
 @contextlib.contextmanager
