@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.codegen.tails import device_tail
 from motiflux.device import devices_like
 from motiflux.engine import cliques, cones
 from motiflux.engine.accelerator import open_accelerator
@@ -215,6 +216,25 @@ def test_what_does_not_fit_in_bits_is_searched_for(device: str, monkeypatch: pyt
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected
     assert asked == [True]
+
+
+@NO_CPU
+@pytest.mark.parametrize("name", ["gem", "diamond"])
+def test_roots_are_not_left_to_a_search_that_no_kernel_does(
+    device: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a tail has more sets than kernels take, bits serve only if they count from all roots."""
+    monkeypatch.setattr("motiflux.codegen.layout.MOST_TAIL_SETS", 0)
+    graph, pattern = with_hubs(4), PATTERNS[name]
+    expected = mf.count(graph, pattern, device="cpu")
+    plan = make_plan(graph, pattern, tail=True, tuning=ON)
+    assert plan.tail is not None
+    assert device_tail(plan) is None
+    request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=ON)
+    for most, in_bits in ((4096, True), (14, False)):
+        monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+        assert (bits_for(graph, plan, request) is not None) is in_bits
+        assert mf.count(graph, pattern, device=device, tuning=ON) == expected > 0
 
 
 @NO_CPU
