@@ -134,6 +134,33 @@ class TestRoom:
         assert count(accelerator, graph, plan) == EXPECTED
         assert len(spaces(graph, accelerator.device)) == 1
 
+    def test_a_space_that_is_too_large_is_tried_once_and_leaves_nothing(
+        self, graph: mf.Graph, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tried = 0
+        build = space_module._Builder._build
+
+        def counted(*given: Any) -> Any:
+            nonlocal tried
+            tried += 1
+            return build(*given)
+
+        plan, room = plan_of(graph, PATTERN), 1 << 20
+        monkeypatch.setattr(space_module, "space_room", lambda graph: 16)
+        monkeypatch.setattr(space_module._Builder, "_build", counted)
+        monkeypatch.setattr("motiflux.engine.prepare._room", lambda *given: room)
+        for _ in range(3):  # more memory is of no use
+            room += 1
+            assert count(accelerator, graph, plan) == EXPECTED
+        assert tried == 1
+        kept = resident(graph, accelerator.device)._kept.values()
+        assert [type(one).__name__ for one in kept if not one.nbytes] == []
+        assert spaces(graph, accelerator.device) == []
+        graph.memo.forget_queries()
+        monkeypatch.setattr(space_module, "space_room", lambda graph: 1 << 20)
+        assert count(accelerator, graph, plan) == EXPECTED
+        assert len(spaces(graph, accelerator.device)) == 1
+
     def test_an_interrupt_leaves_nobody_as_a_user(
         self, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -12,7 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.config import resolve_tuning
 from motiflux.plan.bind import bind
-from motiflux.plan.space import CandidateSpace, candidate_space, space_key
+from motiflux.plan.space import KEPT_SPACES, CandidateSpace, candidate_space, space_key
 from motiflux.types import Semantics
 from tests.backend.cases import clique
 
@@ -184,6 +184,16 @@ class TestMemory:
         patterns = [f"(a:{x})--(b:{y})--(c:{z})--(a)" for x, y, z in permutations(range(3))]
         for _ in range(2):
             assert [int(mf.count(graph, pattern)) for pattern in patterns] == [27] * 6
+
+    def test_there_is_an_end_of_what_is_known_of_spaces_that_do_not_fit(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
+        monkeypatch.setattr("motiflux.plan.space._ROOM_FLOOR", 40)
+        monkeypatch.setattr("motiflux.plan.space._ROOM_RATIO", 0)
+        for x, y, z in permutations(range(3)):
+            assert mf.count(graph, f"(a:{x})--(b:{y})--(c:{z})--(a)") == 27
+        assert len(graph.memo._pools[KEPT_SPACES]) == 1
 
     def test_time_can_run_out_while_candidates_are_filtered(self) -> None:
         pairs = np.random.default_rng(1).integers(0, 50_000, (600_000, 2))

@@ -94,14 +94,8 @@ class DeviceSpace(DeviceCopy):
         return self.memory
 
 
-@dataclass(eq=False)
-class _NoRoom(DeviceCopy):
-    """Says that a space does not fit, so that it is not tried again."""
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """None."""
-        return ()
+class _TooLarge(Exception):  # noqa: N818 - no error: rows of the graph are searched
+    """A space takes more than one of the graph may, which no memory that becomes free changes."""
 
 
 def slot_keys(plan: Plan) -> list[list[SlotKey]]:
@@ -125,6 +119,9 @@ def slot_keys(plan: Plan) -> list[list[SlotKey]]:
 def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -> DeviceSpace | None:
     """Return the candidate space of a plan, made if it is not there; None where it would not fit.
 
+    For want of memory it is tried again each time. That it is too large for the graph is remembered with the
+    queries of the graph, of which so many are: there is no end of queries, and such a space frees nothing.
+
     Raises
     ------
     OutOfTimeError
@@ -135,11 +132,17 @@ def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: Means) -
     # Those of the root arcs come first, so that their offsets, and so the units of work, begin at 0.
     wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
     name = ("space", plan.space, wanted)
+    too_large = ("too large", id(copies), name)
+    if graph.memo.knows(too_large):
+        return None
     builder = _Builder(search, graph, plan.space, wanted, means, copies)
-    found: DeviceSpace | _NoRoom | None = None
-    with contextlib.suppress(DeviceMemoryError):  # another time there may be more
-        found = copies.keep(name, lambda: builder.build(name))
-    return found if isinstance(found, DeviceSpace) else None
+    try:
+        return copies.keep(name, lambda: builder.build(name))
+    except DeviceMemoryError:
+        return None
+    except _TooLarge:
+        graph.memo.get(too_large, lambda: True)
+        return None
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,8 @@ def copy_space(
     serves = fetch(space.serves, 4 * graph.num_vertices).view(np.uint32).copy()
     given = GivenFilter(serves, space.report, space.filtered)
     builder = _Builder(search, graph, plan.space, tuple(space.slots), means, copies)
-    copies.keep(space.name, lambda: builder.build(space.name, given))
+    with contextlib.suppress(_TooLarge):
+        copies.keep(space.name, lambda: builder.build(space.name, given))
 
 
 class _Builder:
@@ -215,7 +219,7 @@ class _Builder:
         self._lent: list[DeviceCopy] = []
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
 
-    def build(self, name: Hashable, given: GivenFilter | None = None) -> DeviceSpace | _NoRoom:
+    def build(self, name: Hashable, given: GivenFilter | None = None) -> DeviceSpace:
         """Make the space that will be kept under `name`, from what a filter left elsewhere if given."""
         try:
             return self._build(name, given)
@@ -223,11 +227,11 @@ class _Builder:
             for copies in self._lent:
                 copies.users.discard(self)
 
-    def _build(self, name: Hashable, given: GivenFilter | None) -> DeviceSpace | _NoRoom:
+    def _build(self, name: Hashable, given: GivenFilter | None) -> DeviceSpace:
         rows = len(self._wanted) * self._graph.num_vertices
         room = space_room(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
         if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_SLOTS or room < 0:
-            return _NoRoom()
+            raise _TooLarge
         stream, entries = self._means.stream, self._entries()
         args = describe(self._key, self._kinds, self._wanted, self._graph)
         self._lend_graph(args)
@@ -250,7 +254,7 @@ class _Builder:
         report = self._report(temporary)
         total = sum(report.arcs)
         if 4 * total > room:
-            return _NoRoom()
+            raise _TooLarge
         neighbors = self._allocate(4 * total)
         args.neighbors = neighbors.address
         again = stream.mark()

@@ -40,6 +40,10 @@ class Memo:
                 self._results.pop(oldest, None)
         return found
 
+    def knows(self, key: Hashable) -> bool:
+        """Whether `get` would find a key."""
+        return key in self._results
+
     def get_sized(self, pool: str, key: Hashable, make: Callable[[], S], room: int) -> S:
         """Do the same for what takes memory (``nbytes``).
 

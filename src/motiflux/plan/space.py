@@ -99,7 +99,8 @@ def candidate_space(
 class _NoRoom:
     """Says that a candidate space would not fit."""
 
-    nbytes = 0
+    nbytes = 1024
+    """About what its key takes, so that there is an end of these too."""
 
 
 def space_room(graph: Graph) -> int:
