@@ -158,7 +158,7 @@ _DIAMOND = PlanShape(
 """Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
-    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS)),
+    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS, Goal.MEETINGS)),
     *((goal, LANES[1], None) for goal in (Goal.LIST, Goal.STORE)),
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),

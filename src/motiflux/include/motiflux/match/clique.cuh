@@ -19,17 +19,19 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     const std::uint64_t begin = task_.rows.offsets[unit.root];
     const auto size = static_cast<std::uint32_t>(task_.rows.offsets[unit.root + 1] - begin);
     const bool in_bits = task_.vertices > 3;
+    const auto stops = [this] { return read_stop(); };
     team.sync();  // nobody reads the last neighbourhood any more
     Neighborhood all(memory, size);
     all.open(team, task_.rows.neighbors + begin, task_.rows, in_bits);
     if (in_bits) {
       // Rows of members before the slice are not looked at.
-      all.meet(team, task_.rows, unit.slice, 1,
-               [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); });
-      team.sync();
+      told_ |= !all.meet(
+          team, task_.rows, unit.slice, 1, [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); },
+          stops);
       count_chains(team, all, unit);
     } else {
-      all.meet(team, task_.rows, unit.slice, unit.slices, [&](std::uint32_t, std::uint32_t) { ++found_; });
+      told_ |= !all.meet(
+          team, task_.rows, unit.slice, unit.slices, [&](std::uint32_t, std::uint32_t) { ++found_; }, stops);
     }
     if (team.place() == 0) done_ += (size - unit.slice + unit.slices - 1) / unit.slices;
   }

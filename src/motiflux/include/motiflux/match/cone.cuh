@@ -50,6 +50,7 @@ class ConeCount : public UnitWalk<ConeCount<Shape>> {
   using Walk = UnitWalk<ConeCount<Shape>>;
   using Walk::done_;
   using Walk::found_;
+  using Walk::read_stop;
   using Walk::spend;
   using Walk::task_;
   using Walk::told_;
@@ -68,11 +69,14 @@ class ConeCount : public UnitWalk<ConeCount<Shape>> {
     Neighborhood all(memory, size);
     all.open(team, members, cone_.above, true);
     fill_bases(team, all, members, unit.root);
-    all.meet(team, cone_.above, 0, 1, [&](std::uint32_t i, std::uint32_t rank) {
+    const auto link = [&](std::uint32_t i, std::uint32_t rank) {
       all.link(i, rank);
       all.link(rank, i);
-    });
-    team.sync();
+    };
+    if (!all.meet(team, cone_.above, 0, 1, link, [this] { return read_stop(); })) {
+      told_ = true;  // with links missing, more might be found than there is
+      return;
+    }
     count_slice(team, all, unit);
     if (team.place() == 0) done_ += (size - unit.slice + unit.slices - 1) / unit.slices;
   }

@@ -24,6 +24,8 @@ struct WarpTeam {
   static MOTIFLUX_DEVICE std::uint32_t size() { return 32; }
   MOTIFLUX_DEVICE std::uint32_t place() const { return warp.lane(); }
   MOTIFLUX_DEVICE void sync() const { warp.sync(); }
+  // A barrier that says whether any thread says yes.
+  MOTIFLUX_DEVICE bool any(bool yes) const { return warp.ballot(yes) != 0; }
 };
 
 // The threads of a block, all of them.
@@ -31,6 +33,7 @@ struct BlockTeam {
   static MOTIFLUX_DEVICE std::uint32_t size() { return blockDim.x; }
   static MOTIFLUX_DEVICE std::uint32_t place() { return threadIdx.x; }
   static MOTIFLUX_DEVICE void sync() { __syncthreads(); }
+  static MOTIFLUX_DEVICE bool any(bool yes) { return __syncthreads_or(yes) != 0; }
 };
 
 class Neighborhood {
@@ -85,16 +88,22 @@ class Neighborhood {
 
   // Looks for members in the rows of members first, first + step, ...: met(i, rank) for each member in the
   // row of member i. Eight threads to a row, since rows are mostly short, with some neighbours each under
-  // way.
-  template <class Team, class Met>
-  MOTIFLUX_DEVICE void meet(const Team& team, const view::Adjacency& rows, std::uint32_t first,
-                            std::uint32_t step, Met&& met) const {
+  // way. A barrier; false if any thread broke off, as stops() says, which each asks every so many turns.
+  template <class Team, class Met, class Stops>
+  MOTIFLUX_DEVICE bool meet(const Team& team, const view::Adjacency& rows, std::uint32_t first,
+                            std::uint32_t step, Met&& met, Stops&& stops) const {
+    std::uint32_t turns = 0;
+    bool whole = true;
     const std::uint32_t* neighbors = rows.neighbors;
     const std::uint32_t stride = Team::size() / kRowThreads * step;
-    for (std::uint32_t i = first + team.place() / kRowThreads * step; i < size_; i += stride) {
+    for (std::uint32_t i = first + team.place() / kRowThreads * step; i < size_ && whole; i += stride) {
       const std::uint64_t begin = begins_[i];
       const std::uint32_t length = lengths_[i];
       for (std::uint32_t at = team.place() % kRowThreads; at < length; at += kRowThreads * kUnderWay) {
+        if (++turns % kTurnsPerLook == 0 && stops()) {
+          whole = false;
+          break;
+        }
         std::uint32_t found[kUnderWay];
 #pragma unroll
         for (std::uint32_t way = 0; way < kUnderWay; ++way) {
@@ -109,6 +118,7 @@ class Neighborhood {
         }
       }
     }
+    return !team.any(!whole);
   }
 
   MOTIFLUX_DEVICE void link(std::uint32_t i, std::uint32_t rank) const {
@@ -119,6 +129,7 @@ class Neighborhood {
  private:
   static constexpr std::uint32_t kRowThreads = 8;
   static constexpr std::uint32_t kUnderWay = 4;
+  static constexpr std::uint32_t kTurnsPerLook = 512;  // half a millisecond, about: 16,384 neighbours
 
   MOTIFLUX_DEVICE std::uint32_t capacity() const { return 1u << log_; }
 

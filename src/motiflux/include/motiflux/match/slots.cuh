@@ -27,18 +27,28 @@ class SlotSums {
         sums_(at.sums),
         ways_(at.ways) {}
 
-  // Fills in the sums. False to break off, as tick(steps) says. Adds to `beyond` whether what is sought may
-  // pass 128 bits: it is no more than the product of the sums of single levels.
+  // Fills in the sums. False to break off, as tick(steps) says, which is asked every so many choices of a
+  // long walk too. Adds to `beyond` whether what is sought may pass 128 bits: it is no more than the product
+  // of the sums of single levels.
   template <class Tick>
   MOTIFLUX_DEVICE_CALL bool fill(bool& beyond, Tick&& tick) const {
     lanes().sync();  // the sums were read
     Number most{1, 0};
     for (std::uint32_t mask = 1; mask < masks(); ++mask) {
-      const Number found = sum_of(mask);
+      const std::uint32_t length = walked_for(mask);
+      Number share{0, 0};  // each lane's
+      std::uint32_t begin = 0;
+      do {
+        const std::uint32_t end = length - begin < kAtOnce ? length : begin + kAtOnce;
+        add_common(mask, begin, end, share);
+        if (!tick(1 + (end - begin) / Lanes::kLanes * count_bits(mask))) return false;
+        begin = end;
+      } while (begin < length);
+      bool wrapped = false;
+      const Number found = length == 0 ? known_sum(mask) : sum_over(lanes(), share, wrapped);
       if (lanes().leads()) sums_[mask] = found;
       lanes().sync();
       if ((mask & (mask - 1)) == 0) beyond |= multiply(most, found);
-      if (!tick(1 + steps_of(mask))) return false;
     }
     return true;
   }
@@ -60,6 +70,9 @@ class SlotSums {
   }
 
  private:
+  // Choices of a walk between two questions whether to break off: each takes some searches in long lists.
+  static constexpr std::uint32_t kAtOnce = 64 * Lanes::kLanes;
+
   MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
   MOTIFLUX_DEVICE std::uint32_t slots() const { return std::uint32_t{meeting_.plain} + meeting_.parts; }
   MOTIFLUX_DEVICE std::uint32_t masks() const { return 1u << slots(); }
@@ -80,26 +93,29 @@ class SlotSums {
     return shortest;
   }
 
-  MOTIFLUX_DEVICE std::uint32_t steps_of(std::uint32_t mask) const {
+  // Choices to walk for the sum of a mask; none where it is known.
+  MOTIFLUX_DEVICE std::uint32_t walked_for(std::uint32_t mask) const {
+    const std::uint32_t parts = mask >> meeting_.plain, fewer = mask & (mask - 1);
+    if (parts == 0 || fewer == 0) return 0;
+    if (sums_[fewer].is_zero() || sums_[mask ^ fewer].is_zero()) return 0;
+    return states_[shortest_of(parts)].length;
+  }
+
+  MOTIFLUX_DEVICE Number known_sum(std::uint32_t mask) const {
     const std::uint32_t parts = mask >> meeting_.plain;
-    return parts == 0 ? 0 : states_[shortest_of(parts)].length / Lanes::kLanes;
+    if (parts == 0) return {sizes_[mask - 1], 0};
+    if ((mask & (mask - 1)) == 0) return states_[lowest_bit(parts)].sum;
+    return {0, 0};
   }
 
-  MOTIFLUX_DEVICE Number sum_of(std::uint32_t mask) const {
+  // Adds the vertices that several levels may take, one of them of a part, of so many choices of the shortest
+  // part: a share in each lane.
+  MOTIFLUX_DEVICE void add_common(std::uint32_t mask, std::uint32_t begin, std::uint32_t end,
+                                  Number& share) const {
     const std::uint32_t plain = plain_of(mask), parts = mask >> meeting_.plain;
-    if (parts == 0) return {sizes_[plain - 1], 0};
-    if (plain == 0 && (parts & (parts - 1)) == 0) return states_[lowest_bit(parts)].sum;
-    const std::uint32_t fewer = mask & (mask - 1);
-    if (sums_[fewer].is_zero() || sums_[mask ^ fewer].is_zero()) return {0, 0};
-    return common(plain, parts);
-  }
-
-  // What all lanes add up to of the vertices that several levels may take, one of them of a part.
-  MOTIFLUX_DEVICE Number common(std::uint32_t plain, std::uint32_t parts) const {
     const std::uint32_t shortest = shortest_of(parts);
     const Choices walked = choices_of(shortest);
-    Number share{0, 0};
-    for (std::uint32_t place = lanes().lane(); place < states_[shortest].length; place += Lanes::kLanes) {
+    for (std::uint32_t place = begin + lanes().lane(); place < end; place += Lanes::kLanes) {
       const std::uint32_t vertex = walked.vertices(0)[place];
       Number product{walked.ways()[place], 0};
       for (std::uint32_t rest = parts & ~(1u << shortest); rest != 0 && !product.is_zero();
@@ -117,8 +133,6 @@ class SlotSums {
         continue;
       add(share, product);
     }
-    bool wrapped = false;
-    return sum_over(lanes(), share, wrapped);
   }
 
   MOTIFLUX_DEVICE Number ways_for(std::uint32_t chosen) const {

@@ -42,6 +42,12 @@ class UnitWalk {
   }
 
  protected:
+  // By one thread alone.
+  MOTIFLUX_DEVICE bool read_stop() const {
+    return device::device_wide(task_.control->stop).load(device::Order::kRelaxed) !=
+           static_cast<std::uint32_t>(Stop::kNone);
+  }
+
   MOTIFLUX_DEVICE void spend(std::uint32_t turns) {
     budget_ -= static_cast<std::int32_t>(turns);
     if (budget_ > 0) return;
@@ -89,11 +95,6 @@ class UnitWalk {
   MOTIFLUX_DEVICE std::uint64_t take(std::uint64_t units) const {
     const auto taken = device::device_wide(task_.control->taken);
     return task_.spilled + gridDim.x + taken.fetch_add(units, device::Order::kRelaxed);
-  }
-
-  MOTIFLUX_DEVICE bool read_stop() const {
-    return device::device_wide(task_.control->stop).load(device::Order::kRelaxed) !=
-           static_cast<std::uint32_t>(Stop::kNone);
   }
 
   // All lanes of the warp have the same answer.
