@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import pytest
@@ -24,6 +25,29 @@ def test_a_run_gives_the_count_and_the_sizes_that_the_engine_tells(device: str) 
     else:
         assert sizes == [None] * 3
         assert told.actual.note == f"engine {told.engine.name} does not tell the sizes of steps"
+
+
+@pytest.mark.devices("emulated", "cuda", reason="it is about the memory of devices")
+def test_lists_that_leave_room_for_few_groups_are_told(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each group has room for all middles of a hub, in two slots."""
+    monkeypatch.setattr("motiflux.engine.dfs.DfsEngine.searchers", 1)
+    middles = range(1, 5001)
+    graph = mf.Graph.from_edges(
+        [*((0, middle) for middle in middles), *((middle, 5000 + middle) for middle in middles)],
+        vertex_labels=[2, *([0] * 5000), *(3 + end % 2 for end in range(5000))],
+    )
+    pattern = "(h:2)--(x:0), (h)--(a:0)--(b:3), (h)--(c:0)--(d:4)"
+    options = {"device": device, "tuning": {"parts": "on", "order": "given", "tables": "off"}}
+    told = mf.explain(graph, pattern, **options).report
+    assert "groups" not in told.engine.reason
+    assert told.predicted is not None
+    short = told.predicted.memory.device // 8
+    told = mf.explain(graph, pattern, gpu_memory=short, **options).report
+    assert re.search(
+        r"; lists of 118 KiB for each .* leave room for \d+ of [\d,]+ groups$", told.engine.reason
+    )
+    counted = mf.count(graph, pattern, gpu_memory=short, **options)
+    assert counted == 4998 * 2500 * 2500
 
 
 @pytest.mark.devices("emulated", "cuda", reason="it is about the memory of devices")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
@@ -20,9 +21,32 @@ from motiflux.engine.resident import RowsKey
 from motiflux.graph import Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.predict import arcs_of
+from motiflux.units import bytes_text
 
 _RESIDENT_THREADS = 2048
 """Threads that a multiprocessor holds at most."""
+_FEW = 4
+"""Of so many groups that could run, fewer than one are worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What a count takes of a device.
+
+    Parameters
+    ----------
+    rows, beside
+        Bytes of copies of rows, and of what else there is once.
+    group
+        Bytes of the lists of one group of lanes.
+    groups
+        Groups that can run at once.
+    """
+
+    rows: int
+    beside: int
+    group: int
+    groups: int
 
 
 def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> int:
@@ -31,6 +55,32 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
     Rows of a candidate space are fewer than those of the graph that have the labels.
     """
+    needs = _needs(device, graph, plan, request)
+    wanted = needs.group * needs.groups + needs.beside
+    return needs.rows + min(wanted, _room(device, request, needs))
+
+
+def groups_told(device: Device, graph: Graph, plan: Plan, request: Request) -> str:
+    """Return what there is to say where lists leave room for few of the groups that could run."""
+    needs = _needs(device, graph, plan, request)
+    if needs.group == 0:
+        return ""
+    fitting = _room(device, request, needs) // needs.group
+    if fitting * _FEW >= needs.groups:
+        return ""
+    return (
+        f"; lists of {bytes_text(needs.group)} for each group of lanes leave room for"
+        f" {fitting:,} of {needs.groups:,} groups"
+    )
+
+
+def _room(device: Device, request: Request, needs: _Needs) -> int:
+    """Return the bytes that lists may take."""
+    room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
+    return max(0, int(USABLE * (room - needs.rows)))
+
+
+def _needs(device: Device, graph: Graph, plan: Plan, request: Request) -> _Needs:
     keys = row_keys(plan)
     distinct = {key for level in keys for key in level}
     steps = plan.shape.steps
@@ -47,12 +97,10 @@ def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> 
     tail = device_tail(plan)
     lists = lay_out(plan, keys, longest, Goal.COUNT, tail)
     groups = groups_of_block * max(1, blocks)
-    wanted = 4 * lists.words * groups
+    beside = ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
     if hands_over(plan, tail, request):
-        wanted += layout.handover_bytes(layout.seats_for(groups))
-    wanted += ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
-    room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
-    return rows + min(wanted, max(0, int(USABLE * (room - rows))))
+        beside += layout.handover_bytes(layout.seats_for(groups))
+    return _Needs(rows, beside, 4 * lists.words, groups)
 
 
 def _row_bytes(graph: Graph, arcs: int) -> int:

@@ -16,7 +16,7 @@ from motiflux.engine.cones import Bits, Part, bits_for, parts_of, prepare_cone
 from motiflux.engine.costs import H100, host_work
 from motiflux.engine.cpu import CpuEngine, count_from_tables, formula_for, outcome_of_tables
 from motiflux.engine.deadline import OutOfTimeError, moments
-from motiflux.engine.device_memory import device_bytes
+from motiflux.engine.device_memory import device_bytes, groups_told
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_tables import start_tables, table_bytes
 from motiflux.engine.device_times import on_host
@@ -188,7 +188,12 @@ class DfsEngine:
         if request.tuning["bitmaps"] != "off" and clique_key(plan) is not None:
             return "; cliques in bits"
         bits = bits_for(graph, plan, request, getattr(self._accelerator.device, "speed", 0.0))
-        return "" if bits is None else f"; {bits.words}"
+        if bits is not None and bits.taken:
+            return f"; {bits.words}"
+        told = "" if bits is None else f"; {bits.words}"
+        if plan.tail is not None and device_tail(plan) is None:
+            return told  # the CPU counts
+        return told + groups_told(self._accelerator.device, graph, plan, request)
 
     def _count_parts(self, graph: Graph, parts: Sequence[Part], watched: Watching) -> Found | None:
         """Return what all parts come to; None if a number passed 128 bits."""
