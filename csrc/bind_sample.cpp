@@ -299,13 +299,16 @@ class PyTrawl {
                           to_numpy(std::move(depths)), to_numpy(std::move(work)));
   }
 
-  // The number of embeddings, or None if it takes more work than `nodes`, or more time.
-  nb::object count_all(std::uint64_t nodes, std::optional<double> timeout) {
+  // The number of embeddings, or None if it takes more work than `nodes`, or more time; then it may be asked
+  // again with more.
+  nb::object count_all(std::uint64_t nodes, int threads, std::optional<double> timeout) {
     require(nodes <= kMaxNodes, "nodes must be at most 2^50");
+    require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
     const sample::TrawlEnd end{over_, deadline_of(timeout)};
     std::atomic<bool> stop{false};
     std::optional<Wide> found;
-    const auto go = [&] { found = sample::count_all(own_.back(), nodes, Workers{1, &stop}, end); };
+    if (!counting_) counting_.emplace(own_.back());
+    const auto go = [&] { found = counting_->go_on(nodes, Workers{threads, &stop}, end); };
     run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
     return found ? to_python(*found) : nb::none();
   }
@@ -318,6 +321,7 @@ class PyTrawl {
   std::vector<nb::object> held_;
   std::deque<search::Problem> own_;
   std::vector<const search::Problem*> problems_;
+  std::optional<sample::Counting> counting_;
   std::atomic<bool> over_{false};
 };
 
@@ -345,7 +349,7 @@ void bind_sample(nb::module_& module) {
            "look_every"_a)
       .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "least"_a, "nodes"_a, "unfinished"_a,
            "threads"_a, "timeout"_a.none())
-      .def("count_all", &PyTrawl::count_all, "nodes"_a, "timeout"_a.none())
+      .def("count_all", &PyTrawl::count_all, "nodes"_a, "threads"_a, "timeout"_a.none())
       .def("end", &PyTrawl::end);
   module.def("draw_groups", &draw_groups, "graph"_a, "estimator"_a, "inheritance"_a, "seed"_a, "first"_a,
              "count"_a, "threads"_a, "timeout"_a.none());

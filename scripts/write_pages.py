@@ -136,7 +136,11 @@ TUNING_PAGE = f"""\
 
 {MADE}
 Switches for ablations, and for looking into a slow search: `tuning={{"order": "cost"}}` in Python, `--set
-order=cost` on the command line. No switch changes an answer. `motiflux info --tuning` prints the same list.
+order=cost` on the command line. `motiflux info --tuning` prints the same list.
+
+No switch changes what is counted, matched or watched. With those of `estimate` and `sample` other embeddings may be
+drawn, so an estimate is another number, as with another seed, and still right on average. One is not:
+`trawl_unfinished=drop`, which leaves out what takes long to search, as the paper does, makes estimates too low.
 
 | switch | values | default | what it does |
 |---|---|---|---|"""

@@ -1,5 +1,6 @@
 #include "sample/trawl.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -12,6 +13,11 @@ namespace motiflux::sample {
 namespace {
 
 using search::Walker;
+
+// Root arcs of a piece that is counted on its own: so few that threads end together, and not so many pieces
+// that the walker which each has anew would cost (some microseconds).
+constexpr std::uint64_t kLeastPiece = 64;
+constexpr std::uint64_t kMostPieces = 64;
 
 double as_double(Total total) {
   return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(total >> 64)), 64) +
@@ -37,20 +43,17 @@ class Bounded : public search::Visitor {
     if (workers_.stop && workers_.stop->load(std::memory_order_relaxed)) return false;
     if (end_.over.load(std::memory_order_relaxed)) return false;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return false;
-    return walker_.work() < last_;
+    return may_work();
   }
 
  protected:
-  Walker& walker_for(std::uint64_t most) {
-    last_ = walker_.work() + most;
-    return walker_;
-  }
+  virtual bool may_work() const = 0;
+  Walker& walker() { return walker_; }
 
  private:
   const Workers& workers_;
   const TrawlEnd& end_;
   Walker walker_;
-  std::uint64_t last_ = 0;
 };
 
 class Completions final : public Bounded {
@@ -61,7 +64,8 @@ class Completions final : public Bounded {
   // more use.
   std::optional<double> find(const std::uint32_t* values, std::uint32_t levels, std::uint64_t most) {
     total_ = 0;
-    if (!walker_for(most).complete(values, static_cast<int>(levels))) return std::nullopt;
+    last_ = work() + most;
+    if (!walker().complete(values, static_cast<int>(levels))) return std::nullopt;
     return total_;
   }
 
@@ -69,15 +73,21 @@ class Completions final : public Bounded {
   void count_wide(const Wide& embeddings) override { total_ += as_double(embeddings); }
 
  private:
+  bool may_work() const override { return work() < last_; }
+
   double total_ = 0;
+  std::uint64_t last_ = 0;
 };
 
+// Ends once what is done takes too much work together with its own.
 class Whole final : public Bounded {
  public:
-  using Bounded::Bounded;
+  Whole(const search::Problem& problem, const Workers& workers, const TrawlEnd& end,
+        const std::atomic<std::uint64_t>& done, std::uint64_t most)
+      : Bounded(problem, workers, end), done_(done), most_(most) {}
 
-  std::optional<Wide> find(std::uint64_t arcs, std::uint64_t most) {
-    if (!walker_for(most).search({.level = 0, .from = 0, .to = arcs, .arcs = arcs})) return std::nullopt;
+  std::optional<Wide> find(std::uint64_t from, std::uint64_t to) {
+    if (!walker().search({.level = 0, .from = from, .to = to, .arcs = to - from})) return std::nullopt;
     beyond_ += Wide(total_);
     return beyond_;
   }
@@ -90,6 +100,10 @@ class Whole final : public Bounded {
   void count_wide(const Wide& embeddings) override { beyond_ += embeddings; }
 
  private:
+  bool may_work() const override { return done_.load(std::memory_order_relaxed) + work() < most_; }
+
+  const std::atomic<std::uint64_t>& done_;
+  const std::uint64_t most_;
   Total total_ = 0;
   Wide beyond_;  // what total_ does not hold
 };
@@ -194,10 +208,37 @@ void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*
   });
 }
 
-std::optional<Wide> count_all(const search::Problem& problem, std::uint64_t nodes, const Workers& workers,
-                              const TrawlEnd& end) {
-  std::optional<Wide> found = Whole(problem, workers, end).find(problem.root_arcs(), nodes);
+Counting::Counting(const search::Problem& problem)
+    : problem_(problem),
+      pieces_(std::clamp(problem.root_arcs() / kLeastPiece, std::uint64_t{1}, kMostPieces)) {}
+
+std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
+  // A search looks at its budget now and then only: one that ends before it looks is welcome, and whether it
+  // is must not depend on how pieces meet.
+  const std::uint64_t most = nodes + static_cast<std::uint64_t>(problem_.look_every);
+  const std::uint64_t arcs = problem_.root_arcs(), count = pieces_.size();
+  std::atomic<std::uint64_t> done{0};
+  for (const Piece& piece : pieces_)
+    if (piece.found) done += piece.work;
+  parallel_for(workers, count, 1, [&](std::size_t begin, std::size_t after) {
+    for (std::size_t i = begin; i < after; ++i) {
+      const std::uint64_t at = count - 1 - i;  // hubs have the highest ids and take longest
+      Piece& piece = pieces_[at];
+      if (piece.found || done.load(std::memory_order_relaxed) >= most) continue;
+      Whole whole(problem_, workers, end, done, most);
+      piece.found = whole.find(arcs / count * at + std::min(at, arcs % count),
+                               arcs / count * (at + 1) + std::min(at + 1, arcs % count));
+      piece.work = whole.work();
+      if (piece.found) done += piece.work;
+    }
+  });
   workers.check();
+  if (done >= most) return std::nullopt;
+  Wide found;
+  for (const Piece& piece : pieces_) {
+    if (!piece.found) return std::nullopt;
+    found += *piece.found;
+  }
   return found;
 }
 

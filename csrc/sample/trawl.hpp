@@ -67,8 +67,23 @@ void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*
            const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
            const Workers& workers, const TrawlEnd& end);
 
-// All embeddings, on this thread; nothing if it takes more work than `nodes`.
-std::optional<Wide> count_all(const search::Problem& problem, std::uint64_t nodes, const Workers& workers,
-                              const TrawlEnd& end);
+// Counts all embeddings, in pieces of the root arcs that know nothing of each other: those that are done stay
+// done, and what all take together is the same on any number of threads.
+class Counting {
+ public:
+  explicit Counting(const search::Problem& problem);
+
+  // The number of embeddings; nothing if all pieces take more work than `nodes` together, or at the end.
+  std::optional<Wide> go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end);
+
+ private:
+  struct Piece {
+    std::optional<Wide> found;
+    std::uint64_t work = 0;
+  };
+
+  const search::Problem& problem_;
+  std::vector<Piece> pieces_;
+};
 
 }  // namespace motiflux::sample

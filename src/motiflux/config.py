@@ -166,6 +166,13 @@ _OPTIONS = (
         "meeting 8 candidates for each sample and 524,288 at most",
     ),
     TuningOption(
+        "count_on",
+        ("on", "off"),
+        "on",
+        "estimate to a relative error, after `count_first`: count on where samples do not do soon, with as "
+        "much work as they take",
+    ),
+    TuningOption(
         "trawling",
         ("auto", "on", "off"),
         "auto",

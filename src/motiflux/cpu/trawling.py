@@ -121,9 +121,13 @@ class Trawl:
             *self._native.run(seed, first, count, least, nodes, UNFINISHED[unfinished], threads, timeout)
         )
 
-    def count_all(self, nodes: int, timeout: float | None = None) -> int | None:
-        """Return the number of embeddings; None if that takes more work than `nodes`, or more time."""
-        return self._native.count_all(nodes, timeout)
+    def count_all(self, nodes: int, timeout: float | None = None, threads: int = 1) -> int | None:
+        """Return the number of embeddings; None if that takes more work than `nodes`, or more time.
+
+        Asked again with more, it goes on: of 64 pieces at most, those that are done stay done. Whether
+        `nodes` do is the same on any number of threads.
+        """
+        return self._native.count_all(nodes, threads, timeout)
 
     def end(self) -> None:
         """End searches; the samples that are left go on to their ends, which takes microseconds each."""

@@ -7,6 +7,7 @@ import time
 from functools import cached_property
 from itertools import pairwise
 
+from motiflux.engine.count_beside import CountBeside
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress, Trawled
 from motiflux.engine.estimate_rules import Rules
 from motiflux.engine.sampler import Sampler
@@ -48,6 +49,8 @@ class Run:
         A moment of `time.perf_counter`, or None.
     trawler
         What trawls beside the samples, if anything does.
+    count
+        What counts all beside the samples, if anything does.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Run:
         tree: bool,
         deadline: float | None,
         trawler: Trawler | None = None,
+        count: CountBeside | None = None,
     ) -> None:
         self._sampler = sampler
         self._estimator = estimator
@@ -68,6 +72,7 @@ class Run:
         self._rules = rules
         self._deadline = deadline
         self._trawler = trawler
+        self._count = count
         self._tally = Tally()
         self._halves = (Tally(), Tally())
         self._batch = 0
@@ -97,18 +102,30 @@ class Run:
                     if self._is_over():
                         break
                 self._gather(callback, started)
+                if self._tally.groups < self._looks.groups:
+                    self._count_on()
             if self._reached or self._is_over() or self._good_enough():
                 if self._trawler is not None:
                     self._trawler.count_to_the_end()
                 return
+            self._count_on()
 
     def _is_over(self) -> bool:
         return self._late or self.counted is not None
 
     @property
     def counted(self) -> int | None:
-        """The number of all embeddings, where trawling beside the samples came upon it."""
+        """The number of all embeddings, where counting beside the samples came upon it."""
+        if self._count is not None and self._count.whole is not None:
+            return self._count.whole
         return None if self._trawler is None else self._trawler.whole
+
+    def _count_on(self) -> None:
+        """Have all counted on, after as many samples as that waits for."""
+        if self._count is None or self._is_over():
+            return
+        work = self._tally.work + (0 if self._trawler is None else self._trawler.tally.work)
+        self._count.go_on(self._tally.groups, work, self._left())
 
     @cached_property
     def _enough_of_nothing(self) -> int:
@@ -127,6 +144,8 @@ class Run:
         last = self._looks.groups
         if self._rules.rel_error is None and self._tally.groups < self._enough_of_nothing:
             last = min(last, self._enough_of_nothing)
+        if self._count is not None and self._count.next_at is not None:
+            last = min(last, max(self._count.next_at, self._tally.groups + 1))
         if self._trawler is None:
             return [last]
         done, size = self._tally.groups, self._trawler.plan.groups

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from motiflux.arguments import check_integer
 from motiflux.cpu.sampling import ESTIMATORS
 from motiflux.engine.base import Request, make_request
+from motiflux.engine.count_beside import CountBeside
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
 from motiflux.engine.estimate_rules import Rules, make_rules
 from motiflux.engine.estimate_run import Run
@@ -17,7 +18,7 @@ from motiflux.engine.pilot import Pilot, choose_estimator, try_estimator
 from motiflux.engine.sampler import Sampler, open_sampler, plan_samples
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import check_subject, count
-from motiflux.engine.trawler import Trawler, can_trawl, count_first
+from motiflux.engine.trawler import Trawler, can_trawl
 from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.graph import Graph
 from motiflux.io.progress import is_shown, meter
@@ -82,7 +83,7 @@ def estimate(
         Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
         Of the random numbers: the same seed gives the same estimate on any device and number of threads,
-        unless a timeout cuts it short.
+        unless a timeout cuts it short, or all was counted beside a GPU.
     progress
         True for a bar on stderr (if that is a terminal), or a function called with `EstimateProgress`.
     tuning
@@ -178,11 +179,35 @@ def _sampled(
     started: float,
     deadline: float | None,
 ) -> Estimate:
-    if estimator == "auto":
-        planned = time.perf_counter()
-        whole = count_first(sampler, graph, plan, request, rules, _left(deadline))
+    planned = time.perf_counter()
+    count = None
+    if estimator == "auto" and request.tuning["count_first"] == "on" and can_trawl(plan):
+        count = CountBeside(sampler, graph, plan, request, rules)
+    try:
+        whole = None if count is None else count.begin(_left(deadline))
         if whole is not None:
-            return _exact(whole, planned - started, time.perf_counter() - planned)
+            return _counted_all(whole, plan, planned - started, time.perf_counter() - planned)
+        return _drawn(
+            sampler, graph, plan, request, rules, estimator, seed, callback, started, deadline, count
+        )
+    finally:
+        if count is not None:
+            count.close()
+
+
+def _drawn(
+    sampler: Sampler,
+    graph: Graph,
+    plan: Plan,
+    request: Request,
+    rules: Rules,
+    estimator: str | SamplingPolicy,
+    seed: int,
+    callback: EstimateCallback | None,
+    started: float,
+    deadline: float | None,
+    count: CountBeside | None,
+) -> Estimate:
     tree = fits_tree(sampler, graph)
     if estimator == "tree" and not tree:
         raise ArgumentError(
@@ -210,7 +235,15 @@ def _sampled(
         whole = None if trawler is None else trawler.count_all(_left(deadline))
         if whole is None:
             run = Run(
-                sampler, plan, pilot.estimator, seed, rules, tree=tree, deadline=deadline, trawler=trawler
+                sampler,
+                plan,
+                pilot.estimator,
+                seed,
+                rules,
+                tree=tree,
+                deadline=deadline,
+                trawler=trawler,
+                count=count,
             )
             run.go(callback, planned)
             whole = run.counted
@@ -218,8 +251,7 @@ def _sampled(
         if trawler is not None:
             trawler.close()
     if whole is not None:
-        whole //= plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
-        return _exact(whole, planned - started, time.perf_counter() - planned)
+        return _counted_all(whole, plan, planned - started, time.perf_counter() - planned)
     return run.result(planned - started, time.perf_counter() - planned)
 
 
@@ -245,6 +277,11 @@ def _counted(graph: Graph, pattern: Pattern, request: Request, started: float) -
 def fits_tree(sampler: Sampler, graph: Graph) -> bool:
     """Return whether the weights of trees fit into the memory that a candidate space may take."""
     return sampler.candidates.tree_bytes <= space_room(graph)
+
+
+def _counted_all(embeddings: int, plan: Plan, plan_seconds: float, seconds: float) -> Estimate:
+    images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
+    return _exact(embeddings // images, plan_seconds, seconds)
 
 
 def _exact(count: int, plan_seconds: float, seconds: float = 0.0) -> Estimate:

@@ -32,13 +32,9 @@ from motiflux.engine.sampler import Sampler
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.statistics import GROUP, Tally
-from motiflux.types import Symmetry
 
 _SAMPLES_OF_SLOT = 1024
 _NODES_OF_SAMPLE = 4
-_NODES_FIRST = 1 << 19
-_FIRST_OF_SAMPLE = 8
-"""Where no estimator is named: two to five milliseconds at most, and less for few samples."""
 _FREE = 64
 """By the clock, slots may take so many times the work that they may take otherwise: the batch ends them."""
 _AT_ONCE = 16 * CHUNK
@@ -48,18 +44,6 @@ _HANDED_OVER = 2e-3
 keeps the interpreter to himself."""
 MOST_BATCHES = 16
 """That are trawled for before all of them are waited for."""
-
-
-def count_first(
-    sampler: Sampler, graph: Graph, plan: Plan, request: Request, rules: Rules, timeout: float | None
-) -> int | None:
-    """Return the number of embeddings or subgraphs, if it is soon found: before anything is sampled."""
-    if request.tuning["count_first"] == "off" or not can_trawl(plan):
-        return None
-    nodes = min(_NODES_FIRST, _FIRST_OF_SAMPLE * GROUP * rules.groups)
-    searches = searches_of(graph, plan, request.threads, request.tuning)
-    whole = Trawl(sampler.candidates, searches).count_all(nodes, timeout)
-    return whole if whole is None or plan.symmetry is Symmetry.EMBEDDINGS else whole // plan.automorphisms
 
 
 @dataclass(frozen=True, slots=True)
