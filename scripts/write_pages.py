@@ -138,9 +138,10 @@ TUNING_PAGE = f"""\
 Switches for ablations, and for looking into a slow search: `tuning={{"order": "cost"}}` in Python, `--set
 order=cost` on the command line. `motiflux info --tuning` prints the same list.
 
-No switch changes what is counted, matched or watched. With those of `estimate` and `sample` other embeddings may be
-drawn, so an estimate is another number, as with another seed, and still right on average. One is not:
-`trawl_unfinished=drop`, which leaves out what takes long to search, as the paper does, makes estimates too low.
+No switch changes a count, the set of matches (a limit may cut it elsewhere) or what a monitor tells. With
+those of `estimate` and `sample` other embeddings may be drawn: an estimate is then another number, as with
+another seed, and still right on average. But for one: `trawl_unfinished=drop` leaves out what takes long to
+search, as the paper does, and makes estimates too low.
 
 | switch | values | default | what it does |
 |---|---|---|---|"""
