@@ -6,10 +6,10 @@ The calls are `read_graph` and `Graph.from_edges` for the data, `read_pattern`, 
 """
 
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from motiflux import datasets, generate
     from motiflux.engine import (
         Count,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from motiflux.io import as_graph, read_graph, read_pattern, verify_graph, write_graph
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
     from motiflux.stream import Delta, FoundMatches, Monitor, PatternDelta, Totals, Updates, open_source
-
-__version__ = _version("motiflux")
 
 __all__ = [
     "ArgumentError",
@@ -146,6 +144,11 @@ _MODULES = ("datasets", "generate")
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        # The standard library's reader of metadata takes longer to import than all of this.
+        version: str = _import_module("importlib.metadata").version("motiflux")
+        globals()[name] = version
+        return version
     if name in _MODULES:
         return _import_module(f"motiflux.{name}")
     if name not in _HOME_OF:

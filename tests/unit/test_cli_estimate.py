@@ -31,7 +31,7 @@ def test_the_json_object_has_the_agreed_fields(graph: Path, triangle: Path) -> N
     fields = only_json(result)
     assert set(fields) == {
         "schema", "estimate", "low", "high", "confidence", "samples", "valid_samples", "complete", "seconds",
-        "sampled", "trawled", "estimator", "device", "reason",
+        "sampled", "trawled", "estimator", "device", "reason", "warning",
     }  # fmt: skip
     count = only_json(motiflux("count", graph, triangle, "--json"))["count"]
     assert fields["estimate"] == pytest.approx(count, rel=0.1)
@@ -53,6 +53,17 @@ def test_what_cannot_match_is_said_to_be_exact(graph: Path) -> None:
     result = motiflux("estimate", graph, "(a:9)--(b)")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "0 embeddings, exactly: nothing can match"
+
+
+def test_what_is_certain_is_said_to_the_last_digit(tmp_path: Path) -> None:
+    """Counted, and where no sample can fail."""
+    graph = complete_graph(tmp_path / "k40.txt", 40)
+    edge = motiflux("estimate", graph, "(a)--(b)", "--samples", "3200", "--estimator", "tree")
+    first = "1,560 embeddings, exactly: each of 3,200 samples is one"
+    assert edge.stdout.splitlines()[0] == first
+    path = write_edges(tmp_path / "path.txt", [(v, v + 1) for v in range(2000)])
+    exact = motiflux("estimate", path, "(a)--(b)--(c)--(d)")
+    assert exact.stdout.splitlines()[0] == "3,996 embeddings, exactly: they were all counted"
 
 
 def test_an_error_that_was_not_reached_is_incomplete(graph: Path, triangle: Path) -> None:
@@ -105,6 +116,7 @@ def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
     fields = only_json(result)
     assert fields["estimate"] == 0
     assert fields["high"] > 1
+    assert fields["warning"].startswith("none of 320 samples is an embedding")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +127,10 @@ def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
         (("--confidence", "0"), "error: confidence: expected a number above 0 and below 1"),
         (("--estimator", "guess"), "--estimator"),
         (("-o", "trace.npy"), "error: trace.npy: found suffix '.npy', expected .parquet, .arrow, .csv"),
-        (("-o", "trace.xlsx"), "error: trace.xlsx: found suffix '.xlsx', expected"),
+        (
+            ("-o", "trace.xlsx"),
+            "error: trace.xlsx: found suffix '.xlsx', expected .parquet, .arrow, .csv\n",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(

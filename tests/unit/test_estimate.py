@@ -304,7 +304,7 @@ class TestRefusals:
             ({"samples": 0}, "samples: expected an integer from 1 to 1099511627776, or None, found 0"),
             ({"samples": 2**50}, "samples: expected an integer from 1 to"),
             ({"samples": 1.5}, "samples: expected an integer"),
-            ({"rel_error": 0}, "rel_error: expected a number above 0 and below 1 or None, found 0"),
+            ({"rel_error": 0}, "rel_error: expected a number above 0 and below 1, or None, found 0"),
             ({"rel_error": float("nan")}, "rel_error: expected a number above 0 and below 1"),
             ({"confidence": 1}, "confidence: expected a number above 0 and below 1, found 1"),
             ({"confidence": 1 - 1e-16}, "confidence: expected a number from 0.01 to 1 - 1e-9"),

@@ -15,13 +15,15 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json
-from motiflux.errors import OutputError
 from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity, seconds_text
 
 if TYPE_CHECKING:
     import motiflux as mf
     from motiflux.engine.estimating import EstimateShown
+
+_MOST_EXACT = 2.0**53
+"""A float below holds every integer."""
 
 HELP = "Estimate the number of occurrences of PATTERN in GRAPH by sampling, with a confidence interval."
 
@@ -93,7 +95,9 @@ def run(
     tuning = opt.tuning_of(settings)
     opt.refuse_to_overwrite(output, graph, pattern)
     if output is not None:
-        _check_trace(output)
+        from motiflux.io.writers import check_table_output
+
+        check_table_output(output)
     started = time.perf_counter()
     inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
     load_seconds = time.perf_counter() - started
@@ -134,14 +138,6 @@ def run(
     return ExitCode.DONE if result.complete else ExitCode.INCOMPLETE
 
 
-def _check_trace(output: Path) -> None:
-    from motiflux.io.writers import check_output
-
-    check_output(output)
-    if output.suffix == ".npy":
-        raise OutputError(f"{output}: found suffix '.npy', expected .parquet, .arrow, .csv")
-
-
 @contextmanager
 def _shown(
     flag: bool | None, rel_error: float | None, confidence: float, samples: int | None
@@ -174,6 +170,7 @@ def json_fields(result: "mf.Estimate") -> dict[str, Any]:
         "estimator": result.estimator,
         "device": result.device,
         "reason": result.reason,
+        "warning": result.warning,
     }
 
 
@@ -194,7 +191,10 @@ def text(result: "mf.Estimate", symmetry: Symmetry) -> str:
     if result.estimator == "exact":
         if result.value == 0:
             return f"0 {symmetry.value}, exactly: nothing can match"
-        return f"{number(result.value)} {symmetry.value}, exactly: they were all counted"
+        return f"{exact_number(result.value)} {symmetry.value}, exactly: they were all counted"
+    if result.low == result.high < _MOST_EXACT:
+        drawn = quantity(result.samples, "sample")
+        return f"{exact_number(result.value)} {symmetry.value}, exactly: each of {drawn} is one"
     interval = f"{100 * result.confidence:g} % interval {number(result.low)} to {number(result.high)}"
     drawn = f"{quantity(result.samples, 'sample')}, {result.valid_samples:,} valid"
     cut = "" if result.complete else ", stopped before it was as sure as asked for"
@@ -202,6 +202,15 @@ def text(result: "mf.Estimate", symmetry: Symmetry) -> str:
         both = f"{number(result.sampled)} by samples, {number(result.trawled.value)} by trawling"
         drawn = f"{drawn}, {quantity(result.trawled.slots, 'slot')} trawled: {both}"
     return f"about {number(result.value)} {symmetry.value}, {interval} ({drawn}{cut})"
+
+
+def exact_number(value: float) -> str:
+    """Give a count as people read it, to the last digit where a float holds that.
+
+    >>> exact_number(12345678901.0), exact_number(1e30)
+    ('12,345,678,901', '1e+30')
+    """
+    return f"{value:,.0f}" if value < _MOST_EXACT else number(value)
 
 
 def number(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from motiflux.plan.space import candidate_space
 
 ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
 INHERITANCE = {"off": 0, "one": 1, "spread": 2}
+_LARGE = 1 << 18
+"""Edges of a graph that takes a millisecond and more to narrow: below, nobody looks at the clock."""
 
 
 class Groups(NamedTuple):
@@ -47,8 +50,16 @@ def joined(parts: list[Groups]) -> Groups:
     )
 
 
-def sample_graph(graph: Graph, plan: Plan, threads: int) -> _native.SampleGraph:
-    """Return what is sampled by `plan`: its candidate space, or the graph's rows narrowed to what it uses."""
+def sample_graph(
+    graph: Graph, plan: Plan, threads: int, deadline: float | None = None
+) -> _native.SampleGraph:
+    """Return what is sampled by `plan`: its candidate space, or the graph's rows narrowed to what it uses.
+
+    Raises
+    ------
+    TimeoutError
+        `deadline`, a moment of `time.perf_counter`, passed before all rows of a large graph were narrowed.
+    """
     levels = [
         (
             [source.level for source in step.sources],
@@ -76,6 +87,8 @@ def sample_graph(graph: Graph, plan: Plan, threads: int) -> _native.SampleGraph:
     keys = [key for args in plan.args.steps for key in args.adjacencies]
     for key in keys:
         if key not in narrowed:
+            if graph.num_edges >= _LARGE and deadline is not None and time.perf_counter() >= deadline:
+                raise TimeoutError("time was up while rows were narrowed")
             narrowed[key] = graph.adjacency(key, threads)
     return _native.SampleGraph(
         levels=levels,

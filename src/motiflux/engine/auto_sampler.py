@@ -76,10 +76,11 @@ class AutoSampler:
         request: Request,
         gpu: SamplingGpu,
         clock: Callable[[], float] = time.perf_counter,
+        deadline: float | None = None,
     ) -> None:
         self._graph, self._plan, self._request, self._gpu = graph, plan, request, gpu
         self._clock = clock
-        self._host: Sampler = CpuSampler(graph, plan, request)
+        self._host: Sampler = CpuSampler(graph, plan, request, deadline=deadline)
         self._there: Sampler | None = None
         self._refused = False
         self._expected = 0

@@ -144,13 +144,16 @@ class DeviceSampler:
         plan: Plan,
         request: Request,
         candidates: _native.SampleGraph | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.device = request.device
         self.reason = reason_asked(request.device)
         self._accelerator = open_accelerator(request.device)
         self._request = request
         self._iterates = request.tuning["sync"] == "iteration"
-        self.candidates = sample_graph(graph, plan, request.threads) if candidates is None else candidates
+        if candidates is None:
+            candidates = sample_graph(graph, plan, request.threads, deadline)
+        self.candidates = candidates
         bits = request.tuning["edge_bits"] == "on"
         self._loader = Loader(self._accelerator, graph, plan, self.candidates, bits=bits)
         self._trays: list[Tray] = []

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from motiflux.draw.page import facts_table
 from motiflux.packages import require
 from motiflux.units import grouped, seconds_text
 
@@ -133,6 +132,8 @@ class Estimate:
         if self.trawled is not None:
             both = f"{self.sampled:.6g} by samples, {self.trawled.value:.6g} by trawling"
             facts.append(("made of", f"{both} ({100 * self.trawled.share:.0f} %)"))
+        from motiflux.draw.page import facts_table  # of no use outside notebooks
+
         return facts_table(facts + ([("warning", self.warning)] if self.warning else []))
 
     @property

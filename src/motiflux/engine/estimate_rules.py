@@ -73,7 +73,7 @@ def make_rules(rel_error: object, confidence: object, samples: object) -> Rules:
     sure = _share("confidence", confidence)
     if not _CONFIDENCE[0] <= sure <= _CONFIDENCE[1]:
         raise ArgumentError("confidence", "a number from 0.01 to 1 - 1e-9", confidence)
-    wanted = None if rel_error is None else _share("rel_error", rel_error, " or None")
+    wanted = None if rel_error is None else _share("rel_error", rel_error, ", or None")
     groups = None
     if samples is not None:
         groups = -(-check_integer("samples", samples, 1, MAX_SAMPLES, or_none=True) // GROUP)

@@ -160,7 +160,11 @@ def _estimate(
         found = _counted(graph, pattern, request, started)
         if found is not None:
             return found
-    sampler = open_sampler(graph, plan, request)
+    try:
+        sampler = open_sampler(graph, plan, request, deadline)
+    except TimeoutError:
+        device = "cpu" if request.device == "auto" else request.device
+        return _unknown(rules, device, time.perf_counter() - started)
     try:
         return _sampled(sampler, graph, plan, request, rules, estimator, seed, callback, started, deadline)
     finally:

@@ -60,9 +60,11 @@ class CpuSampler:
     device = "cpu"
     least_piece = 64
 
-    def __init__(self, graph: Graph, plan: Plan, request: Request, reason: str = "") -> None:
+    def __init__(
+        self, graph: Graph, plan: Plan, request: Request, reason: str = "", deadline: float | None = None
+    ) -> None:
         self.reason = reason or reason_asked("cpu")
-        self.candidates = sample_graph(graph, plan, request.threads)
+        self.candidates = sample_graph(graph, plan, request.threads, deadline)
         self._threads = request.threads
         self._inheritance = inheritance_of(request)
 
@@ -119,16 +121,18 @@ def plan_samples(graph: Graph, pattern: Pattern, request: Request, deadline: flo
     )
 
 
-def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
+def open_sampler(graph: Graph, plan: Plan, request: Request, deadline: float | None = None) -> Sampler:
     """Return what draws for `request`, by a plan that is not impossible.
 
     Raises
     ------
     DeviceError
         The device asked for is not here.
+    TimeoutError
+        `deadline`, a moment of `time.perf_counter`, passed while rows were narrowed.
     """
     if request.device == "cpu":
-        return CpuSampler(graph, plan, request)
+        return CpuSampler(graph, plan, request, deadline=deadline)
     # Imported here: sampling on the CPU needs nothing of this.
     if request.device == "auto":
         from motiflux.engine.auto_sampler import AutoSampler
@@ -136,10 +140,10 @@ def open_sampler(graph: Graph, plan: Plan, request: Request) -> Sampler:
 
         why_not = GPU.why_not()
         return (
-            AutoSampler(graph, plan, request, GPU)
+            AutoSampler(graph, plan, request, GPU, deadline=deadline)
             if why_not is None
-            else CpuSampler(graph, plan, request, why_not)
+            else CpuSampler(graph, plan, request, why_not, deadline)
         )
     from motiflux.engine.device_sampler import DeviceSampler
 
-    return DeviceSampler(graph, plan, request)
+    return DeviceSampler(graph, plan, request, deadline=deadline)

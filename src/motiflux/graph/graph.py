@@ -342,9 +342,15 @@ class Graph(Importers, Exporters):
         self.memo.clear()
         self._adjacency.clear()
 
-    def label_frequencies(self) -> LabelFrequencies:
-        """Return the label frequencies, computed once."""
-        return self.memo.keep("label frequencies", self._count_labels)
+    def label_frequencies(self, deadline: float | None = None) -> LabelFrequencies:
+        """Return the label frequencies, computed once.
+
+        Raises
+        ------
+        TimeoutError
+            `deadline`, a moment of `time.perf_counter`, passed meanwhile.
+        """
+        return self.memo.keep("label frequencies", lambda: self._count_labels(deadline))
 
     def label_groups(self) -> tuple[OffsetArray, VertexArray]:
         """Return offsets [labels + 1] and the vertices [n] grouped by label, ascending within each."""
@@ -359,9 +365,13 @@ class Graph(Importers, Exporters):
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
         return offsets, np.argsort(labels, kind="stable").astype(VERTEX_DTYPE)
 
-    def _count_labels(self) -> LabelFrequencies:
+    def _count_labels(self, deadline: float | None) -> LabelFrequencies:
         return LabelFrequencies.count(
-            self.forward, self.vertex_labels, len(self.vertex_label_table), len(self.edge_label_table)
+            self.forward,
+            self.vertex_labels,
+            len(self.vertex_label_table),
+            len(self.edge_label_table),
+            deadline,
         )
 
     def adjacency(self, key: AdjacencyKey, threads: int = 1) -> Adjacency:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +18,8 @@ from motiflux.types import LabelArray
 if TYPE_CHECKING:
     from motiflux.graph.graph import Graph
 
+_PIECE = 1 << 20
+"""Arcs that are counted between looks at the clock: some 10 ms."""
 # Count label triples in a table of at most this many cells; beyond it by sorting.
 _LARGEST_TABLE = 1 << 22
 
@@ -100,14 +103,19 @@ class LabelFrequencies:
 
     @classmethod
     def count(
-        cls, forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
+        cls,
+        forward: Csr,
+        vertex_labels: LabelArray | None,
+        num_vertex_labels: int,
+        num_edge_labels: int,
+        deadline: float | None = None,
     ) -> LabelFrequencies:
-        """Return those of a graph; linear in its arcs."""
+        """Return those of a graph; linear in its arcs. `TimeoutError` if `deadline` passes meanwhile."""
         if vertex_labels is None:
             of_vertices = np.array([forward.num_vertices])
         else:
             of_vertices = np.bincount(vertex_labels, minlength=num_vertex_labels)
-        triples, arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels)
+        triples, arcs = _count_triples(forward, vertex_labels, num_vertex_labels, num_edge_labels, deadline)
         return cls(of_vertices, triples, arcs, num_edge_labels)
 
     def vertices(self, labels: Iterable[int] | None) -> int:
@@ -157,22 +165,57 @@ class LabelFrequencies:
 
 
 def _count_triples(
-    forward: Csr, vertex_labels: LabelArray | None, num_vertex_labels: int, num_edge_labels: int
+    forward: Csr,
+    vertex_labels: LabelArray | None,
+    num_vertex_labels: int,
+    num_edge_labels: int,
+    deadline: float | None,
 ) -> tuple[Triples, NDArray[np.int64]]:
     """Return the triples that occur, as three columns, and the arcs of each."""
-    code = np.zeros(len(forward.neighbors), dtype=np.int64)
-    if vertex_labels is not None:
-        code += vertex_labels[forward.sources()].astype(np.int64) * (num_edge_labels * num_vertex_labels)
-        code += vertex_labels[forward.neighbors]
-    if forward.labels is not None:
-        code += forward.labels.astype(np.int64) * num_vertex_labels
     cells = num_vertex_labels * num_edge_labels * num_vertex_labels
-    if cells <= _LARGEST_TABLE:
-        table = np.bincount(code, minlength=1)
+    table = np.zeros(cells, dtype=np.int64) if cells <= _LARGEST_TABLE else None
+    nothing = np.empty(0, dtype=np.int64)
+    parts = [(nothing, nothing)]
+    for first in range(0, len(forward.neighbors), _PIECE):
+        if first > 0 and deadline is not None and time.perf_counter() >= deadline:
+            raise TimeoutError("time was up while labels were counted")
+        codes = _codes(forward, vertex_labels, num_vertex_labels, num_edge_labels, first, first + _PIECE)
+        if table is None:
+            parts.append(np.unique(codes, return_counts=True))
+        else:
+            table += np.bincount(codes, minlength=cells)
+    if table is not None:
         triples = np.flatnonzero(table)
         arcs = table[triples]
     else:
-        triples, arcs = np.unique(code, return_counts=True)
+        triples, of_part = np.unique(np.concatenate([codes for codes, _ in parts]), return_inverse=True)
+        arcs = np.zeros(len(triples), dtype=np.int64)
+        np.add.at(arcs, of_part, np.concatenate([counts for _, counts in parts]))
     source, rest = np.divmod(triples, num_edge_labels * num_vertex_labels)
     edge, target = np.divmod(rest, num_vertex_labels)
-    return (source, edge, target), arcs.astype(np.int64)
+    return (source, edge, target), arcs
+
+
+def _codes(
+    forward: Csr,
+    vertex_labels: LabelArray | None,
+    num_vertex_labels: int,
+    num_edge_labels: int,
+    first: int,
+    last: int,
+) -> NDArray[np.int64]:
+    """Return the triples of the arcs from `first` to before `last` as numbers."""
+    neighbors = forward.neighbors[first:last]
+    codes = np.zeros(len(neighbors), dtype=np.int64)
+    if vertex_labels is not None:
+        last = first + len(neighbors)
+        ends = np.array([first, last], dtype=forward.offsets.dtype)
+        row = int(np.searchsorted(forward.offsets, ends[0], side="right")) - 1
+        after = int(np.searchsorted(forward.offsets, ends[1], side="left"))
+        lengths = np.diff(np.clip(forward.offsets[row : after + 1], ends[0], ends[1])).astype(np.int64)
+        sources = np.repeat(vertex_labels[row:after], lengths)
+        codes += sources.astype(np.int64) * (num_edge_labels * num_vertex_labels)
+        codes += vertex_labels[neighbors]
+    if forward.labels is not None:
+        codes += forward.labels[first:last].astype(np.int64) * num_vertex_labels
+    return codes

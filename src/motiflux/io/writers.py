@@ -66,6 +66,20 @@ def check_output(path: str | os.PathLike[str]) -> None:
     _check_output(_path("path", path), MATCH_WRITERS)
 
 
+def check_table_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that a table of numbers and words cannot be written under, as `check_output` does.
+
+    Examples
+    --------
+    >>> from motiflux.io.writers import check_table_output
+    >>> check_table_output("trace.npy")
+    Traceback (most recent call last):
+    motiflux.errors.OutputError: trace.npy: found suffix '.npy', expected .parquet, .arrow, .csv
+    """
+    writers = {suffix: writer for suffix, writer in MATCH_WRITERS.items() if suffix != ".npy"}
+    _check_output(_path("path", path), writers)
+
+
 def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike[str] | None = None) -> None:
     """Refuse a name that a graph cannot be written under, as `check_output` does for matches.
 

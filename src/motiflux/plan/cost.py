@@ -47,12 +47,15 @@ class CostModel:
             self.chances[edge.target].append((edge.source, chance))
 
 
-def frequencies(pattern: BoundPattern, graph: Graph) -> tuple[list[int], list[int]]:
+def frequencies(
+    pattern: BoundPattern, graph: Graph, deadline: float | None = None
+) -> tuple[list[int], list[int]]:
     """Return the numbers of candidates and of arcs that label frequencies and conditions leave.
 
     Conditions and labels are taken as independent, and conditions on edges let everything through.
+    `TimeoutError` if `deadline` passes while labels are counted.
     """
-    labels = graph.label_frequencies()
+    labels = graph.label_frequencies(deadline)
     shares = [_share(graph, narrowing) for narrowing in pattern.filters]
     candidates = [labels.vertices(codes) for codes in pattern.labels]
     arcs = [

@@ -46,7 +46,7 @@ def sampling_plan(
     ArgumentError
         Subgraphs where query vertices may share a data vertex.
     TimeoutError
-        The deadline passed while candidates were filtered.
+        The deadline passed while candidates were filtered or labels counted.
     """
     check_symmetry(semantics, symmetry, pattern)
     key = ("sampling plan", pattern, semantics, symmetry, tuple(switches.values()))
@@ -70,7 +70,7 @@ def _make(
     if key is not None:
         key = replace(key, cycles=int(switches["cycles"]))
         space = candidate_space(graph, key, threads, deadline)
-    sizes, arcs = (space.sizes, space.arcs) if space is not None else frequencies(bound, graph)
+    sizes, arcs = (space.sizes, space.arcs) if space is not None else frequencies(bound, graph, deadline)
     impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)
     if switches["sample_order"] == "plan" and impossible is None:
         planned = make_plan(
