@@ -95,6 +95,22 @@ class TestAPlanIsPlainData:
         remembered = make_plan(graph, pattern, **other[asked]) is make_plan(graph, pattern)
         assert remembered == (asked in ("threads", "deadline"))
 
+    def test_a_plan_serves_who_has_as_little_time_or_less(self) -> None:
+        graph, pattern = mf.Graph.from_edges(clique(5)), mf.Pattern.from_edges(SQUARE)
+
+        def made(seconds: float) -> Plan:
+            return make_plan(graph, pattern, deadline=time.perf_counter() + seconds)
+
+        brief = made(0.7)
+        assert made(0.7) is brief
+        assert made(0.3) is brief
+        longer = made(3)
+        assert longer is not brief
+        assert made(0.3) is made(3) is longer
+        whole = make_plan(graph, pattern)
+        assert whole is not longer
+        assert made(0.3) is made(100) is whole
+
     def test_the_order_is_remembered_by_less(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[Order] = []
 

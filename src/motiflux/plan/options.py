@@ -30,8 +30,8 @@ class PlanOptions:
     switches
         All of `motiflux.config.TUNING`.
     haste
-        How little time is left, by powers of two; 0 is enough. Plans that were looked for less than others
-        are remembered apart: what was missed in a hundredth of a second is not missed in one.
+        How little time is left, by powers of two; 0 is enough. A plan is good for all who are in as much
+        haste or more; for others it is looked for anew: what is missed in 10 ms is found in a second.
     """
 
     semantics: Semantics
@@ -47,7 +47,7 @@ class PlanOptions:
     deadline: float | None = field(compare=False)
     switches: Mapping[str, str] = field(hash=False)
     beside: tuple[Plan, ...]
-    haste: int = field(init=False)
+    haste: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         left = inf if self.deadline is None else self.deadline - time.perf_counter()

@@ -101,7 +101,16 @@ def make_plan(
         switches=resolve_tuning(tuning),
         beside=tuple(beside),
     )
-    return graph.memo.get(("plan", pattern, options), lambda: _make_plan(graph, pattern, options))
+    key = ("plan", pattern, options)
+
+    def make() -> tuple[int, Plan]:
+        return options.haste, _make_plan(graph, pattern, options)
+
+    haste, plan = graph.memo.get(key, make)
+    if haste > options.haste:
+        graph.memo.drop(key)
+        _, plan = graph.memo.get(key, make)
+    return plan
 
 
 def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
