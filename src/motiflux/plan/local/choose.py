@@ -35,6 +35,8 @@ _MORE_MEMBERS = 256
 """For the searches of the formula that seems cheapest: of many tried, likely one that seems too cheap."""
 _ORDERED = 1.8
 """Times more that a search takes, than its estimate says, where one vertex is the greatest."""
+_FROM_ARCS = 2.0
+"""Times more that searches from all arcs take the host beside a device: 2.0 on 16 threads and on 32."""
 _WALKED, _MOST_WORK = 64, 5e5
 """Walks are tried from so many vertices, until they have read so much."""
 
@@ -143,7 +145,9 @@ class _Prices:
     def _of_search(self, pattern: Rooted, work: Work) -> float:
         """Return the seconds of a search: from each arc it is the host's."""
         seconds = work.seconds(self._threads)
-        return seconds if pattern.roots else self._speeds.of_search(seconds, self._threads)
+        if not pattern.roots:
+            return self._speeds.of_search(seconds, self._threads)
+        return seconds if self._speeds.threads else _FROM_ARCS * seconds
 
     def missed(self, table: Table) -> float:
         """Return by how many seconds more members change the estimate of a search; 0 for other tables."""
