@@ -16,7 +16,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import devices_like
-from motiflux.engine import device_team
+from motiflux.engine import device_team, several_rows
 from motiflux.engine.accelerator import open_accelerator
 from motiflux.engine.base import make_request
 from motiflux.engine.device_search import DeviceSearch
@@ -248,6 +248,19 @@ def test_matches_that_are_closed_early_leave_nothing(device: str, number: int, d
     del matches  # never closed
     gc.collect()
     assert mf.count(dense, mf.Pattern.from_edges([(0, 1)]), device=device, devices=number) == 300 * 299
+
+
+def test_reports_go_on_where_a_device_has_listed_all_of_its_own(
+    graph: mf.Graph, device: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = mf.Pattern.from_edges(path(4))
+    expected = mf.count(graph, pattern, device="cpu")
+    monkeypatch.setattr(several_rows, "_LOOK_SECONDS", 0.0)
+    reports: list[mf.ProgressReport] = []
+    given: dict[str, Any] = {"device": device, "devices": number, "progress": reports.append}
+    with mf.match(graph, pattern, batch_rows=100, **given) as matches:
+        assert sum(len(batch) for batch in matches) == expected
+    assert all(0 <= report.done <= report.total for report in reports)
 
 
 def test_reports_of_progress_are_of_all_devices(device: str, number: int, dense: mf.Graph) -> None:

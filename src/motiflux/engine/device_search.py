@@ -77,6 +77,11 @@ class DeviceSearch:
         return session
 
     @property
+    def is_open(self) -> bool:
+        """Whether it was not closed yet."""
+        return self._session is not None
+
+    @property
     def stream(self) -> Stream:
         """What its copies go through, and its kernel."""
         return self._on().main

@@ -139,6 +139,8 @@ class Team:
     def look(self) -> tuple[int, int, int]:
         """Return units done, units in all and what was found, as far as is known."""
         for search in self.searches:
+            if not search.is_open:  # a device that lists is done before others
+                continue
             with working_on(search.accelerator):
                 seen = search.look()
             if seen is not None:
