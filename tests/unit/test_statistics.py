@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import inf, ldexp, log
+from math import fsum, inf, ldexp, log
 from statistics import NormalDist
 
 import numpy as np
@@ -20,6 +20,7 @@ from motiflux.statistics import (
     share_upper_bound,
     tally,
 )
+from motiflux.statistics.exact_sum import ExactSum
 from motiflux.statistics.interval import variance_doubt
 from motiflux.statistics.quantiles import gamma_share
 
@@ -118,6 +119,39 @@ class TestTally:
     def test_of_nothing_the_mean_is_0(self) -> None:
         assert Tally().mean() == (0.0, 0)
         assert confidence_interval(Tally().moments(), 0.95).high == inf
+
+
+class TestExactSums:
+    @pytest.mark.parametrize("spread", [0, 30, 600])
+    def test_are_rounded_once_whatever_the_pieces(self, spread: int) -> None:
+        random = np.random.default_rng(spread)
+        numbers = np.ldexp(random.random(3000), random.integers(-spread, spread + 1, 3000))
+        numbers[::7] = 0.0
+        for pieces in (1, 5, 300):
+            total = ExactSum()
+            for piece in np.array_split(numbers, pieces):
+                total.add(piece)
+            assert ldexp(*total.over(1)) == fsum(numbers)
+            assert ldexp(*total.over(32 * 3000)) == pytest.approx(fsum(numbers) / 96_000, rel=1e-15)
+
+    def test_hold_what_is_beyond_any_double_and_below_the_least_normal_one(self) -> None:
+        for exponent in (1023, -1074):
+            total = ExactSum()
+            for _ in range(3):
+                total.add(np.full(4, ldexp(1.0, exponent)))
+            assert total.over(3) == (0.5, exponent + 3)
+
+    def test_of_infinity_are_infinite(self) -> None:
+        total = ExactSum()
+        total.add(np.array([1.0, inf]))
+        total.add(np.array([2.0]))
+        assert total.over(2)[0] == inf
+
+    def test_of_nothing_are_0(self) -> None:
+        total = ExactSum()
+        total.add(np.zeros(5))
+        total.add(np.empty(0))
+        assert total.over(7) == (0.0, 0)
 
 
 class TestIntervals:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp, fsum, ldexp
+from math import frexp, ldexp
 
 import numpy as np
 from numpy.typing import NDArray
+
+from motiflux.statistics.exact_sum import ExactSum
 
 GROUP = 32
 """Samples of a group (``include/motiflux/sample/inherit.hpp``)."""
@@ -65,6 +67,9 @@ class Tally:
         self._draws = draws
         self._units = np.empty(0)
         self._rest = np.empty(0)
+        self._sum = ExactSum()
+        self._moments: Moments | None = None
+        """Of what was added so far, once they were asked for."""
         self.span = 1
         self.groups = 0
         self.valid = 0
@@ -80,6 +85,8 @@ class Tally:
         self.groups += len(weights)
         self.valid += int(valid.sum(dtype=np.uint64))
         self.work += int(work.sum(dtype=np.uint64))
+        self._sum.add(weights)
+        self._moments = None
         self._append(np.concatenate([self._rest, weights]))
         while len(self._units) > _MOST_UNITS:
             self._fold()
@@ -99,14 +106,16 @@ class Tally:
 
     def mean(self) -> tuple[float, int]:
         """Return the mean weight of a sample as a fraction and an exponent of two; (0.0, 0) of none."""
-        total = fsum(self._units) + fsum(self._rest)
-        if total == 0:
-            return 0.0, 0
-        fraction, exponent = frexp(total / self.samples)
-        return fraction, exponent + UNIT_BITS
+        fraction, exponent = self._sum.over(max(1, self.samples))
+        return (fraction, exponent + UNIT_BITS) if fraction else (0.0, 0)
 
     def moments(self) -> Moments:
         """Return the moments of the units; those of a single unit have no variance."""
+        if self._moments is None:
+            self._moments = self._measure()
+        return self._moments
+
+    def _measure(self) -> Moments:
         units = self._units
         draws = len(units) * self.span * self._draws
         largest = float(units.max(initial=0.0))
@@ -116,8 +125,9 @@ class Tally:
         scaled = np.ldexp(units, -exponent)
         total = float(scaled.sum())
         deviations = scaled - total / len(units)
-        second = float((deviations * deviations).mean())
-        third = float((deviations**3).mean())
+        squares = deviations * deviations
+        second = float(squares.mean())
+        third = float((squares * deviations).mean())  # a power would take ten times as long
         return Moments(
             len(units),
             self.span,
