@@ -19,10 +19,12 @@ compared with the CPU's to the last bit: a case whose groups differ has a wrong 
 
 ``gpu time``       each estimator on queries of 16 vertices, over candidates and over rows of the graph
 ``gpu ablation``   without inheritance and streaming (O0), with inheritance (O1), with both (O2), other ways
-                   to stream; lanes that go on alone (iteration synchronisation)
+                   to stream; lanes that go on alone (iteration synchronisation); over our candidates, and as
+                   the paper has them: by label and degree only, in QuickSI's order, edges not as bits
 ``gpu yeast``      the shared queries: a first call, planning included, under several seeds
-``gpu trawl``      the queries that samples hardly answer, without trawling and with it, by the wall clock
-``gpu sweep``      the same by the number of batches and of threads
+``gpu trawl``      the queries that samples hardly answer, nothing inherited, without trawling and with it, by
+                   the wall clock: 1, 16 and 64 million samples, and what parts of the call took
+``gpu sweep``      the same by the number of threads
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 
 #include "motiflux/sample/alley.hpp"
 #include "motiflux/sample/choose.hpp"
 #include "motiflux/sample/state.hpp"
+#include "sample/beside.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::sample {
@@ -41,7 +43,7 @@ class Bounded : public search::Visitor {
   void rows(const std::uint32_t*, sets::Span) override {}
   bool keep_going() override {
     if (workers_.stop && workers_.stop->load(std::memory_order_relaxed)) return false;
-    if (end_.over.load(std::memory_order_relaxed)) return false;
+    if (end_.is_over()) return false;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return false;
     return may_work();
   }
@@ -127,6 +129,9 @@ class Chunk {
         end_(end),
         left_(trawling.nodes * kChunk) {}
 
+  // Gives it a budget of so much work for each slot again.
+  void refill(std::uint64_t nodes) { left_ = nodes * kChunk; }
+
   Catch haul(std::uint64_t slot) {
     const std::uint64_t before = left_;
     Catch found = go(slot);
@@ -159,7 +164,7 @@ class Chunk {
   // The embeddings that extend the sample; nothing if it takes too long to say.
   std::optional<double> completions(std::uint32_t levels) {
     workers_.check();
-    if (left_ == 0 || end_.over.load(std::memory_order_relaxed)) return std::nullopt;
+    if (left_ == 0 || end_.is_over()) return std::nullopt;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return std::nullopt;
     const search::Problem& problem = *problems_[levels - 1];
     if (!search_ || problem_ != &problem) search_.emplace(problem, workers_, end_);
@@ -183,7 +188,112 @@ class Chunk {
   State state_{};
 };
 
+constexpr std::uint64_t kMostNodes = 64;  // times those that a thread begins with
+constexpr std::chrono::microseconds kTurnPeriod{50};
+
 }  // namespace
+
+Beside::Beside(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+               const BesidePlan& plan)
+    : graph_(graph), problems_(problems), plan_(plan) {
+  live_.emplace([this] { over_.store(true, std::memory_order_relaxed); });
+  // One thread starts the others, so that the caller goes on at once.
+  leader_ = std::thread([this] {
+    try {
+      for (Stream& stream : streams_) {
+        stream.weights.resize(plan_.most);
+        stream.outcomes.resize(plan_.most);
+        stream.depths.resize(plan_.most);
+        stream.work.resize(plan_.most);
+      }
+      on_threads(plan_.threads + (plan_.whole > 0 ? 1 : 0), [this](int thread) {
+        try {
+          if (thread == plan_.threads) count_whole();
+          go(thread);
+        } catch (...) {
+          over_.store(true, std::memory_order_relaxed);
+          throw;
+        }
+      });
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  });
+}
+
+Beside::~Beside() {
+  join();
+}
+
+void Beside::join() noexcept {
+  over_.store(true, std::memory_order_relaxed);
+  if (leader_.joinable()) leader_.join();
+  live_.reset();
+}
+
+void Beside::count_whole() {
+  std::optional<Wide> found =
+      Counting(*problems_.back()).go_on(plan_.whole, Workers{}, TrawlEnd{over_, std::nullopt});
+  if (!found) return;
+  whole_ = std::move(found);
+  whole_known_.store(true, std::memory_order_release);
+}
+
+void Beside::go(int thread) {
+  const Workers nobody_stops_them;
+  const bool turns = plan_.threads == 1;
+  TrawlEnd end{over_, std::nullopt, turns ? &turns_ : nullptr};
+  Chunk chunk(graph_, problems_, plan_.trawling, nobody_stops_them, end);
+  const std::uint64_t most_nodes = plan_.trawling.nodes * kMostNodes;
+  std::uint64_t nodes = plan_.trawling.nodes;
+  for (std::uint64_t done = 0; !over_.load(std::memory_order_relaxed);) {
+    end.seen = turns ? turns_.load(std::memory_order_relaxed) : 0;
+    const std::size_t side = (static_cast<std::uint64_t>(thread) + end.seen) % kStreams;
+    if (next_[side].load(std::memory_order_relaxed) >= plan_.most) {
+      if (!turns || next_[1 - side].load(std::memory_order_relaxed) >= plan_.most) return;
+      std::this_thread::sleep_for(kTurnPeriod);
+      continue;
+    }
+    const std::uint64_t at = next_[side].fetch_add(1, std::memory_order_relaxed);
+    if (at >= plan_.most) continue;
+    const Catch found = chunk.haul(kStreams * (plan_.first + at) + side);
+    Stream& stream = streams_[side];
+    stream.weights[at] = found.weight;
+    stream.outcomes[at] = static_cast<std::uint8_t>(found.outcome);
+    stream.depths[at] = static_cast<std::uint8_t>(found.depth);
+    stream.work[at] = found.work;
+    if (++done % kChunk == 0) chunk.refill(nodes = std::min(2 * nodes, most_nodes));
+  }
+}
+
+std::array<Beside::Stream, Beside::kStreams> Beside::end() {
+  join();
+  if (error_) std::rethrow_exception(error_);
+  std::size_t longest = 0;
+  for (std::size_t side = 0; side < kStreams; ++side) {
+    streams_[side].begun = std::min(next_[side].load(), plan_.most);
+    longest = std::max(longest, streams_[side].begun);
+  }
+  const Workers workers{plan_.threads, nullptr};
+  const TrawlEnd now{over_, std::nullopt};
+  for (std::size_t side = 0; side < kStreams; ++side) {
+    Stream& stream = streams_[side];
+    stream.weights.resize(longest);
+    stream.outcomes.resize(longest);
+    stream.depths.resize(longest);
+    stream.work.resize(longest);
+    parallel_for(workers, longest - stream.begun, kChunk, [&](std::size_t begin, std::size_t after) {
+      Chunk chunk(graph_, problems_, plan_.trawling, workers, now);
+      for (std::size_t at = stream.begun + begin; at < stream.begun + after; ++at) {
+        const Catch found = chunk.haul(kStreams * (plan_.first + at) + side);
+        stream.weights[at] = found.weight;
+        stream.outcomes[at] = static_cast<std::uint8_t>(found.outcome);
+        stream.depths[at] = static_cast<std::uint8_t>(found.depth);
+      }
+    });
+  }
+  return std::move(streams_);
+}
 
 // Of 2^(levels + 1 - least) - 1 numbers, 2^(levels - j) mean depth j.
 std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot) {

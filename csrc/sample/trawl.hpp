@@ -55,6 +55,13 @@ struct Haul {
 struct TrawlEnd {
   const std::atomic<bool>& over;
   std::optional<search::Clock::time_point> deadline;
+  const std::atomic<std::uint64_t>* turns = nullptr;  // once there are more of them than `seen`
+  std::uint64_t seen = 0;
+
+  bool is_over() const {
+    return over.load(std::memory_order_relaxed) ||
+           (turns != nullptr && turns->load(std::memory_order_relaxed) != seen);
+  }
 };
 
 // How many levels the sample of a slot goes before the first search.

@@ -230,6 +230,8 @@ class SampleGraph:
     @property
     def tree_sources(self) -> list[int]: ...
 
+_Stream: TypeAlias = tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64], int]
+
 class Trawl:
     def __init__(self, graph: SampleGraph, problems: Sequence[Problem], look_every: int) -> None: ...
     def run(
@@ -244,6 +246,21 @@ class Trawl:
         timeout: float | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]: ...
     def count_all(self, nodes: int, threads: int, timeout: float | None) -> int | None: ...
+    def begin(
+        self,
+        seed: int,
+        first: int,
+        most: int,
+        least: int,
+        nodes: int,
+        unfinished: int,
+        threads: int,
+        whole: int,
+    ) -> None: ...
+    def turn(self) -> None: ...
+    def finish(self) -> tuple[_Stream, _Stream]: ...
+    @property
+    def whole(self) -> int | None: ...
     def end(self) -> None: ...
 
 def draw_groups(

@@ -196,7 +196,8 @@ _OPTIONS = (
         "trawl_samples",
         ("auto", "64", "128", "256", "512", "1024", "4096"),
         "auto",
-        "estimate: slots of the trawl beside a batch: one for 1,024 samples and 64 at least, or so many",
+        "estimate: slots of the trawl beside a batch: one for 1,024 samples and 64 at least, or so many; by "
+        "the clock, at most, and for 64 samples",
     ),
     TuningOption(
         "trawl_depth",
@@ -206,17 +207,17 @@ _OPTIONS = (
     ),
     TuningOption(
         "trawl_budget",
-        ("nodes", "clock"),
-        "nodes",
+        ("auto", "nodes", "clock"),
+        "auto",
         "estimate: searches of the trawl end after so much work each, so that a seed gives one answer; or "
-        "with their batch of samples too",
+        "with the samples too, which is the default where a GPU was named to draw them",
     ),
     TuningOption(
         "trawl_nodes",
         ("0", "64", "512", "1024", "4096", "65536", "1048576"),
         "4096",
-        "estimate: candidates that searches may meet for each slot, 64 of which share; 64 times as many by "
-        "the clock",
+        "estimate: candidates that searches may meet for each slot, 64 of which share; by the clock up to 64 "
+        "times as many, the more the longer it takes",
     ),
     TuningOption(
         "trawl_unfinished",

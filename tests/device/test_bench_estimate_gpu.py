@@ -34,8 +34,8 @@ def suite(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setattr(gpu, "DEVICE", device)
     monkeypatch.setattr(gpu, "RUNS", 2)
     monkeypatch.setattr(trawls, "RUNS", 1)
-    monkeypatch.setattr(trawls, "LONG", 2)
-    monkeypatch.setattr(trawls, "BATCHES", ("1", "6"))
+    monkeypatch.setattr(trawls, "MILLIONS", {"wanderjoin": (1, 2), "alley": (1,)})
+    monkeypatch.setattr(trawls, "SWEPT", 2)
     monkeypatch.setattr(trawls, "THREADS", (1, 2))
     monkeypatch.setattr(trawls, "WARM_SAMPLES", 64)
     monkeypatch.setattr(common, "SAMPLES", 640)
@@ -66,12 +66,16 @@ def test_every_row_is_there_with_the_groups_of_the_cpu(suite: ModuleType, tmp_pa
     assert not [name for name in names if "skipped" in name or not name.startswith("gpu ")]
     assert not [one.case for one in found if one.disagrees]
     compared = [one for one in found if one.checked_against == "groups of the CPU"]
-    # Three estimators over candidates and two over rows, of two queries; eight ablations and five of these.
-    assert len(compared) == 2 * 5 + 2 * (8 + 5)
+    # Three estimators over candidates and two over rows, of two queries; of the ablations of Alley eight over
+    # our candidates and five over the paper's, of WanderJoin four and two.
+    assert len(compared) == 2 * 5 + 2 * (8 + 5 + 4 + 2)
     assert len(set(zip(names, [one.engine for one in found], strict=True))) == len(found)
     assert len([name for name in names if name.startswith("gpu yeast ")]) == 2
-    assert len([name for name in names if name.startswith("gpu trawl ")]) == (4 + 1) * 5
-    assert len([name for name in names if name.startswith("gpu sweep ")]) == 2 * 3
+    assert len([name for name in names if name.startswith("gpu trawl ")]) == 3 * 2
+    assert len([name for name in names if name.startswith("gpu sweep ")]) == 2
+    trawled = [one for one in found if ", trawled, call" in one.case]
+    wanted = {"slower", "cut", "sampling_ms", "trawl_set_up_ms", "trawl_waiting_ms", "planning_ms"}
+    assert all(wanted <= set(one.figures) for one in trawled)
     bars = suite.gpu.bars(found)
     assert all(bar.value is not None for bar in bars)
     assert {"alley", "wanderjoin", "yeast", "hard"} <= {

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cpu.trawling import CHUNK, Trawl
-from motiflux.engine import trawler
+from motiflux.cpu.trawling import Haul, Stream, Trawl
 from motiflux.engine.device_sampler import DeviceSampler, Drawing
 from motiflux.errors import DeviceError
 from tests.unit.sampling_cases import random_graph
@@ -21,8 +20,9 @@ from tests.unit.test_trawling import CUBIC, LARGE, LONG, MOST, cycle, distance
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the samples are drawn on a device")
 
-ON = {"trawling": "on", "trawl_whole": "off"}
-CLOCK = {**ON, "trawl_budget": "clock"}
+NODES = {"trawling": "on", "trawl_budget": "nodes"}
+ON = {**NODES, "trawl_whole": "off"}
+CLOCK = {"trawling": "on", "trawl_whole": "off"}
 ENDLESS = {**CLOCK, "trawl_nodes": "1048576", "trawl_samples": "4096"}
 SECONDS = 20.0
 """What never takes as long, but where a test fails."""
@@ -85,6 +85,7 @@ class TestNumbers:
 
     def test_where_trawling_is_up_to_the_pilot(self, device: str) -> None:
         given: dict[str, Any] = {"samples": 3000, "estimator": "wanderjoin", "seed": 2}
+        given["tuning"] = {"trawl_budget": "nodes"}
         ours, theirs = (mf.estimate(CUBIC, LONG, device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
         assert ours.trawled is not None
@@ -98,7 +99,7 @@ class TestNumbers:
         pattern = mf.Pattern.from_edges(
             [(v, (v + 1) % 12) for v in range(12)], vertex_labels=[1, *[None] * 5, 1, *[None] * 5]
         )
-        given: dict[str, Any] = {"samples": 6000, "estimator": "alley", "tuning": {"trawling": "on"}}
+        given: dict[str, Any] = {"samples": 6000, "estimator": "alley", "tuning": NODES}
         ours, theirs = (mf.estimate(graph, pattern, device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
         assert ours.estimator == theirs.estimator == ("alley" if every == 1 else "exact")
@@ -114,76 +115,82 @@ class TestNumbers:
 
         monkeypatch.setattr(Trawl, "count_all", slowly)
         ring = mf.Graph.from_edges([(v, (v + 1) % 6) for v in range(6)])
-        given: dict[str, Any] = {"samples": 20_000, "estimator": "tree", "tuning": {"trawling": "on"}}
+        given: dict[str, Any] = {"samples": 20_000, "estimator": "tree", "tuning": NODES}
         ours, theirs = (mf.estimate(ring, cycle(5), device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
         assert ours.estimator == theirs.estimator == "exact"
 
 
 class TestByTheClock:
-    @pytest.fixture(autouse=True)
-    def _handed_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Have the first search begin before the samples do, however busy the machine is."""
-        monkeypatch.setattr(trawler, "_HANDED_OVER", SECONDS)
+    """The default where a device is named."""
 
+    @pytest.fixture
+    def _slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have drawings take so long that there is time for searches, however busy the machine is."""
+        real = DeviceSampler.finish
+
+        def finish(self: DeviceSampler, drawing: Drawing, deadline: float | None = None) -> Any:
+            time.sleep(0.1)
+            return real(self, drawing, deadline)
+
+        monkeypatch.setattr(DeviceSampler, "finish", finish)
+
+    @pytest.mark.parametrize("threads", [1, 4])
     @pytest.mark.parametrize("case", LARGE[1::6], ids=str)
-    def test_it_is_fair(self, case: Any, device: str) -> None:
+    def test_it_is_fair(self, case: Any, threads: int, device: str) -> None:
         tuning = {**CLOCK, "trawl_nodes": "64"}
         given: dict[str, Any] = {"samples": 256, "semantics": case.semantics, "tuning": tuning}
         values = [
-            mf.estimate(case.graph, case.pattern, device=device, seed=seed, **given).value
+            mf.estimate(case.graph, case.pattern, device=device, threads=threads, seed=seed, **given).value
             for seed in range(40)
         ]
         assert distance(np.array(values), case.count()) < MOST
 
-    def test_the_end_of_a_batch_ends_its_searches(self, device: str) -> None:
-        tuning = {**ENDLESS, "trawl_batches": "2"}
-        found = mf.estimate(CUBIC, cycle(24), samples=20_000, estimator="alley", device=device, tuning=tuning)
+    def test_the_end_of_the_samples_ends_searches(self, device: str, _slow: None) -> None:
+        given: dict[str, Any] = {"samples": 20_000, "estimator": "alley", "device": device, "threads": 3}
+        found = mf.estimate(CUBIC, cycle(24), tuning=ENDLESS, **given)
         assert found.complete
         assert found.trawled is not None
+        assert 0 < found.trawled.slots
         assert found.trawled.searched < found.trawled.slots
+        assert found.parts["trawl waiting"] < 0.5 * SECONDS
 
-    def test_all_is_counted_beside_the_samples(self, device: str) -> None:
+    def test_all_is_counted_beside_the_samples(self, device: str, _slow: None) -> None:
         labels = [0 if v % 40 else 1 for v in range(5000)]
         rows = CUBIC.to_edges()
         graph = mf.Graph.from_edges((rows.src, rows.dst), vertex_labels=labels)
         kinds = [1, *[None] * 5, 1, *[None] * 5]
         pattern = mf.Pattern.from_edges([(v, (v + 1) % 12) for v in range(12)], vertex_labels=kinds)
-        tuning = {"trawling": "on", "trawl_budget": "clock"}
+        tuning = {"trawling": "on"}
         found = mf.estimate(graph, pattern, samples=10**9, timeout=SECONDS, device=device, tuning=tuning)
-        assert (found.estimator, found.value) == ("exact", int(mf.count(graph, pattern)))
+        assert (found.estimator, found.value) == ("exact", int(mf.count(graph, pattern, device="cpu")))
         assert found.low == found.high == found.value
 
-    def test_a_count_that_takes_too_much_work_leaves_the_estimate(self, device: str) -> None:
-        tuning = {"trawling": "on", "trawl_budget": "clock"}
-        found = mf.estimate(CUBIC, LONG, samples=2000, estimator="alley", device=device, tuning=tuning)
-        assert found.estimator == "alley"
-        assert found.samples == 2016
+    def test_a_count_that_is_not_done_in_time_leaves_the_estimate(self, device: str) -> None:
+        tuning = {"trawling": "on"}
+        found = mf.estimate(CUBIC, cycle(24), samples=64, estimator="alley", device=device, tuning=tuning)
+        assert (found.estimator, found.samples) == ("alley", 64)
 
     def test_there_may_be_no_time_for_any_slot(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        ended = threading.Event()
-        real = Trawl.run
+        """What is not searched is not waited for, and the estimate says so."""
 
-        def run(self: Trawl, *given: Any, **more: Any) -> Any:
-            assert ended.wait(SECONDS)
-            return real(self, *given, **more)
+        def finish(trawl: Trawl) -> Any:
+            real = trawl._native.finish()
+            return tuple(Stream(Haul(*(column[:0] for column in one[:4])), 0) for one in real)
 
-        drawn = DeviceSampler.draw
-
-        def draw(self: DeviceSampler, estimator: Any, seed: int, first: int, count: int, *more: Any) -> Any:
-            groups = drawn(self, estimator, seed, first, count, *more)
-            if first + count == 63:  # the last of them
-                ended.set()
-            return groups
-
-        monkeypatch.setattr(Trawl, "run", run)
-        monkeypatch.setattr(DeviceSampler, "draw", draw)
-        monkeypatch.setattr(DeviceSampler, "least_piece", 8)
+        monkeypatch.setattr(Trawl, "finish", finish)
         given: dict[str, Any] = {"samples": 2016, "estimator": "alley", "tuning": CLOCK}
         found = mf.estimate(CUBIC, LONG, device=device, **given)
-        assert found.trawled is not None
-        assert found.trawled.slots < 6 * CHUNK
-        assert found.samples == 2016
+        alone = mf.estimate(CUBIC, LONG, device=device, **{**given, "tuning": {"trawling": "off"}})
+        assert found.trawled is None
+        assert found.value == alone.value
+        assert "nothing was trawled" in (found.warning or "")
+        assert "nothing was trawled" not in (alone.warning or "")
+
+    def test_the_cpu_keeps_to_a_budget_of_work(self) -> None:
+        given: dict[str, Any] = {"samples": 4000, "estimator": "alley", "tuning": {"trawling": "on"}}
+        one, two = (mf.estimate(CUBIC, LONG, device="cpu", threads=threads, **given) for threads in (1, 3))
+        assert numbers(one) == numbers(two)
 
 
 class TestAtTheSameTime:
@@ -220,12 +227,20 @@ class TestEnds:
     def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(DeviceSampler, "least_piece", 64)
 
-    def test_an_interrupt_ends_both(self, device: str) -> None:
+    def test_an_interrupt_ends_both(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         given: dict[str, Any] = {"samples": 10**10, "estimator": "alley", "device": device}
+        searching = threading.Event()
+        begin = Trawl.begin
+
+        def hear(trawl: Trawl, *more: Any, **named: Any) -> None:
+            begin(trawl, *more, **named)
+            searching.set()
+
+        monkeypatch.setattr(Trawl, "begin", hear)
 
         def press() -> None:
-            while not trawling_threads():
-                time.sleep(1e-3)
+            searching.wait(SECONDS)
+            time.sleep(0.01)
             signal.raise_signal(signal.SIGINT)
 
         presser = threading.Thread(target=press)
@@ -237,20 +252,21 @@ class TestEnds:
         again = [mf.estimate(CUBIC, LONG, samples=64, device=one, seed=5).value for one in (device, "cpu")]
         assert again[0] == again[1]
 
+    @pytest.mark.parametrize("tuning", [ON, ENDLESS], ids=["nodes", "clock"])
     def test_what_goes_wrong_with_the_device_ends_the_trawl(
-        self, device: str, monkeypatch: pytest.MonkeyPatch
+        self, tuning: dict[str, str], device: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         real = DeviceSampler.finish
 
         def fail(self: DeviceSampler, drawing: Drawing, deadline: float | None = None) -> Any:
             found = real(self, drawing, deadline)
-            if trawling_threads():
+            if drawing.count > 64:  # not of the pilot
                 raise DeviceError("it went away")
             return found
 
         monkeypatch.setattr(DeviceSampler, "finish", fail)
         with pytest.raises(DeviceError, match="went away"):
-            mf.estimate(CUBIC, cycle(24), samples=10**9, estimator="alley", device=device, tuning=ENDLESS)
+            mf.estimate(CUBIC, cycle(24), samples=10**9, estimator="alley", device=device, tuning=tuning)
         assert trawling_threads() == []
 
     @pytest.mark.parametrize("tuning", [ON, CLOCK], ids=["nodes", "clock"])
@@ -261,6 +277,7 @@ class TestEnds:
             raise MemoryError("no room for a search")
 
         monkeypatch.setattr(Trawl, "run", fail)
+        monkeypatch.setattr(Trawl, "begin", fail)
         given: dict[str, Any] = {"samples": 10**10, "estimator": "alley", "timeout": SECONDS}
         with pytest.raises(MemoryError, match="no room"):
             mf.estimate(CUBIC, LONG, device=device, tuning=tuning, **given)

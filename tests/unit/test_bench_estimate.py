@@ -125,20 +125,35 @@ class TestBarsOfTheGpu:
         found = gpu_bars(
             *(
                 timed(
-                    f"gpu ablation {graph}, {what}", "alley", ns_per_valid=scale * value, ms_per_million=1.0
+                    f"gpu ablation {graph}, {candidates}, {what}",
+                    "alley",
+                    ns_per_valid=scale * value ** (1 if candidates == GPU.OURS else 0.5),
+                    ms_per_million=1.0,
                 )
                 for graph, scale in (("hprd dense", 1.0), ("human dense", 3.0))
+                for candidates in (GPU.OURS, GPU.PAPERS)
                 for what, value in rows.items()
             )
         )
-        values = [bar.value for bar in found.values()]
-        assert values == pytest.approx([4.0, 5.0, 10.0, 0])
+        ours = {name: bar for name, bar in found.items() if GPU.OURS in name}
+        papers = {name: bar for name, bar in found.items() if GPU.PAPERS in name}
+        assert [bar.value for bar in ours.values()] == pytest.approx([4.0, 5.0, 10.0])
+        assert [bar.target for bar in ours.values()] == [2.5, 1.0, 1.0]
+        assert [bar.value for bar in papers.values()] == pytest.approx([2.0, 5**0.5, 10**0.5])
+        assert [bar.holds for bar in papers.values()] == [False, False, True]
 
     def test_without_valid_samples_are_left_out(self) -> None:
         found = gpu_bars(
-            timed("gpu ablation hprd dense, no inheritance, no streaming (O0)", "alley", ms_per_million=1.0),
             timed(
-                "gpu ablation hprd dense, no streaming (O1)", "alley", ns_per_valid=1.0, ms_per_million=1.0
+                "gpu ablation hprd dense, over our candidates, no inheritance, no streaming (O0)",
+                "alley",
+                ms_per_million=1.0,
+            ),
+            timed(
+                "gpu ablation hprd dense, over our candidates, no streaming (O1)",
+                "alley",
+                ns_per_valid=1.0,
+                ms_per_million=1.0,
             ),
         )
         assert list(found) == ["gpu: cases whose groups differ"]
@@ -151,15 +166,18 @@ class TestBarsOfTheGpu:
         )
         assert [bar.value for bar in found.values()] == pytest.approx([50, 1.1, 1.2, 0])
 
-    def test_of_trawls_are_wall_times_over_those_without(self) -> None:
-        name = "gpu trawl hprd dense 1"
-        found = gpu_bars(
-            timed(f"{name}, not trawled, inheritance off, call", "alley"),
-            timed(f"{name}, by the clock, inheritance off, call", "alley", slower=1.0),
-            timed(f"{name}, by the clock, inheritance off, call", "wanderjoin", slower=1.21),
-            timed(f"{name}, 32 million, by the clock, inheritance spread, call", "alley", slower=1.05),
-        )
-        assert [bar.value for bar in found.values()] == pytest.approx([1.1, 1.21, 1.05, 1.05, 0])
+    def test_of_trawls_are_wall_times_and_errors_over_those_without(self) -> None:
+        rows = [
+            timed(f"gpu trawl {query}, {millions} million, trawled, call", "alley", slower=slower, cut=cut)
+            for query, millions, slower, cut in (
+                ("a", 1, 1.0, 10.0),
+                ("b", 1, 1.21, 1000.0),
+                ("a", 16, 1.05, 50.0),
+            )
+        ]
+        found = gpu_bars(timed("gpu trawl a, 1 million, not trawled, call", "alley"), *rows)
+        assert [bar.value for bar in found.values()] == pytest.approx([1.1, 100, 1.21, 1.05, 50, 1.05, 0])
+        assert [bar.holds for bar in found.values()] == [True, True, False, True, False, True, True]
 
 
 def test_probes_whose_turn_comes_too_late_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

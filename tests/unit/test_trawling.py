@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,86 @@ class TestSlots:
             trawl.run(0, 0, CHUNK, nodes=1, unfinished="deepen", threads=0)
         with pytest.raises(ValueError, match="nodes"):
             trawl.run(0, 0, CHUNK, nodes=2**60, unfinished="deepen", threads=1)
+
+
+class TestByTheClock:
+    def begin(self, case: SamplingCase, seed: int, **more: Any) -> Trawl:
+        trawl = trawl_of(case)
+        given = {"nodes": 64, "unfinished": "deepen", "threads": 2, "least": 1, "most": 4096} | more
+        trawl.begin(seed, 0, **given)
+        return trawl
+
+    def test_a_stream_counts_as_many_slots_as_the_other_one_began(self) -> None:
+        trawl = self.begin(HARD, 1, nodes=1 << 14)
+        time.sleep(0.05)
+        streams = trawl.finish()
+        longest = max(stream.begun for stream in streams)
+        assert longest > 0
+        for stream in streams:
+            assert all(len(column) == longest for column in stream.haul)
+            late = stream.haul.outcomes[stream.begun :]
+            assert set(late.tolist()) <= {DEAD, SAMPLED}
+            assert stream.haul.work[stream.begun :].sum() == 0
+
+    @pytest.mark.parametrize("threads", [1, 4])
+    @pytest.mark.parametrize("case", LARGE[::4], ids=str)
+    def test_what_is_counted_has_the_count_for_its_mean_whenever_it_ends(
+        self, case: SamplingCase, threads: int
+    ) -> None:
+        means = []
+        for seed in range(300):
+            trawl = self.begin(case, seed, threads=threads)
+            for _ in range(seed % 4):
+                time.sleep(1e-4)
+                trawl.turn()
+            streams = trawl.finish()
+            for one, other in (streams, streams[::-1]):
+                if other.begun > 0:
+                    means.append(float(worth(one.haul)[: other.begun].mean()))
+        assert len(means) > 100
+        assert distance(np.array(means), case.count()) < MOST
+
+    def test_slots_are_no_more_than_were_asked_for(self) -> None:
+        trawl = self.begin(LARGE[0], 1, most=100)
+        time.sleep(0.2)
+        streams = trawl.finish()
+        assert [stream.begun for stream in streams] == [100, 100]
+        trawl.begin(1, 100, 100, nodes=64, unfinished="deepen", threads=2)  # and again
+        assert len(trawl.finish()) == 2
+
+    def test_their_end_is_waited_for_no_longer_than_a_search_looks_away(self) -> None:
+        trawl = self.begin(SamplingCase("endless", CUBIC, cycle(24)), 1, nodes=PLENTY >> 8)
+        time.sleep(0.1)
+        before = time.perf_counter()
+        trawl.finish()
+        assert time.perf_counter() - before < 1.0
+
+    def test_all_is_counted_beside_them(self) -> None:
+        case = LARGE[0]
+        trawl = self.begin(case, 1, whole=PLENTY)
+        deadline = time.perf_counter() + 20
+        while trawl.whole is None and time.perf_counter() < deadline:
+            time.sleep(1e-3)
+        trawl.finish()
+        assert trawl.whole == case.count()
+        given_up = self.begin(HARD, 1, whole=1)
+        time.sleep(0.05)
+        given_up.finish()
+        assert given_up.whole is None
+
+    def test_what_has_begun_ends_with_its_owner(self) -> None:
+        trawl = self.begin(SamplingCase("endless", CUBIC, cycle(24)), 1, nodes=PLENTY >> 8)
+        del trawl
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        trawl = self.begin(LARGE[0], 1)
+        with pytest.raises(ValueError, match="begun already"):
+            trawl.begin(0, 0, 1, nodes=1, unfinished="deepen", threads=1)
+        trawl.finish()
+        with pytest.raises(ValueError, match="not begun"):
+            trawl.finish()
+        with pytest.raises(ValueError, match="even"):
+            trawl.begin(0, 0, 1, nodes=1, unfinished="deepen", threads=3)
 
 
 ON = {"count_first": "off", "trawling": "on", "trawl_whole": "off"}

@@ -128,6 +128,13 @@ def figures_of(found: mf.Estimate, count: int | None, seconds: float) -> dict[st
     return figures
 
 
+def parts_of(found: mf.Estimate) -> dict[str, float]:
+    """Return in milliseconds what the time of a call went to."""
+    parts = {"planning": found.plan_seconds} | found.parts
+    names = {what: what.replace(" ", "_").replace("-", "_") for what in parts}
+    return {f"{names[what]}_ms": 1000 * seconds for what, seconds in parts.items()}
+
+
 @cache
 def trawl_counts() -> dict[str, int]:
     """Return the committed queries that samples hardly ever answer, and their counts."""

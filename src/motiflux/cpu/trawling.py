@@ -48,6 +48,21 @@ class Haul(NamedTuple):
     work: NDArray[np.uint64]
 
 
+class Stream(NamedTuple):
+    """One of the two streams of slots that are trawled by the clock.
+
+    Parameters
+    ----------
+    haul
+        Its slots: as many as it began, or as the other one did if that is more; those are samples.
+    begun
+        How many it began.
+    """
+
+    haul: Haul
+    begun: int
+
+
 def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]) -> list[_native.Problem]:
     """Return the search to go on with at each depth, from 1 to the last level but one.
 
@@ -132,3 +147,50 @@ class Trawl:
     def end(self) -> None:
         """End searches; the samples that are left go on to their ends, which takes microseconds each."""
         self._native.end()
+
+    def begin(
+        self,
+        seed: int,
+        first: int,
+        most: int,
+        *,
+        nodes: int,
+        unfinished: str,
+        threads: int,
+        least: int = LEAST_DEPTH,
+        whole: int = 0,
+    ) -> None:
+        """Begin to trawl by the clock, on threads that need no interpreter; `finish` waits for them.
+
+        There are two streams of slots, each searched by half the threads, in turns where there is one. What
+        a stream comes to is the mean of as many slots as the *other* one began: the mean of those that it
+        began itself would be too great, since searches that find much take long.
+
+        Parameters
+        ----------
+        first
+            Number of the first slot of each stream.
+        most
+            Slots of a stream, at most.
+        nodes
+            Work that searches may take for each of the first slots of a thread; up to 64 times as much later.
+        threads
+            1, or an even number.
+        whole
+            Work that counting all may take, on a thread of its own; 0 where it is not tried.
+        """
+        self._native.begin(seed, first, most, least, nodes, UNFINISHED[unfinished], threads, whole)
+
+    def turn(self) -> None:
+        """Go over to the other stream, where one thread serves both."""
+        self._native.turn()
+
+    def finish(self) -> tuple[Stream, Stream]:
+        """End searches, which takes microseconds, and return the streams that have begun."""
+        first, second = self._native.finish()
+        return Stream(Haul(*first[:4]), first[4]), Stream(Haul(*second[:4]), second[4])
+
+    @property
+    def whole(self) -> int | None:
+        """The number of embeddings, once counting all beside the slots has come to it."""
+        return self._native.whole

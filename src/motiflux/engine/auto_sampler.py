@@ -17,7 +17,7 @@ from motiflux.cpu.sampling import Groups, joined
 from motiflux.engine.base import Request
 from motiflux.engine.costs import seconds_alone
 from motiflux.engine.race import CANNOT
-from motiflux.engine.sampler import CpuSampler, Sampler
+from motiflux.engine.sampler import CpuSampler, Sampler, nothing
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -106,8 +106,10 @@ class AutoSampler:
         first: int,
         count: int,
         timeout: float | None = None,
+        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups; see `Sampler`."""
+        meanwhile()
         assert isinstance(estimator, str)  # policies of the user's are for a device that is named
         end = None if timeout is None else self._clock() + timeout
         parts: list[Groups] = []

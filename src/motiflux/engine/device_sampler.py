@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ from motiflux.engine.deadline import OutOfTimeError, moments
 from motiflux.engine.device_candidates import Loader
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import Means
-from motiflux.engine.sampler import inheritance_of, reason_asked
+from motiflux.engine.sampler import inheritance_of, nothing, reason_asked
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -168,6 +168,7 @@ class DeviceSampler:
         first: int,
         count: int,
         timeout: float | None = None,
+        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
 
@@ -177,6 +178,8 @@ class DeviceSampler:
         ----------
         estimator
             ``wanderjoin``, ``alley``, ``tree``, or a policy of the user's.
+        meanwhile
+            Called once, after the first launch.
 
         Raises
         ------
@@ -195,6 +198,8 @@ class DeviceSampler:
                     size = min(_BATCH, count - begun)
                     running.append(self.start(estimator, seed, first + begun, size, deadline))
                     begun += size
+                    if begun == size:
+                        meanwhile()
                 parts.append(self.finish(running[0], deadline))
                 if len(parts[-1].valid) < running.popleft().count:
                     break

@@ -91,6 +91,9 @@ class Estimate:
         Why the true count is likely to be greater, where it is; None otherwise.
     trace : tuple of EstimateProgress
         The estimate as it went.
+    parts : dict of str to float
+        Seconds that parts of the call took the caller: ``"sampling"``, which on a device is waiting for it,
+        ``"reports"``, ``"trawl set-up"``, which on a device is part of the sampling, ``"trawl waiting"``.
     """
 
     value: float
@@ -110,6 +113,7 @@ class Estimate:
     reason: str = "nothing was sampled"
     warning: str | None = None
     trace: tuple[EstimateProgress, ...] = field(default=(), repr=False)
+    parts: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
 
     def __float__(self) -> float:
         return self.value

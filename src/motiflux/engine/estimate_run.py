@@ -7,6 +7,8 @@ import time
 from functools import cached_property
 from itertools import pairwise
 
+from motiflux.cpu.sampling import Groups
+from motiflux.engine.clock_trawler import ClockTrawler
 from motiflux.engine.count_beside import CountBeside
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress, Trawled
 from motiflux.engine.estimate_rules import Rules
@@ -30,6 +32,10 @@ from motiflux.types import Symmetry
 _MOST_PIECE = 1 << 17
 _PIECE_SECONDS = 0.25
 """Between two reports."""
+_FIRST_PIECES = 4
+"""Of a device, whose launches are worth the least piece, to begin with: a million samples in one launch."""
+_REPORT_SECONDS = 0.01
+"""Between two reports at least, unless there is nothing more to draw: a report may take a millisecond."""
 _FEW_EFFECTIVE = 30.0
 """Groups that count, below which intervals were seen to miss greater counts too often."""
 _FEWEST_TO_END = 64
@@ -63,7 +69,7 @@ class Run:
         *,
         tree: bool,
         deadline: float | None,
-        trawler: Trawler | None = None,
+        trawler: Trawler | ClockTrawler | None = None,
         count: CountBeside | None = None,
     ) -> None:
         self._sampler = sampler
@@ -85,7 +91,8 @@ class Run:
             len(step.sources) > 1 or step.distinct or step.not_out or step.not_in for step in plan.shape.steps
         )
         self._trace: list[EstimateProgress] = []
-        self._piece = sampler.least_piece
+        self._piece = sampler.least_piece * (1 if sampler.device == "cpu" else _FIRST_PIECES)
+        self._seconds = dict.fromkeys(("sampling", "reports"), 0.0)
         self._reached = False
         self._late = False
 
@@ -149,6 +156,9 @@ class Run:
         if self._trawler is None:
             return [last]
         done, size = self._tally.groups, self._trawler.plan.groups
+        if not self._trawler.takes_turns:
+            self._trawler.begin([last - done], self._deadline)
+            return [last]
         first = (done // size + 1) * size
         ends = [min(last, end) for end in range(first, min(last, done + size * MOST_BATCHES) + size, size)]
         ends = ends[:MOST_BATCHES]
@@ -169,7 +179,7 @@ class Run:
                     self._trawler.end_batch()
                     self._batch += 1
                     self._shares = self._weigh()
-            self._report(callback, time.perf_counter() - started)
+            self._report(callback, started, at_last=self._tally.groups >= self._looks.groups)
 
     def _gather(self, callback: EstimateCallback | None, started: float) -> None:
         """Wait for what was trawled beside the samples."""
@@ -177,17 +187,37 @@ class Run:
             return
         self._trawler.gather(late=self._late)
         self._shares = self._weigh()
-        self._report(callback, time.perf_counter() - started)
+        self._report(callback, started, at_last=True)
 
     def _left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
 
     def _draw(self, count: int) -> None:
-        groups = self._sampler.draw(self._estimator, self._seed, self._tally.groups, count, self._left())
+        before, first = time.perf_counter(), self._tally.groups
+        given = (self._estimator, self._seed, first, count, self._left())
+        if self._trawler is not None and self._trawler.plan.by_clock:
+            groups = self._sampler.draw(*given, meanwhile=self._trawler.start)
+        else:
+            groups = self._sampler.draw(*given)
+        self._seconds["sampling"] += time.perf_counter() - before
         self._tally.add(*groups)
         if self._trawler is not None:
-            self._halves[self._batch % 2].add(*groups)
+            self._halve(groups, first)
         self._late = len(groups.weights) < count
+
+    def _halve(self, groups: Groups, first: int) -> None:
+        """Add groups to the halves of the estimate: by batches, wherever draws begin and end."""
+        assert self._trawler is not None
+        if self._trawler.takes_turns:
+            self._halves[self._batch % 2].add(*groups)
+            return
+        size, begin = self._trawler.plan.groups, 0
+        while begin < len(groups.weights):
+            batch = (first + begin) // size
+            end = min(len(groups.weights), (batch + 1) * size - first)
+            part = slice(begin, end)
+            self._halves[batch % 2].add(groups.weights[part], groups.valid[part], groups.work[part])
+            begin = end
 
     def _good_enough(self) -> bool:
         """Return whether to end at this look; if not, set the next."""
@@ -252,7 +282,7 @@ class Run:
             share_by(
                 (self._value_of(sampled), sampled.effective), (self._value_of(trawled), trawled.effective)
             )
-            for sampled, trawled in zip(self._halves, self._trawler.halves, strict=True)
+            for sampled, trawled in zip(self._halves, self._trawler.seen, strict=True)
         ]
         return seen[1], seen[0]
 
@@ -298,12 +328,17 @@ class Run:
             return _scaled(1.0, self._sampler.candidates.most_bits)
         return math.inf
 
-    def _report(self, callback: EstimateCallback | None, seconds: float) -> None:
+    def _report(self, callback: EstimateCallback | None, started: float, *, at_last: bool) -> None:
+        before = time.perf_counter()
+        seconds = before - started
+        if not at_last and self._trace and seconds - self._trace[-1].seconds < _REPORT_SECONDS:
+            return
         interval = self._interval(self._rules.confidence)
         point = EstimateProgress(
             self._tally.samples, self._tally.valid, seconds, self._value(), interval.low, interval.high
         )
         self._trace.append(point)
+        self._seconds["reports"] += time.perf_counter() - before
         if callback is not None:
             callback(point)
 
@@ -332,7 +367,15 @@ class Run:
             trawled=self._trawled(confidence),
             warning=self._warning(effective),
             trace=tuple(self._trace),
+            parts=self._parts(),
         )
+
+    def _parts(self) -> dict[str, float]:
+        """Return what the seconds of the call went to."""
+        parts = dict(self._seconds)
+        if self._trawler is not None:
+            parts |= {f"trawl {what}": seconds for what, seconds in self._trawler.seconds.items()}
+        return parts
 
     def _trawled(self, confidence: float) -> Trawled | None:
         trawler = self._trawler
@@ -346,6 +389,12 @@ class Run:
         return Trawled(value, low, high, trawler.slots, trawler.searched, self._share())
 
     def _warning(self, effective: float) -> str | None:
+        warnings = [self._warning_of_samples(effective)]
+        if self._trawler is not None and self._trawler.slots == 0:
+            warnings.append("the samples were drawn before any search beside them began: nothing was trawled")
+        return "; ".join(one for one in warnings if one) or None
+
+    def _warning_of_samples(self, effective: float) -> str | None:
         tally = self._tally
         if self._trawler is not None:
             effective = max(effective, self._trawler.tally.effective)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from motiflux.arguments import check_integer
 from motiflux.cpu.sampling import ESTIMATORS
 from motiflux.engine.base import Request, make_request
+from motiflux.engine.clock_trawler import ClockTrawler
 from motiflux.engine.count_beside import CountBeside
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress
 from motiflux.engine.estimate_rules import Rules, make_rules
@@ -18,6 +19,7 @@ from motiflux.engine.pilot import Pilot, choose_estimator, try_estimator
 from motiflux.engine.sampler import Sampler, open_sampler, plan_samples
 from motiflux.engine.sampling_policy import SamplingPolicy
 from motiflux.engine.static import check_subject, count
+from motiflux.engine.trawl_plan import TrawlPlan
 from motiflux.engine.trawler import Trawler, can_trawl
 from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.graph import Graph
@@ -83,7 +85,8 @@ def estimate(
         Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
         Of the random numbers: the same seed gives the same estimate on any device and number of threads,
-        unless a timeout cuts it short, or all was counted beside a GPU.
+        unless a timeout cuts it short, all was counted beside a GPU, or there is trawling by the clock
+        (``trawl_budget``: the default where a GPU is named).
     progress
         True for a bar on stderr (if that is a terminal), or a function called with `EstimateProgress`.
     tuning
@@ -230,11 +233,13 @@ def _drawn(
     left = _left(deadline)
     if estimator == "auto":
         pilot = choose_estimator(sampler, seed, tree=tree, timeout=left)
-    elif trawling != "off":
+    elif trawling == "auto":
         pilot = try_estimator(sampler, estimator, seed, left)
-    trawler = None
+    trawler: Trawler | ClockTrawler | None = None
     if trawling == "on" or (trawling == "auto" and pilot.finds_little):
-        trawler = Trawler(sampler, graph, plan, request, rules, seed)
+        trawl = TrawlPlan.of(rules, request)
+        beside = ClockTrawler if trawl.by_clock else Trawler
+        trawler = beside(sampler, graph, plan, request, trawl, seed)
     try:
         whole = None if trawler is None else trawler.count_all(_left(deadline))
         if whole is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from motiflux import _native
@@ -12,6 +13,10 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 class Sampler(Protocol):
@@ -41,8 +46,14 @@ class Sampler(Protocol):
         first: int,
         count: int,
         timeout: float | None = None,
+        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
+
+        Parameters
+        ----------
+        meanwhile
+            Called once, as soon as the first of them are being drawn, or before.
 
         Raises
         ------
@@ -78,9 +89,11 @@ class CpuSampler:
         first: int,
         count: int,
         timeout: float | None = None,
+        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups; see `Sampler`. Policies of the user's are for devices."""
         assert isinstance(estimator, str)
+        meanwhile()
         if estimator == "tree":
             self.candidates.grow_tree()
         return draw_groups(

@@ -1,16 +1,16 @@
-"""Trawling beside sampling (gSWORD, section 5): batches of samples, and of slots searched meanwhile.
+"""Trawling beside sampling by a budget of work: batches of samples, and of slots searched meanwhile.
 
 Threads of this machine search while the sampler draws, on a GPU or here. Nobody waits between batches:
 
     samples    | batch 1 | batch 2 | batch 3 |           drawn by the caller
     slots      |  of batch 1   | 2 |  of 3   |           on threads, in this order; the caller gathers them
 
-By the clock, searches of a batch end with its samples.
+What slots come to is a function of the seed: all of them are waited for. The other way is by the clock
+(`motiflux.engine.clock_trawler`).
 """
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import deque
@@ -26,17 +26,13 @@ from motiflux import _native
 from motiflux.cpu.trawling import CHUNK, DROPPED, LEAST_DEPTH, SEARCHED, Haul, Trawl, searches_of
 from motiflux.engine.aside import Aside
 from motiflux.engine.base import Request
-from motiflux.engine.estimate_rules import DEFAULT_SAMPLES, Rules
 from motiflux.engine.pilot import trawl_seed
 from motiflux.engine.sampler import Sampler
+from motiflux.engine.trawl_plan import TrawlPlan
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.statistics import GROUP, Tally
 
-_SAMPLES_OF_SLOT = 1024
-_NODES_OF_SAMPLE = 4
-_FREE = 64
-"""By the clock, slots may take so many times the work that they may take otherwise: the batch ends them."""
 _AT_ONCE = 16 * CHUNK
 """Slots between looks at whether they are still wanted: those whose searches ended take microseconds each."""
 _HANDED_OVER = 2e-3
@@ -44,52 +40,6 @@ _HANDED_OVER = 2e-3
 keeps the interpreter to himself."""
 MOST_BATCHES = 16
 """That are trawled for before all of them are waited for."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrawlPlan:
-    """How much is trawled, fixed before the first sample.
-
-    Parameters
-    ----------
-    groups
-        Groups of samples that make a batch.
-    slots
-        Slots that are trawled meanwhile, whole chunks.
-    nodes
-        Work that searches may take for each slot of a chunk.
-    by_clock
-        Whether a batch of samples ends the searches beside it.
-    whole
-        Work that counting all may take, a small part of what the samples will; 0 where it is not tried.
-    """
-
-    groups: int
-    slots: int
-    nodes: int
-    by_clock: bool
-    whole: int
-
-    @classmethod
-    def of(cls, rules: Rules, request: Request) -> TrawlPlan:
-        """Return what the switches say, for the samples that are to be drawn."""
-        tuning = request.tuning
-        by_clock = tuning["trawl_budget"] == "clock"
-        most = min(rules.groups, DEFAULT_SAMPLES // GROUP)
-        groups = -(-most // int(tuning["trawl_batches"]))
-        if tuning["trawl_samples"] == "auto":
-            slots = _chunks(groups * GROUP / _SAMPLES_OF_SLOT)
-            if by_clock:  # a chunk is one thread's
-                slots = max(slots, CHUNK * request.threads)
-        else:
-            slots = int(tuning["trawl_samples"])
-        nodes = int(tuning["trawl_nodes"])
-        whole = 0 if tuning["trawl_whole"] == "off" else _NODES_OF_SAMPLE * GROUP * most
-        return cls(groups, slots, nodes * _FREE if by_clock else nodes, by_clock, whole)
-
-    def slots_of(self, groups: int) -> int:
-        """Return the slots of a batch of so many groups."""
-        return _chunks(self.slots * groups / self.groups)
 
 
 class _Cast:
@@ -164,21 +114,23 @@ class _Make:
 
 
 class Trawler:
-    """Trawls beside what the caller does, and counts all beside it by the clock."""
+    """Trawls beside what the caller does."""
+
+    takes_turns = True
+    """Samples come in batches."""
 
     def __init__(
-        self,
-        sampler: Sampler,
-        graph: Graph,
-        plan: Plan,
-        request: Request,
-        rules: Rules,
-        seed: int,
+        self, sampler: Sampler, graph: Graph, plan: Plan, request: Request, trawl: TrawlPlan, seed: int
     ) -> None:
-        self.plan = TrawlPlan.of(rules, request)
+        self.plan = trawl
+        self.seconds = {"set-up": 0.0, "waiting": 0.0}
+        """Of the caller: to set up searches, and to wait for their end."""
+        started = time.perf_counter()
         self.tally = Tally(draws=1)
         self.halves = (Tally(draws=1), Tally(draws=1))
         """Of every other batch."""
+        self.seen = self.halves
+        """What the weights of the others may know."""
         self.searched = 0
         searches = searches_of(graph, plan, request.threads, request.tuning)
         self._make = _Make(
@@ -195,31 +147,28 @@ class Trawler:
         self._batch = 0
         self._thread = Aside("motiflux trawl")
         self._casts: deque[_Cast] = deque()
-        self._running: deque[_Cast] = deque()
-        """Those whose samples are not all drawn yet, by the clock."""
         self._counting: Trawl | None = None
         self._whole: Future[int | None] | None = None
         self._counter = Aside("motiflux count")
+        self.seconds["set-up"] += time.perf_counter() - started
 
     def count_all(self, timeout: float | None) -> int | None:
         """Return the number of embeddings, if that takes a small part of the work that the samples would.
 
-        Samples may die where a search, which knows what the others left, is soon over. By the clock, or where
-        a device draws, it goes on beside the samples, and None is returned: `whole` tells what came of it.
+        Samples may die where a search, which knows what the others left, is soon over. Where a device draws,
+        it goes on beside the samples, and None is returned: `whole` tells what came of it.
         """
         if self.plan.whole == 0:
             return None
         trawl = self._make.trawl()
-        if not self.plan.by_clock and self._draws_here:
+        if self._draws_here:
             return trawl.count_all(self.plan.whole, timeout)
         self._counting = trawl
         self._whole = self._counter.submit(partial(trawl.count_all, self.plan.whole, timeout))
         return None
 
     def count_to_the_end(self) -> None:
-        """Wait until all was counted, or that takes too much work; by the clock, it ends now."""
-        if self._counting is not None and self.plan.by_clock:
-            self._counting.end()
+        """Wait until all was counted, or that takes too much work."""
         if self._whole is not None:
             self._whole.result()
 
@@ -232,27 +181,25 @@ class Trawler:
         """Have slots trawled beside batches of so many groups, one after another."""
         sizes = [self.plan.slots_of(groups) for groups in batches]
         idle = not self._casts
-        for one in [[size] for size in sizes] if self.plan.by_clock else [sizes]:
-            cast = _Cast(one)
-            self._casts.append(cast)  # to be dropped whatever comes
-            run = partial(cast.run, self._make, self._seed, self._begun, deadline)
-            cast.hauls = self._thread.submit(run)
-            self._begun += sum(one)
-            if self.plan.by_clock:
-                self._running.append(cast)
+        cast = _Cast(sizes)
+        self._casts.append(cast)  # to be dropped whatever comes
+        cast.hauls = self._thread.submit(partial(cast.run, self._make, self._seed, self._begun, deadline))
+        self._begun += sum(sizes)
         if idle:
-            self._casts[0].begun.wait(_HANDED_OVER)
+            cast.begun.wait(_HANDED_OVER)
+
+    def start(self) -> None:
+        """Do nothing: slots were handed over before the samples."""
 
     def end_batch(self) -> None:
-        """Hear that the samples of a batch were drawn, in the order of `begin`."""
-        if self._running:
-            self._running.popleft().end()
+        """Do nothing: searches go on."""
 
     def gather(self, *, wait: bool = True, late: bool = False) -> None:
         """Add what was trawled: what is there by now, or all; if time is `late`, searches end.
 
         Raises what went wrong on its threads.
         """
+        started = time.perf_counter()
         if late:
             for cast in self._casts:
                 cast.end()
@@ -260,10 +207,11 @@ class Trawler:
             hauls = self._casts[0].hauls
             assert hauls is not None
             if not wait and not hauls.done():
-                return
+                break
             for haul in hauls.result():
                 self._add(haul)
             self._casts.popleft()
+        self.seconds["waiting"] += time.perf_counter() - started
 
     def close(self) -> None:
         """End what is under way; its slots are lost."""
@@ -300,11 +248,6 @@ def _split(parts: Sequence[Haul], sizes: Sequence[int]) -> Iterator[Haul]:
     for begin, end in pairwise(ends):
         weights, outcomes, depths, work = (column[begin:end] for column in whole)
         yield Haul(weights, outcomes, depths, work)
-
-
-def _chunks(slots: float) -> int:
-    """Return the least number of slots that is no fewer and makes whole chunks."""
-    return CHUNK * max(1, math.ceil(slots / CHUNK))
 
 
 def can_trawl(plan: Plan) -> bool:
