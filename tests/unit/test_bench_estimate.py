@@ -144,17 +144,8 @@ class TestBarsOfTheGpu:
 
     def test_without_valid_samples_are_left_out(self) -> None:
         found = gpu_bars(
-            timed(
-                "gpu ablation hprd dense, over our candidates, no inheritance, no streaming (O0)",
-                "alley",
-                ms_per_million=1.0,
-            ),
-            timed(
-                "gpu ablation hprd dense, over our candidates, no streaming (O1)",
-                "alley",
-                ns_per_valid=1.0,
-                ms_per_million=1.0,
-            ),
+            timed(f"gpu ablation hprd dense, {GPU.OURS}, {GPU.O0}", "alley", ms_per_million=1.0),
+            timed(f"gpu ablation hprd dense, {GPU.OURS}, {GPU.O1}", "alley", ns_per_valid=1.0),
         )
         assert list(found) == ["gpu: cases whose groups differ"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import statistics
@@ -335,7 +334,7 @@ GAINS = (
         for one in ("wanderjoin", "alley")
     ),
 )
-"""Over our candidates rows are one to five long and most samples live anyway: there streaming must not cost."""
+"""Over our candidates rows are one to five long, and many samples live anyway: there it must not cost."""
 
 
 def ablation_bars(results: Sequence[CaseResult]) -> Iterator[Bar]:
