@@ -13,6 +13,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.cpu.trawling import Haul, Stream, Trawl
+from motiflux.engine import clock_trawler
 from motiflux.engine.device_sampler import DeviceSampler, Drawing
 from motiflux.errors import DeviceError
 from tests.unit.sampling_cases import random_graph
@@ -124,6 +125,10 @@ class TestNumbers:
 class TestByTheClock:
     """The default where a device is named."""
 
+    @pytest.fixture(autouse=True)
+    def _begins_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(clock_trawler, "_FIXED_SECONDS", 0.0)
+
     @pytest.fixture
     def slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Have drawings take so long that there is time for searches, however busy the machine is."""
@@ -173,21 +178,40 @@ class TestByTheClock:
         found = mf.estimate(CUBIC, cycle(24), samples=64, estimator="alley", device=device, tuning=tuning)
         assert (found.estimator, found.samples) == ("alley", 64)
 
-    def test_there_may_be_no_time_for_any_slot(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What is not searched is not waited for, and the estimate says so."""
+    @pytest.mark.parametrize("fixed", [0.0, 100.0])
+    def test_samples_that_are_drawn_too_soon_are_not_trawled_beside(
+        self, fixed: float, device: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What would add too much to the time of the samples is not begun, and the estimate says so."""
+        monkeypatch.setattr(clock_trawler, "_FIXED_SECONDS", fixed)
+        monkeypatch.setattr(DeviceSampler, "least_piece", 8)
+        begun: list[int] = []
+        begin = Trawl.begin
+        monkeypatch.setattr(Trawl, "begin", lambda *more, **named: (begun.append(1), begin(*more, **named)))
+        given: dict[str, Any] = {"samples": 2016, "estimator": "alley", "device": device}
+        found = mf.estimate(CUBIC, LONG, tuning=CLOCK, **given)
+        alone = mf.estimate(CUBIC, LONG, tuning={"trawling": "off"}, **given)
+        assert begun == ([1] if fixed == 0 else [])
+        assert "nothing was trawled" not in (alone.warning or "")
+        if fixed > 0:
+            assert found.trawled is None
+            assert found.value == alone.value
+            assert "nothing was trawled" in (found.warning or "")
+            assert found.parts["trawl set-up"] == found.parts["trawl waiting"] == 0
 
+    def test_slots_that_did_not_begin_leave_the_samples(
+        self, device: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def finish(trawl: Trawl) -> Any:
             real = trawl._native.finish()
             return tuple(Stream(Haul(*(column[:0] for column in one[:4])), 0) for one in real)
 
         monkeypatch.setattr(Trawl, "finish", finish)
-        given: dict[str, Any] = {"samples": 2016, "estimator": "alley", "tuning": CLOCK}
-        found = mf.estimate(CUBIC, LONG, device=device, **given)
-        alone = mf.estimate(CUBIC, LONG, device=device, **{**given, "tuning": {"trawling": "off"}})
+        given: dict[str, Any] = {"samples": 2016, "estimator": "alley", "device": device}
+        found = mf.estimate(CUBIC, LONG, tuning=CLOCK, **given)
+        alone = mf.estimate(CUBIC, LONG, tuning={"trawling": "off"}, **given)
         assert found.trawled is None
         assert found.value == alone.value
-        assert "nothing was trawled" in (found.warning or "")
-        assert "nothing was trawled" not in (alone.warning or "")
 
     def test_the_cpu_keeps_to_a_budget_of_work(self) -> None:
         given: dict[str, Any] = {"samples": 4000, "estimator": "alley", "tuning": {"trawling": "on"}}

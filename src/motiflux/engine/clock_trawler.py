@@ -30,6 +30,10 @@ _MOST_SLOTS = 1 << 16
 """Of a stream, between two looks."""
 _FREE = 1 << 45
 """Work of counting all beside a device: its thread has nothing else to do, and the samples end it."""
+SHARE = 0.1
+"""Of the time that samples take, what trawling may add to it at most."""
+_FIXED_SECONDS = 8e-4
+"""What trawling adds to samples drawn on a device, however long these take: searches are set up, and ended."""
 _LOOK_EVERY = 256
 """Steps of a search between looks at whether it is wanted: some microseconds."""
 
@@ -63,6 +67,8 @@ class ClockTrawler:
         beside = sampler.device != "cpu"
         self._threads, counts = _threads_of(request, beside=beside)
         self._whole = (_FREE if beside else trawl.whole) if counts and trawl.whole > 0 else 0
+        self._least_seconds = _FIXED_SECONDS / SHARE if beside else 0.0
+        self._expected = 0.0
         self._first = 0
         self._most = 0
         self._wanted = 0
@@ -86,9 +92,16 @@ class ClockTrawler:
         """Hear of batches of so many groups that are drawn next; `start` begins to search."""
         self._wanted = sum(batches)
 
+    def expect(self, seconds: float) -> None:
+        """Hear how long it is likely to take to draw what `begin` was told of."""
+        self._expected = seconds
+
     def start(self) -> None:
-        """Have slots searched from now on, if none are; called while the first samples are drawn."""
-        if self._begun or self._wanted == 0:
+        """Have slots searched from now on, if none are; called while samples are drawn.
+
+        Nothing is done where samples are drawn so soon that more than `SHARE` would be added to their time.
+        """
+        if self._begun or self._wanted == 0 or self._expected < self._least_seconds:
             return
         started = time.perf_counter()
         trawl, tuning = self._trawl, self._request.tuning

@@ -32,8 +32,6 @@ from motiflux.types import Symmetry
 _MOST_PIECE = 1 << 17
 _PIECE_SECONDS = 0.25
 """Between two reports."""
-_FIRST_PIECES = 4
-"""Of a device, whose launches are worth the least piece, to begin with: a million samples in one launch."""
 _REPORT_SECONDS = 0.01
 """Between two reports at least, unless there is nothing more to draw: a report may take a millisecond."""
 _FEW_EFFECTIVE = 30.0
@@ -91,10 +89,13 @@ class Run:
             len(step.sources) > 1 or step.distinct or step.not_out or step.not_in for step in plan.shape.steps
         )
         self._trace: list[EstimateProgress] = []
-        self._piece = sampler.least_piece * (1 if sampler.device == "cpu" else _FIRST_PIECES)
+        self._piece = sampler.least_piece
         self._seconds = dict.fromkeys(("sampling", "reports"), 0.0)
         self._reached = False
         self._late = False
+        self._began = time.perf_counter()
+        self._wanted = 0
+        """Groups to draw before what was trawled beside them is gathered."""
 
     def go(self, callback: EstimateCallback | None, started: float) -> None:
         """Draw until the rules are met, time is up, or all was counted; report from time to time."""
@@ -158,10 +159,12 @@ class Run:
         done, size = self._tally.groups, self._trawler.plan.groups
         if not self._trawler.takes_turns:
             self._trawler.begin([last - done], self._deadline)
+            self._wanted = last - done
             return [last]
         first = (done // size + 1) * size
         ends = [min(last, end) for end in range(first, min(last, done + size * MOST_BATCHES) + size, size)]
         ends = ends[:MOST_BATCHES]
+        self._wanted = ends[-1] - done
         self._trawler.begin([end - begin for begin, end in pairwise([done, *ends])], self._deadline)
         return ends
 
@@ -196,6 +199,8 @@ class Run:
         before, first = time.perf_counter(), self._tally.groups
         given = (self._estimator, self._seed, first, count, self._left())
         if self._trawler is not None and self._trawler.plan.by_clock:
+            if first > 0:
+                self._trawler.expect((before - self._began) / first * self._wanted)
             groups = self._sampler.draw(*given, meanwhile=self._trawler.start)
         else:
             groups = self._sampler.draw(*given)
@@ -391,7 +396,7 @@ class Run:
     def _warning(self, effective: float) -> str | None:
         warnings = [self._warning_of_samples(effective)]
         if self._trawler is not None and self._trawler.slots == 0:
-            warnings.append("the samples were drawn before any search beside them began: nothing was trawled")
+            warnings.append("the samples took too little time for searches beside them: nothing was trawled")
         return "; ".join(one for one in warnings if one) or None
 
     def _warning_of_samples(self, effective: float) -> str | None:

@@ -188,6 +188,9 @@ class Trawler:
         if idle:
             cast.begun.wait(_HANDED_OVER)
 
+    def expect(self, seconds: float) -> None:
+        """Do nothing: searches keep to their work."""
+
     def start(self) -> None:
         """Do nothing: slots were handed over before the samples."""
 
