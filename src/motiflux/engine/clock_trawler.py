@@ -33,7 +33,7 @@ _FREE = 1 << 45
 SHARE = 0.1
 """Of the time that samples take, what trawling may add to it at most."""
 _FIXED_SECONDS = 8e-4
-"""What trawling adds to samples drawn on a device, however long these take: searches are set up, and ended."""
+"""What trawling adds to samples drawn on a device, however long that takes: to set up, and to end."""
 _LOOK_EVERY = 256
 """Steps of a search between looks at whether it is wanted: some microseconds."""
 
