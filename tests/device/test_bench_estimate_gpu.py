@@ -74,7 +74,7 @@ def test_every_row_is_there_with_the_groups_of_the_cpu(suite: ModuleType, tmp_pa
     assert len([name for name in names if name.startswith("gpu trawl ")]) == 3 * 2
     assert len([name for name in names if name.startswith("gpu sweep ")]) == 2
     trawled = [one for one in found if ", trawled, call" in one.case]
-    wanted = {"slower", "cut", "sampling_ms", "trawl_set_up_ms", "trawl_waiting_ms", "planning_ms"}
+    wanted = {"slower", "sampling_ms", "trawl_set_up_ms", "trawl_waiting_ms", "planning_ms"}
     assert all(wanted <= set(one.figures) for one in trawled)
     bars = suite.gpu.bars(found)
     assert all(bar.value is not None for bar in bars)
