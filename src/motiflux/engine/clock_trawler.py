@@ -9,6 +9,7 @@ found depends on the machine; on average over all seeds it is the count.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -97,15 +98,20 @@ class ClockTrawler:
         self._expected = seconds
 
     def start(self) -> None:
-        """Have slots searched from now on, if none are; called while samples are drawn.
+        """Have slots searched from now on, if none are; called for each draw, once that is under way.
 
         Nothing is done where samples are drawn so soon that more than `SHARE` would be added to their time.
         """
-        if self._begun or self._wanted == 0 or self._expected < self._least_seconds:
+        if self._begun:
+            if self.takes_turns:
+                self._trawl.turn()
+            return
+        if self._wanted == 0 or self._expected < self._least_seconds:
             return
         started = time.perf_counter()
         trawl, tuning = self._trawl, self._request.tuning
         self._most = _most_of(self.plan, tuning["trawl_samples"], self._wanted)
+        self._begun = True  # whatever interrupts: `close` ends what there is
         trawl.begin(
             self._seed,
             self._first,
@@ -116,13 +122,10 @@ class ClockTrawler:
             least=int(tuning["trawl_depth"]),
             whole=self._whole,
         )
-        self._begun = True
         self.seconds["set-up"] += time.perf_counter() - started
 
     def end_batch(self) -> None:
-        """Hear that the samples of a batch were drawn."""
-        if self._begun and self.takes_turns:
-            self._trawl.turn()
+        """Do nothing: searches go on."""
 
     def gather(self, *, wait: bool = True, late: bool = False) -> None:
         """End searches and add what they found; nothing happens where there is more to draw.
@@ -132,8 +135,8 @@ class ClockTrawler:
         if not self._begun or not wait:
             return
         started = time.perf_counter()
-        self._begun, self._wanted = False, 0
         streams = self._trawl.finish()
+        self._begun, self._wanted = False, 0
         self._first += self._most
         for number, (one, other) in enumerate((streams, streams[::-1])):
             self._add(self.seen[number], one, one.begun)
@@ -166,7 +169,8 @@ class ClockTrawler:
         """End what is under way; its slots are lost."""
         if self._begun:
             self._begun = False
-            self._trawl.finish()
+            with contextlib.suppress(ValueError):  # it did not come to begin
+                self._trawl.finish()
 
 
 def _threads_of(request: Request, *, beside: bool) -> tuple[int, bool]:
