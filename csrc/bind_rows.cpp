@@ -19,6 +19,7 @@
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
 #include "rows/gather.hpp"
+#include "rows/images.hpp"
 #include "rows/witness.hpp"
 #include "text/format.hpp"
 
@@ -65,6 +66,35 @@ nb::object gather_columns(const PyBlock& block, const InputArray<std::int64_t>& 
     rows::gather_columns(as_block(block), as_span(ids), out.data(), workers);
   });
   return to_numpy(std::move(out), block.shape(1), block.shape(0));
+}
+
+void check_sources(const PyBlock& block, const PyBlock& sources) {
+  if (sources.shape(1) != block.shape(1)) throw nb::value_error("images have as many columns as rows do");
+  for (std::size_t cell = 0; cell < sources.size(); ++cell)
+    if (sources.data()[cell] >= block.shape(1)) throw nb::value_error("no such column");
+}
+
+nb::object write_images(const PyBlock& block, const PyBlock& sources, int threads) {
+  check_sources(block, sources);
+  Unwritten<std::uint32_t> out(block.size() * sources.shape(0));
+  run_row_work(out.size(), threads, [&](const Workers& workers) {
+    rows::write_images(as_block(block), {sources.data(), sources.size()}, out.data(), workers);
+  });
+  return to_numpy(std::move(out), block.shape(0) * sources.shape(0), block.shape(1));
+}
+
+nb::object gather_images(const PyBlock& block, const PyBlock& sources, const InputArray<std::int64_t>& ids,
+                         std::size_t first, std::size_t last, int threads) {
+  const std::size_t columns = block.shape(1);
+  check_sources(block, sources);
+  if (columns == 0 || columns > rows::kMostColumns) throw nb::value_error("1 to 64 columns expected");
+  if (first > last || last > block.shape(0) * sources.shape(0)) throw nb::value_error("no such images");
+  Unwritten<std::int64_t> out((last - first) * columns);
+  run_row_work(out.size(), threads, [&](const Workers& workers) {
+    rows::gather_images(as_block(block), {{sources.data(), sources.size()}, first, last}, as_span(ids),
+                        out.data(), workers);
+  });
+  return to_numpy(std::move(out), last - first, columns);
 }
 
 nb::object transpose(const PyBlock& block, int threads) {
@@ -161,6 +191,9 @@ nb::tuple quote_strings(const InputArray<std::uint8_t>& text, const InputArray<s
 void bind_rows(nb::module_& module) {
   module.def("gather_rows", &gather_rows, nb::arg("block"), nb::arg("ids"), nb::arg("threads"));
   module.def("gather_columns", &gather_columns, nb::arg("block"), nb::arg("ids"), nb::arg("threads"));
+  module.def("write_images", &write_images, nb::arg("block"), nb::arg("sources"), nb::arg("threads"));
+  module.def("gather_images", &gather_images, nb::arg("block"), nb::arg("sources"), nb::arg("ids"),
+             nb::arg("first"), nb::arg("last"), nb::arg("threads"));
   module.def("transpose", &transpose, nb::arg("block"), nb::arg("threads"));
   module.def("edge_shifts", &edge_shifts, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("threads"));
   module.def("find_edges", &find_edges, nb::arg("block"), nb::arg("offsets"), nb::arg("neighbors"),

@@ -1,17 +1,11 @@
 #include "rows/gather.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace motiflux::rows {
 namespace {
 
 constexpr std::size_t kGrainCells = 1 << 16;
-
-std::int64_t id_of(std::span<const std::int64_t> ids, std::uint32_t cell) {
-  if (cell >= ids.size()) throw std::out_of_range("a row names a vertex that is not there");
-  return ids[cell];
-}
 
 // Calls visit(row, column, cell) for all cells, some rows at a time: a column's part of the output and the
 // rows it comes from fit into the cache together.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 
 #include "common/parallel.hpp"
 
@@ -14,6 +15,12 @@ struct Block {
 
   std::size_t rows() const { return columns == 0 ? 0 : cells.size() / columns; }
 };
+
+// Throws std::out_of_range for a cell that names no id.
+inline std::int64_t id_of(std::span<const std::int64_t> ids, std::uint32_t cell) {
+  if (cell >= ids.size()) throw std::out_of_range("a row names a vertex that is not there");
+  return ids[cell];
+}
 
 // out[row * columns + column] = ids[cell]. Throws std::out_of_range for a cell that names no id.
 void gather_rows(const Block& block, std::span<const std::int64_t> ids, std::int64_t* out,

@@ -282,6 +282,13 @@ _OPTIONS = (
         "GPU: list into memory of the device, copied by the piece, or through a ring while the kernel runs",
     ),
     TuningOption(
+        "images",
+        ("on", "off"),
+        "on",
+        "GPU: to list embeddings, search for one of each subgraph and write its images under automorphisms, "
+        "or search for each",
+    ),
+    TuningOption(
         "orbits",
         ("on", "off"),
         "on",

@@ -17,6 +17,10 @@ from motiflux.pattern.automorphism import Automorphisms, automorphisms
 Pairs = list[tuple[int, int]]
 
 
+MOST_WRITTEN = 200
+"""Order of the largest group whose elements are all looked at."""
+
+
 def order_of(edges: Iterable[tuple[int, int]], *, directed: bool = False) -> int:
     return checked(Pattern.from_edges(edges), directed=directed).order
 
@@ -31,6 +35,12 @@ def checked(pattern: Pattern, *, directed: bool = False, base: Sequence[int] | N
         assert orbit.isdisjoint(group.base[:fixed])
     for generator in group.generators:
         assert_keeps(pattern, generator, directed=directed)
+    if group.order <= MOST_WRITTEN:
+        elements = group.elements()
+        assert elements[0] == tuple(range(pattern.num_vertices))
+        assert len(set(elements)) == len(elements) == group.order
+        for element in elements:
+            assert_keeps(pattern, element, directed=directed)
     return group
 
 

@@ -80,6 +80,7 @@ class TestAPlanIsPlainData:
             "symmetry": {"symmetry": Symmetry.SUBGRAPHS},
             "counting": {"counting": False},
             "space": {"space": True},
+            "images": {"images": True},
             "tail": {"tail": True},
             "parts": {"parts": True},
             "parts_cost": {"parts_cost": 2.0},
@@ -261,6 +262,42 @@ class TestSymmetry:
     ) -> None:
         plan = plan_of(SQUARE, **options)
         assert (plan.restrictions, plan.multiplier, plan.automorphisms) == ((), 1, 8)
+
+    @pytest.mark.parametrize(("edges", "order"), [(SQUARE, 8), (clique(6), 720), (path(3), 2)])
+    def test_an_engine_that_writes_images_searches_as_for_subgraphs(
+        self, edges: list[tuple[int, int]], order: int
+    ) -> None:
+        plan = plan_of(edges, counting=False, images=True)
+        alone = plan_of(edges, symmetry=Symmetry.SUBGRAPHS, counting=False)
+        assert (plan.restrictions, plan.shape, plan.multiplier) == (alone.restrictions, alone.shape, 1)
+        assert len(set(plan.images)) == len(plan.images) == plan.automorphisms == order
+        assert alone.images == ()
+
+    @pytest.mark.parametrize(
+        ("edges", "options"),
+        [
+            (SQUARE, {"counting": True}),
+            (SQUARE, {"images": False}),
+            (SQUARE, {"tuning": {"images": "off"}}),
+            (SQUARE, {"semantics": Semantics.HOMOMORPHISM}),
+            (SQUARE, {"symmetry": Symmetry.SUBGRAPHS}),
+            (clique(7), {}),
+            ([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (0, 5)], {}),
+        ],
+        ids=["counting", "cannot", "off", "homomorphism", "subgraphs", "5,040", "no symmetry"],
+    )
+    def test_no_images_are_written_elsewhere(
+        self, edges: list[tuple[int, int]], options: dict[str, Any]
+    ) -> None:
+        given = {"counting": False, "images": True, **options}
+        plan = plan_of(edges, **given)
+        assert plan.images == ()
+        assert plan.restrictions == plan_of(edges, **{**given, "images": False}).restrictions
+
+    def test_vertices_that_may_coincide_have_no_images(self) -> None:
+        pattern = dataclasses.replace(mf.Pattern.from_edges(SQUARE), may_coincide=((0, 2),))
+        graph = mf.Graph.from_edges(clique(8))
+        assert make_plan(graph, pattern, counting=False, images=True).images == ()
 
     def test_directions_count(self) -> None:
         assert plan_of(TRIANGLE, directed=True).automorphisms == 3
@@ -533,8 +570,8 @@ BAD_OPTIONS = {
             " tail, parts, lists, meetings, backjump, room, tables, share, dispatch, sample_order, cycles,"
             " inheritance, streaming, edge_bits, sync, count_first, count_on, trawling, trawl_whole,"
             " trawl_batches, trawl_samples, trawl_depth, trawl_budget, trawl_nodes, trawl_unfinished, lanes,"
-            " remember, specialize, handover, stealing, packing, bitmaps, rest, rows, orbits, at_once,"
-            " put_off, found 'speed'"
+            " remember, specialize, handover, stealing, packing, bitmaps, rest, rows, images, orbits,"
+            " at_once, put_off, found 'speed'"
         ),
     ),
     "tuning value": (

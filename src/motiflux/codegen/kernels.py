@@ -124,7 +124,7 @@ NUMBER_ENTRY = "motiflux_number"
 
 
 def number_source() -> Source:
-    """Return the kernel that turns vertices into ids; its entry point is `NUMBER_ENTRY`."""
+    """Return the kernel that turns rows into ids, with their images; its entry point is `NUMBER_ENTRY`."""
     return Source("number", '#include "motiflux/rows/number.cuh"\n')
 
 

@@ -354,7 +354,16 @@ class RmatArgs(ctypes.Structure):
 class NumberArgs(ctypes.Structure):
     """``rows::NumberArgs``."""
 
-    _fields_ = [("vertices", _u64), ("ids", _u64), ("out", _u64), ("count", _u64)]
+    _fields_ = [
+        ("vertices", _u64),
+        ("ids", _u64),
+        ("sources", _u64),
+        ("out", _u64),
+        ("cells", _u64),
+        ("columns", _u32),
+        ("image_cells", _u32),
+        ("tile_rows", _u32),
+    ]
 
 
 class View(ctypes.Structure):

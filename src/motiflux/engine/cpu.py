@@ -26,6 +26,7 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
+    writes_images = False
     counts_tables: Speeds | None = HOST_SPEEDS
     parts_cost = HOST_SPEEDS.parts
     searchers = 1

@@ -12,9 +12,9 @@ from typing import TypeVar
 from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.images import Block, Images
 from motiflux.engine.results import ProgressReport
 from motiflux.plan import Plan
-from motiflux.types import VertexArray
 
 T = TypeVar("T")
 
@@ -23,7 +23,11 @@ HAND_OUT_SECONDS = 0.05
 
 
 class FoundRows(ABC):
-    """Blocks of rows in internal ids. The kernel runs only while there is room for its rows."""
+    """Blocks of rows in internal ids. The kernel runs only while there is room for its rows.
+
+    What it finds is counted as such until it is handed out: from there on, `_delivered` and limits are about
+    images.
+    """
 
     complete = False
 
@@ -42,6 +46,7 @@ class FoundRows(ABC):
         self._started = started
         self._deadline = deadline
         self._columns = len(plan.order)
+        self._images = Images(plan)
         self._delivered = 0
         self._next_look = started + HAND_OUT_SECONDS
         self._closing = False
@@ -80,14 +85,14 @@ class FoundRows(ABC):
         """Start the kernel for the first time."""
 
     @abstractmethod
-    def _next(self) -> VertexArray | None:
+    def _next(self) -> Block | None:
         """Return the next block, or None at the end."""
 
-    def next(self) -> VertexArray | None:
+    def next(self) -> Block | None:
         """Return the next block, or None at the end."""
         return self._guarded(self._next)
 
-    def _guarded(self, take: Callable[[], T | None]) -> T | None:
+    def _guarded(self, take: Callable[[], T]) -> T | None:
         """Take rows, one thread at a time; what is raised ends the search."""
         self._search.accelerator.device.use()  # first: a fork may have left the lock taken for ever
         with self._lock:
@@ -115,9 +120,15 @@ class FoundRows(ABC):
         self._was_stopped = self._deadline is not None and time.perf_counter() >= self._deadline
         return not self._was_stopped
 
-    def _reaches_limit(self, filled: int) -> bool:
+    @property
+    def _batch_found(self) -> int:
+        """Rows to be found for a batch: one at least, whose images may be more than fit."""
+        return max(1, self._batch_rows // self._images.of_each)
+
+    def _reaches_limit(self, found: int) -> bool:
+        """Whether there are more rows than the limit, with the images of so many that were found."""
         limit = self._request.limit
-        return limit is not None and self._delivered + filled > limit
+        return limit is not None and self._delivered + found * self._images.of_each > limit
 
     def _cut(self) -> int:
         """End at the limit, one row more than it being known; return the rows that are left to hand out."""
@@ -130,7 +141,9 @@ class FoundRows(ABC):
             return
         self._next_look = now + HAND_OUT_SECONDS
         if (seen := self._search.look()) is not None:
-            self._request.progress(ProgressReport(*seen, now - self._started))
+            done, total, found = seen
+            found *= self._images.of_each
+            self._request.progress(ProgressReport(done, total, found, now - self._started))
 
     def _end(self, *, complete: bool) -> None:
         self.complete = complete

@@ -121,6 +121,7 @@ class DfsEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
+    writes_images = True
     parts_cost = DEVICE_SPEEDS.parts
     searchers = 20_000
     counts_tables: Speeds | None = DEVICE_SPEEDS

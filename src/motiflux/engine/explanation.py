@@ -187,6 +187,7 @@ def explain(
             pattern,
             EngineReport(chosen.name, chosen.device, reason, expected),
             searches_space=chosen.searches_space,
+            writes_images=chosen.writes_images,
             tuning=request.tuning,
             threads=request.threads,
         )

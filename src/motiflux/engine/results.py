@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
 from motiflux.draw.page import facts_table
+from motiflux.engine.images import Block, written
 from motiflux.engine.row_columns import RowColumns
 from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Column
@@ -114,8 +115,11 @@ class ProgressReport:
 class RowSource(Protocol):
     """Where `Matches` takes its rows from: an engine's running search."""
 
-    def next(self) -> VertexArray | None:
-        """Return the next block of internal ids, or None at the end."""
+    def next(self) -> Block | None:
+        """Return the next block of internal ids, or None at the end.
+
+        It has as many rows as were asked for at most, or all images of one that was found.
+        """
 
     def close(self) -> None:
         """Stop searching."""
@@ -142,7 +146,7 @@ class NoRows:
     def __init__(self, *, complete: bool) -> None:
         self.complete = complete
 
-    def next(self) -> VertexArray | None:
+    def next(self) -> Block | None:
         """Return None."""
         return None
 
@@ -202,10 +206,12 @@ class Matches:
         engine: str,
         device: str,
         reason: str = "",
+        batch_rows: int | None = None,
     ) -> None:
         self._source = source
         self._layout = layout
-        self._kept: VertexArray | None = None
+        self._most_rows = batch_rows
+        self._kept: Block | None = None
         self._started = started
         self.columns = layout.columns
         self.fields = layout.fields
@@ -333,6 +339,7 @@ class Matches:
         """Take rows in blocks so large that threads share the making of columns, and large pages serve."""
         if isinstance(self._source, StoresRows):
             self._source.widen(_WIDE)
+            self._most_rows = None
 
     def to_networkx(self) -> Any:
         """Return the part of the data graph that the remaining matches cover, as a graph of networkx.
@@ -376,11 +383,11 @@ class Matches:
 
         return arrow_reader(self).__arrow_c_stream__(requested_schema)
 
-    def _given(self, make: Callable[[VertexArray], T], batch_rows: int | None = None) -> Iterator[T]:
+    def _given(self, make: Callable[[Block], T], batch_rows: int | None = None) -> Iterator[T]:
         """Yield what is made of the remaining rows, `batch_rows` at a time if that is given."""
 
         def batch() -> T | None:
-            block = self._next_block() if batch_rows is None else self._next_rows(batch_rows)
+            block = self._next_batch() if batch_rows is None else self._next_rows(batch_rows)
             if block is None:
                 return None
             made = make(block)
@@ -390,16 +397,25 @@ class Matches:
         while (made := self._closing_on_error(batch)) is not None:
             yield made
 
-    def _next_rows(self, rows: int) -> VertexArray | None:
+    def _next_batch(self) -> Block | None:
+        """Return the next block or, of one with more rows than were asked for, so many; None at the end."""
+        block = self._next_block()
+        if block is not None and self._most_rows is not None and len(block) > self._most_rows:
+            block, self._kept = block[: self._most_rows], block[self._most_rows :]
+        return block
+
+    def _next_rows(self, rows: int) -> Block | None:
         """Return the next `rows` rows, fewer at the end, None after it; what is left of a block is kept."""
-        parts: list[VertexArray] = []
+        parts: list[Block] = []
         while rows and (block := self._next_block()) is not None:
             parts.append(block[:rows])
             self._kept = block[rows:] if len(block) > rows else None
             rows -= len(parts[-1])
-        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else None
+        if len(parts) > 1:
+            return np.concatenate([written(part) for part in parts])
+        return parts[0] if parts else None
 
-    def _next_block(self) -> VertexArray | None:
+    def _next_block(self) -> Block | None:
         """Return the next block of internal ids, or None at the end."""
         if self.complete is not None:
             return None
@@ -447,8 +463,8 @@ class Matches:
         return "open" if self.complete is None else "complete" if self.complete else "incomplete"
 
 
-def _as_it_is(block: VertexArray) -> VertexArray:
-    return block
+def _as_it_is(block: Block) -> VertexArray:
+    return written(block)
 
 
 def _outcome_facts(outcome: Count | Matches) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from motiflux.codegen import layout
 from motiflux.engine.device_rows import HAND_OUT_SECONDS, FoundRows
+from motiflux.engine.images import Block
 from motiflux.engine.ring import MappedRing
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
@@ -42,12 +43,13 @@ class RingRows(FoundRows):
     def _launch(self) -> None:
         self._search.launch()
 
-    def _next(self) -> VertexArray | None:
-        block = np.empty((min(self._batch_rows, _FIRST_ROOM), self._columns), VERTEX_DTYPE)
+    def _next(self) -> Block | None:
+        most, cut = self._batch_found, None
+        block = np.empty((min(most, _FIRST_ROOM), self._columns), VERTEX_DTYPE)
         filled, first_row = 0, 0.0
         while not self._closing:
-            if filled == len(block) < self._batch_rows:
-                block = _grown(block, self._batch_rows)
+            if filled == len(block) < most:
+                block = _grown(block, most)
             ended = self._search.done()  # before reading: what was written by then is there
             read = self._reader.read(block[filled:], _WAIT_SECONDS if filled == 0 and not ended else 0.0)
             now = time.perf_counter()
@@ -57,9 +59,9 @@ class RingRows(FoundRows):
             if self._over:  # the callback closed this
                 return None
             if self._reaches_limit(filled):
-                filled = self._cut()
+                cut = self._cut()
                 break
-            if filled == self._batch_rows or (filled and now - first_row >= HAND_OUT_SECONDS):
+            if filled == most or (filled and now - first_row >= HAND_OUT_SECONDS):
                 break
             if ended and read == 0:
                 if not self._may_go_on():
@@ -70,8 +72,11 @@ class RingRows(FoundRows):
                 self._stop_kernel()
             elif read == 0 and filled:
                 time.sleep(20e-6)
-        self._delivered += filled
-        return block[:filled] if filled and not self._closing else None
+        if not filled or self._closing:
+            return None
+        rows = self._images.of(block[:filled])[:cut]
+        self._delivered += len(rows)
+        return rows if len(rows) else None
 
 
 def _grown(block: VertexArray, most: int) -> VertexArray:

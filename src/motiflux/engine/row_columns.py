@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.engine.images import Block, ImageBlock, written
 from motiflux.engine.witness import Witnesses
 from motiflux.errors import ArgumentError
 from motiflux.graph import Column, Graph, LabelTable
@@ -133,9 +134,14 @@ class RowColumns:
         dtype = self.dtype
         return np.empty(0 if dtype.names else (0, len(self.columns)), dtype)
 
-    def array(self, block: VertexArray) -> IdArray:
+    def array(self, block: Block) -> IdArray:
         """Return ids, and edges if they were asked for: [rows, columns], or [rows] with a field for each."""
         ids = self.graph.vertex_ids
+        if isinstance(block, ImageBlock):
+            if self.witnesses is None and not self.ids_are_text:
+                numbers: Any = ids
+                return block.numbered(numbers, self._threads).view(np.int64)
+            block = block.written(self._threads)
         if self.witnesses is None:
             return ids[block] if self.ids_are_text else self._gathered(_native.gather_rows, block)
         edges = self.witnesses.edges(block)
@@ -147,8 +153,9 @@ class RowColumns:
         gathered = self._gathered(_native.gather_columns, block)
         return np.ascontiguousarray(np.concatenate([gathered, edges.view(np.int64)]).T)
 
-    def table(self, block: VertexArray) -> list[Column]:
+    def table(self, block: Block) -> list[Column]:
         """Return the columns of the batch, as `fields` says."""
+        block = written(block, self._threads)
         ids = None
         if not self.ids_are_text:
             ids = self._gathered(_native.gather_columns, block)

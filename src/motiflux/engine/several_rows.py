@@ -18,18 +18,18 @@ from motiflux.engine.accelerator import Accelerator
 from motiflux.engine.base import Request
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.device_team import Team, working_on
+from motiflux.engine.images import Block
 from motiflux.engine.prepare import prepare
 from motiflux.engine.results import ProgressReport
 from motiflux.engine.stored_rows import StoredRows
 from motiflux.errors import DeviceMemoryError, MotifluxWarning
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.types import VertexArray
 
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
 
-Rows = TypeVar("Rows", bound="VertexArray | DeviceArray")
+Rows = TypeVar("Rows", bound="Block | DeviceArray | None")
 
 _LOOK_SECONDS = 0.05
 _SPIN_SECONDS = 200e-6
@@ -69,7 +69,7 @@ class SharedRows(StoredRows):
         """Whether it ended because enough rows were handed out."""
         return self._over and not self.complete and not self._was_stopped
 
-    def poll(self) -> VertexArray | None:
+    def poll(self) -> Block | None:
         """Return rows that are there; None if there are none yet, or all were handed out (`over`)."""
         return self._guarded(lambda: self._once() if self._can_go_on() else None)
 
@@ -106,7 +106,8 @@ class SharedRows(StoredRows):
         self._made = None
 
     def _can_go_on(self) -> bool:
-        return self._ended or len(self._fetched) > 0 or self._ready(time.perf_counter())
+        at_hand = self._ended or len(self._fetched) > 0 or self._there is not None
+        return at_hand or self._ready(time.perf_counter())
 
 
 class SeveralRows:
@@ -138,6 +139,7 @@ class SeveralRows:
 
         self._first = accelerators[0].device
         self._request = request
+        self._of_each = max(1, len(plan.images))
         self._started = started
         self._next_look = started + _LOOK_SECONDS
         self._lock = threading.RLock()
@@ -172,7 +174,7 @@ class SeveralRows:
                 self._sources.clear()
                 return
 
-    def next(self) -> VertexArray | None:
+    def next(self) -> Block | None:
         """Return the next block, or None at the end."""
         return self._taken(SharedRows.poll)
 
@@ -185,7 +187,7 @@ class SeveralRows:
         """Return the next rows as ids on the device that found them, or None at the end."""
         return self._taken(lambda source: source.poll_on_device(ids))
 
-    def _taken(self, poll: Callable[[SharedRows], Rows | None]) -> Rows | None:
+    def _taken(self, poll: Callable[[SharedRows], Rows]) -> Rows | None:
         """Take rows, one thread at a time; what is raised ends the search on all devices."""
         self._first.use()  # first: a fork may have left the lock taken for ever
         with self._lock:
@@ -195,7 +197,7 @@ class SeveralRows:
                 self._end(complete=False)
                 raise
 
-    def _next(self, poll: Callable[[SharedRows], Rows | None]) -> Rows | None:
+    def _next(self, poll: Callable[[SharedRows], Rows]) -> Rows | None:
         if self._rest and not self._closing:
             return cast("Rows", self._rest.pop())
         began = time.perf_counter()
@@ -236,7 +238,8 @@ class SeveralRows:
         if self._request.progress is None or now < self._next_look or self._over:
             return
         self._next_look = now + _LOOK_SECONDS
-        self._request.progress(ProgressReport(*self._team.look(), now - self._started))
+        done, units, found = self._team.look()
+        self._request.progress(ProgressReport(done, units, found * self._of_each, now - self._started))
 
     def _end(self, *, complete: bool) -> None:
         self._over, self.complete = True, complete

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.engine.base import Ran, make_request
 from motiflux.engine.dispatch import choose_engine, start_rows
+from motiflux.engine.images import Block
 from motiflux.engine.planning import plan_for
 from motiflux.engine.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.engine.results import Count, Matches, NoRows, RowSource, StoresRows
@@ -21,7 +22,6 @@ from motiflux.engine.several import as_patterns, count_each
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.types import VertexArray
 
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
@@ -256,6 +256,7 @@ def match(
             engine=ran.engine,
             device=ran.device,
             reason=ran.why,
+            batch_rows=block_rows,
         )
 
 
@@ -279,7 +280,7 @@ class _WithBar:
         self._source = source
         self._bar = bar
 
-    def next(self) -> VertexArray | None:
+    def next(self) -> Block | None:
         block = self._source.next()
         if block is None:
             self._bar.close()

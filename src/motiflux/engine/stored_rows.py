@@ -8,24 +8,40 @@ other piece. Where a piece does not fill soon, the groups are asked to pause, so
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen import layout
-from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
 from motiflux.codegen.layout import ROWS_PER_PACKET
 from motiflux.device import Buffer
 from motiflux.device.arrays import DeviceArray
+from motiflux.engine.device_ids import DeviceIds
 from motiflux.engine.device_rows import HAND_OUT_SECONDS, FoundRows
+from motiflux.engine.images import Block
 from motiflux.errors import DeviceMemoryError
-from motiflux.types import VERTEX_DTYPE, VertexArray
+from motiflux.types import VERTEX_DTYPE
 
 _FIRST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
 """Of rows that a launch may store: the first is short, so that first rows come soon."""
+_MOST_BATCH_BYTES = 256 << 20
+"""Of ids on the device at a time: those of all images of a piece may be many times as much."""
+_ID_BYTES = 8
 _GROWTH = 4
 _SPIN_SECONDS = 200e-6
 _LONGEST_SLEEP = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Rows of a full piece that are still to be made into ids."""
+
+    address: int
+    rows: int
+
+    def after(self, rows: int, row_bytes: int) -> _Stored | None:
+        """Return what is left after so many; None if nothing is."""
+        return None if rows == self.rows else _Stored(self.address + rows * row_bytes, self.rows - rows)
 
 
 class StoredRows(FoundRows):
@@ -37,7 +53,7 @@ class StoredRows(FoundRows):
         most = max(_MOST_BYTES, least)
         limit = self._request.limit
         if limit is not None:
-            most = min(most, max(row_bytes * (limit + 1), least))
+            most = min(most, max(row_bytes * (limit // self._images.of_each + 1), least))
         while True:
             try:
                 self._pieces = [self._piece(most), self._piece(most)]
@@ -52,7 +68,9 @@ class StoredRows(FoundRows):
         self._fetched = np.empty((0, self._columns), VERTEX_DTYPE)
         self._ended = False
         self._paused = False
-        self._ids: DeviceArray | None = None
+        self._there: _Stored | None = None
+        self._most_there = max(1, _MOST_BATCH_BYTES // (_ID_BYTES * self._columns * self._images.of_each))
+        self._ids: DeviceIds | None = None
 
     def _piece(self, nbytes: int) -> Buffer:
         budget = self._request.gpu_memory
@@ -60,7 +78,7 @@ class StoredRows(FoundRows):
 
     def _end(self, *, complete: bool) -> None:
         super()._end(complete=complete)
-        self._pieces, self._ids = [], None
+        self._pieces, self._there, self._ids = [], None, None
         self._fetched = self._fetched[:0].copy()
 
     def _launch(self, *, resume: bool = False) -> None:
@@ -71,7 +89,7 @@ class StoredRows(FoundRows):
         self._launched, self._paused = time.perf_counter(), False
         self._next_room = min(self._room, _GROWTH * self._next_room)
 
-    def _next(self) -> VertexArray | None:
+    def _next(self) -> Block | None:
         while not self._closing and not self._over:
             if not len(self._fetched) and not self._ended and not self._wait():
                 return None
@@ -79,7 +97,7 @@ class StoredRows(FoundRows):
                 return rows
         return None
 
-    def _once(self) -> VertexArray | None:
+    def _once(self) -> Block | None:
         """Hand out rows, or end, or have the kernel go on if it is done; None if there are no rows yet."""
         if len(self._fetched):
             return self._handed_out()
@@ -93,11 +111,12 @@ class StoredRows(FoundRows):
         self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
         return self._handed_out()
 
-    def _handed_out(self) -> VertexArray:
+    def _handed_out(self) -> Block:
         """Return rows out of memory that is used again."""
-        rows = self._fetched[: self._batch_rows].copy()
-        self._fetched = self._fetched[len(rows) :]
-        if self._reaches_limit(len(rows)):
+        found = self._fetched[: self._batch_found]
+        rows = self._images.of(found.copy())
+        self._fetched = self._fetched[len(found) :]
+        if self._reaches_limit(len(found)):
             rows = rows[: self._cut()]
         self._delivered += len(rows)
         return rows
@@ -143,6 +162,8 @@ class StoredRows(FoundRows):
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device, [rows, columns]; None at the end.
 
+        Fewer at a time where there is little memory.
+
         Not to be mixed with `next`.
 
         Raises
@@ -154,7 +175,7 @@ class StoredRows(FoundRows):
 
     def _next_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         while not self._closing and not self._over:
-            if not self._ended and not self._wait():
+            if self._there is None and not self._ended and not self._wait():
                 return None
             if (array := self._array_once(ids)) is not None:
                 return array
@@ -162,37 +183,42 @@ class StoredRows(FoundRows):
 
     def _array_once(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Do what `_once` does, with rows on the device."""
-        if self._ended:
-            self._end(complete=not self._was_stopped)
-            return None
-        piece, rows = self._advance()
-        if rows == 0:
-            return None
-        beyond = self._reaches_limit(rows)
-        if beyond:
-            assert self._request.limit is not None
-            rows = self._request.limit - self._delivered
-        array = self._given_out(self._numbered(piece, rows, ids), last=beyond) if rows else None
-        self._delivered += rows
+        if self._there is None:
+            if self._ended:
+                self._end(complete=not self._was_stopped)
+                return None
+            piece, stored = self._advance()
+            if stored == 0:
+                return None
+            self._there = _Stored(piece.address, stored)
+        found, out = self._numbered(self._there, ids)
+        beyond = self._reaches_limit(found)
+        self._there = self._there.after(found, self._row_bytes)
+        array = None if out is None else self._given_out(out, last=beyond)
+        self._delivered += 0 if out is None else len(out)
         if beyond:
             self._end(complete=False)
         return array
 
-    def _numbered(self, piece: Buffer, rows: int, ids: NDArray[np.int64]) -> DeviceArray:
-        """Have rows be made into ids, past the kernel that goes on."""
-        search, budget = self._search, self._request.gpu_memory
-        accelerator, stream = search.accelerator, search.side
+    def _numbered(self, stored: _Stored, ids: NDArray[np.int64]) -> tuple[int, DeviceArray | None]:
+        """Have as many stored rows as there is room for be made into ids, up to the limit; say how many."""
         if self._ids is None:
-            what = "the ids of vertices"
-            self._ids = DeviceArray.from_numpy(accelerator.device, ids, stream, what, budget=budget)
-        shape = (rows, self._columns)
-        out = DeviceArray.empty(accelerator.device, shape, np.int64, "rows of ids", budget=budget)
-        stream.hold(out.buffer)
-        kernel = accelerator.kernel(number_source(), entry=NUMBER_ENTRY)
-        args = layout.NumberArgs(piece.address, self._ids.address, out.address, out.size)
-        grid = max(1, min(accelerator.device.multiprocessors * 8, -(-out.size // THREADS)))
-        stream.launch(kernel, grid, THREADS, 0, args)
-        return out
+            self._ids = DeviceIds(self._search, self._images, ids, self._request.gpu_memory)
+        limit = self._request.limit
+        while True:
+            found = min(stored.rows, self._most_there)
+            rows = found * self._images.of_each
+            if limit is not None and (rows := min(rows, limit - self._delivered)) == 0:
+                return found, None
+            try:
+                out = self._ids.empty(rows)
+                break
+            except DeviceMemoryError:
+                if self._most_there == 1:
+                    raise
+                self._most_there = max(1, found // 4)
+        self._ids.write(stored.address, out)
+        return found, out
 
     def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
         """Return ids once they are made; None if they are to be asked for later."""

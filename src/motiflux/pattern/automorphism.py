@@ -38,6 +38,18 @@ class Automorphisms:
     base: tuple[int, ...]
     orbits: tuple[frozenset[int], ...]
 
+    def elements(self) -> tuple[Permutation, ...]:
+        """Return all automorphisms, the identity first: `order` of them."""
+        identity = tuple(range(len(self.base)))
+        found = {identity: None}
+        frontier = [identity]
+        while frontier:
+            last = frontier.pop()
+            fresh = [tuple(last[v] for v in generator) for generator in self.generators]
+            frontier += [one for one in fresh if one not in found]
+            found |= dict.fromkeys(fresh)
+        return tuple(found)
+
 
 def automorphisms(
     pattern: Pattern, *, directed: bool = False, base: Sequence[int] | None = None

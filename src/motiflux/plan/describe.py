@@ -25,6 +25,7 @@ from motiflux.plan.report import (
     Ways,
 )
 from motiflux.plan.space import candidate_space, space_key
+from motiflux.plan.symmetry import MOST_IMAGES, has_images
 from motiflux.types import Label
 
 _NO_SPACE_ENGINE = "the engine searches rows of the graph"
@@ -41,6 +42,7 @@ def describe(
     engine: EngineReport,
     *,
     searches_space: bool,
+    writes_images: bool,
     tuning: Mapping[str, str],
     threads: int,
 ) -> PlanReport:
@@ -50,6 +52,8 @@ def describe(
     ----------
     searches_space
         Whether the engine searches candidate spaces.
+    writes_images
+        Whether it hands out the images of embeddings that it finds.
     tuning
         Every switch of `motiflux.config.TUNING`.
     threads
@@ -66,6 +70,7 @@ def describe(
         automorphisms=plan.automorphisms,
         restrictions=tuple((names[u], names[v]) for u, v in plan.restrictions),
         multiplier=plan.multiplier,
+        images=_images(plan, graph, pattern, tuning) if writes_images else 1,
         space=space,
         no_space=None if space else _why_no_space(plan, graph, pattern, tuning, searches_space),
         basis=None if plan.impossible else "samples" if plan.scanned else "frequencies",
@@ -81,6 +86,16 @@ def describe(
         free_order=_free_order(plan, tuning),
         tables=() if plan.formula is None else lines_of(plan.formula),
     )
+
+
+def _images(plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str]) -> int:
+    """Return the embeddings that each one found is handed out as by the plan that lists them."""
+    some = (
+        plan.impossible is None
+        and tuning["images"] == "on"
+        and has_images(plan.semantics, plan.symmetry, bind(pattern, graph).may_coincide)
+    )
+    return plan.automorphisms if some and plan.automorphisms <= MOST_IMAGES else 1
 
 
 def _free_order(plan: Plan, tuning: Mapping[str, str]) -> Literal["always", "later"] | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.pattern.automorphism import automorphisms
+from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost import CostModel, frequencies
 from motiflux.plan.free import free_order
@@ -18,7 +18,7 @@ from motiflux.plan.parts import APART, LISTED, WEIGHTED, PartWay, nest, part_ord
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.space import CandidateSpace
 from motiflux.plan.steps import build_steps
-from motiflux.plan.symmetry import Restriction, restrictions
+from motiflux.plan.symmetry import MOST_IMAGES, Restriction, has_images, restrictions
 from motiflux.plan.tail import FIRST_START, close_tail
 from motiflux.types import Semantics, Symmetry
 
@@ -51,13 +51,14 @@ class Drafter:
         self.tails = options.counting and options.tail and options.switches["tail"] == "on"
         self._pattern = pattern
         self._key = key if space is not None else None
-        self._multiply = (
-            options.counting
-            and options.symmetry is Symmetry.EMBEDDINGS
-            and options.semantics is not Semantics.HOMOMORPHISM
-            and not bound.may_coincide
-            and options.switches["multiply"] == "on"
-        )
+        symmetric = has_images(options.semantics, options.symmetry, bound.may_coincide)
+        self._multiply = symmetric and options.counting and options.switches["multiply"] == "on"
+        self.images: tuple[Permutation, ...] = ()
+        """What each embedding found is handed out as; empty where all are searched for."""
+        if symmetric and options.images and not options.counting and options.switches["images"] == "on":
+            group = automorphisms(pattern, directed=graph.directed)
+            if 1 < group.order <= MOST_IMAGES:
+                self.images = group.elements()
 
     @property
     def cheap_to_sample(self) -> bool:
@@ -136,7 +137,7 @@ class Drafter:
         """Return the restrictions of a plan in that order, and the number of automorphisms."""
         group = automorphisms(self._pattern, directed=self.graph.directed, base=order.vertices)
         once_each = self.options.symmetry is Symmetry.SUBGRAPHS
-        return restrictions(group) if once_each or self._multiply else (), group.order
+        return restrictions(group) if once_each or self._multiply or self.images else (), group.order
 
     def _steps(
         self, order: Order, breaking: tuple[Restriction, ...], *, degrees: bool = True

@@ -316,6 +316,9 @@ class Plan:
         and how many of these certainly a greater one. Empty if none does.
     free
         How to match levels in another order; None where the search may not.
+    images
+        Automorphisms: each embedding the search finds is handed out once for each, the image of query vertex
+        v being that of ``automorphism[v]`` (enumerating only). Empty where all embeddings are searched for.
     asked
         The pattern that it was made for; no part of what the plan is.
     """
@@ -339,4 +342,5 @@ class Plan:
     formula: Formula | None = None
     room: tuple[tuple[int, int], ...] = ()
     free: FreeOrder | None = None
+    images: tuple[tuple[int, ...], ...] = ()
     asked: Pattern | None = field(default=None, compare=False, repr=False)

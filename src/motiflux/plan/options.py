@@ -37,6 +37,7 @@ class PlanOptions:
     semantics: Semantics
     symmetry: Symmetry
     counting: bool
+    images: bool
     space: bool
     tail: bool
     parts: bool

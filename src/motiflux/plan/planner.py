@@ -30,6 +30,7 @@ def make_plan(
     semantics: str = Semantics.ISOMORPHISM,
     symmetry: str = Symmetry.EMBEDDINGS,
     counting: bool = True,
+    images: bool = False,
     space: bool = False,
     tail: bool = False,
     parts: bool = False,
@@ -51,6 +52,9 @@ def make_plan(
         Only the number is wanted: embeddings may then be counted as subgraphs times the order of the
         automorphism group (not where query vertices may share a data vertex: under homomorphism, or if the
         pattern says so; there an automorphism may leave a map as it is).
+    images
+        Whether the engine can hand out the images of an embedding that it enumerates: it is then to find one
+        of them, where there are not too many.
     space
         Whether the engine can search a candidate space.
     tail
@@ -90,6 +94,7 @@ def make_plan(
         semantics=semantics,
         symmetry=symmetry,
         counting=counting,
+        images=images,
         space=space,
         tail=tail,
         parts=parts,
@@ -128,7 +133,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
         plan = replace(plan, formula=formula_for(graph, bound, plan, options))
         if drafter.parts and plan.formula is None:
             plan = drafter.widened(in_parts(drafter, plan, orders))
-        plan = replace(plan, free=drafter.free(plan))
+        plan = replace(plan, free=drafter.free(plan), images=drafter.images)
         if options.switches["room"] == "on":
             plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
     return replace(plan, asked=pattern)

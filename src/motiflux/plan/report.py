@@ -265,6 +265,8 @@ class PlanReport:
         Pairs of query vertices (u, v) whose images satisfy u < v.
     multiplier
         How many embeddings each one found stands for.
+    images
+        How many embeddings each one found is handed out as where they are listed.
     space
         The candidate space, or None.
     no_space
@@ -308,5 +310,6 @@ class PlanReport:
     impossible: str | None
     free_order: Literal["always", "later"] | None
     tables: tuple[str, ...] = ()
+    images: int = 1
     predicted: Prediction | None = None
     actual: Actual | None = None

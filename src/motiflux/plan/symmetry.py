@@ -7,10 +7,16 @@ matching order makes every restriction compare a vertex with one that is already
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms
 from motiflux.types import Semantics, Symmetry
+
+MOST_IMAGES = 720
+"""Order of the largest group whose members are written out: all orders of six vertices. The next is 5,040, of
+which a single row found would fill many batches, and a limit would need few."""
 
 Restriction = tuple[int, int]
 """Query vertices (u, v): the image of u is smaller than that of v."""
@@ -32,6 +38,11 @@ def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | 
         raise ArgumentError(
             "symmetry", "'embeddings' for a pattern with vertices that may coincide", symmetry.value
         )
+
+
+def has_images(semantics: Semantics, symmetry: Symmetry, may_coincide: Collection[object]) -> bool:
+    """Return whether all embeddings are asked for, and automorphisms map each to others."""
+    return symmetry is Symmetry.EMBEDDINGS and semantics is not Semantics.HOMOMORPHISM and not may_coincide
 
 
 def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:

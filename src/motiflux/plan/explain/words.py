@@ -128,6 +128,8 @@ def _symmetry(report: PlanReport) -> str:
         text += "; one image of each embedding: " + ", ".join(f"{u} < {v}" for u, v in report.restrictions)
     if report.multiplier > 1:
         text += f"; the count is multiplied by {grouped(report.multiplier)}"
+    if report.images > 1:
+        text += f"; matches are listed as the {grouped(report.images)} images of one"
     return text
 
 

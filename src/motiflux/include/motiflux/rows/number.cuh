@@ -1,4 +1,10 @@
-// The kernel that turns vertices into the ids that the user knows: out[i] = ids[vertices[i]].
+// The kernel that turns rows that were found into the ids that the user knows, each into all of its images.
+//
+//   vertices  | a b c d | e f g h |                    rows as they were stored
+//   sources   | 0 1 2 3 | 1 2 3 0 | ...                a column for each cell of a row's images
+//   out       | A B C D | B C D A | ... | E F G H |    cells are written in turn, by neighbouring threads
+//
+// A block takes a tile of rows at a time: their ids are looked up once, into shared memory.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -8,16 +14,52 @@ namespace motiflux::rows {
 struct NumberArgs {
   const std::uint32_t* vertices;
   const std::int64_t* ids;
+  const std::uint8_t* sources;
   std::int64_t* out;
-  std::uint64_t count;
+  std::uint64_t cells;        // of `out`: the images of the last row may be cut
+  std::uint32_t columns;      // of a row
+  std::uint32_t image_cells;  // of all images of a row
+  std::uint32_t tile_rows;    // whose ids shared memory has room for
 };
 
 #if defined(MOTIFLUX_SIMT)
 
+MOTIFLUX_DEVICE void number_tile(const NumberArgs& args, std::uint64_t first_row, std::int64_t* ids) {
+  const std::uint64_t first_cell = first_row * args.image_cells;
+  const std::uint64_t left = args.cells - first_cell;
+  const std::uint32_t whole = args.tile_rows * args.image_cells;
+  const std::uint32_t cells = left < whole ? static_cast<std::uint32_t>(left) : whole;
+  const std::uint32_t rows = (cells + args.image_cells - 1) / args.image_cells;
+  const std::uint32_t* const vertices = args.vertices + first_row * args.columns;
+  __syncthreads();  // nobody reads the last tile any more
+  for (std::uint32_t i = threadIdx.x; i < rows * args.columns; i += blockDim.x)
+    ids[i] = args.ids[vertices[i]];
+  __syncthreads();
+  std::int64_t* const out = args.out + first_cell;
+  // Where the next cell is: a division for each would take longer than the cell.
+  const std::uint32_t step = blockDim.x % args.image_cells;
+  const std::uint32_t row_step = blockDim.x / args.image_cells * args.columns;
+  std::uint32_t within = threadIdx.x % args.image_cells;
+  std::uint32_t row = threadIdx.x / args.image_cells * args.columns;
+  for (std::uint32_t cell = threadIdx.x; cell < cells; cell += blockDim.x) {
+    out[cell] = ids[row + args.sources[within]];
+    within += step;
+    row += row_step;
+    if (within >= args.image_cells) {
+      within -= args.image_cells;
+      row += args.columns;
+    }
+  }
+}
+
 MOTIFLUX_DEVICE void number(const NumberArgs& args) {
-  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-  const std::uint64_t thread = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (std::uint64_t i = thread; i < args.count; i += threads) args.out[i] = args.ids[args.vertices[i]];
+  MOTIFLUX_DYNAMIC_SHARED(memory);
+  auto* const ids = reinterpret_cast<std::int64_t*>(memory);
+  const std::uint64_t rows = (args.cells + args.image_cells - 1) / args.image_cells;
+  const std::uint64_t stride = static_cast<std::uint64_t>(gridDim.x) * args.tile_rows;
+  for (std::uint64_t first = static_cast<std::uint64_t>(blockIdx.x) * args.tile_rows; first < rows;
+       first += stride)
+    number_tile(args, first, ids);
 }
 
 #endif
