@@ -285,7 +285,7 @@ _OPTIONS = (
         "images",
         ("on", "off"),
         "on",
-        "GPU: to list embeddings, search for one of each subgraph and write its images under automorphisms, "
+        "to list embeddings, search for one of each subgraph and write its images under automorphisms, "
         "or search for each",
     ),
     TuningOption(

@@ -17,7 +17,7 @@ from motiflux.engine.results import ProgressReport
 from motiflux.errors import DeviceMemoryError
 from tests.backend.cases import clique, cycle, path
 
-pytestmark = pytest.mark.devices("emulated", "cuda", reason="it searches for each embedding")
+on_a_gpu = pytest.mark.devices("emulated", "cuda", reason="it is about memory of a device")
 
 Row = tuple[int, ...]
 
@@ -66,8 +66,15 @@ def rows_there(matches: mf.Matches) -> list[Row]:
 WAYS = {"memory": rows_of, "ring": rows_of, "device": rows_there}
 
 
+def one_by_one(*asked: Any, **options: Any) -> mf.Matches:
+    """Return the matches that the CPU finds without any image."""
+    return mf.match(*asked, device="cpu", tuning={"images": "off"}, **options)
+
+
 def listed(way: str, *asked: Any, **options: Any) -> tuple[list[Row], bool | None]:
     """Return the rows that come that way, and whether that is all."""
+    if way == "device" and options["device"] == "cpu":
+        pytest.skip("rows on the CPU are on no device")
     matches = mf.match(*asked, tuning={"rows": "ring" if way == "ring" else "memory"}, **options)
     rows = WAYS[way](matches)
     assert matches.rows == len(rows)
@@ -79,7 +86,7 @@ def listed(way: str, *asked: Any, **options: Any) -> tuple[list[Row], bool | Non
 @pytest.mark.parametrize("name", PATTERNS)
 def test_embeddings_are_those_of_the_cpu(device: str, name: str, way: str, semantics: str) -> None:
     searched = graph_of(directed=name == "directions")
-    expected = rows_of(mf.match(searched, PATTERNS[name], device="cpu", semantics=semantics))
+    expected = rows_of(one_by_one(searched, PATTERNS[name], semantics=semantics))
     rows, complete = listed(way, searched, PATTERNS[name], device=device, semantics=semantics)
     assert sorted(rows) == sorted(expected)
     assert complete is True
@@ -87,8 +94,8 @@ def test_embeddings_are_those_of_the_cpu(device: str, name: str, way: str, seman
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_limit_is_about_embeddings(graph: mf.Graph, device: str, way: str) -> None:
-    some = mf.Graph.from_edges(mf.match(graph, PATTERNS["edge"], device="cpu").to_numpy()[:70])
-    expected = set(rows_of(mf.match(some, SQUARE, device="cpu")))
+    some = mf.Graph.from_edges(one_by_one(graph, PATTERNS["edge"]).to_numpy()[:70])
+    expected = set(rows_of(one_by_one(some, SQUARE)))
     total = len(expected)
     assert total > 24
     for limit in (*range(26), *range(total - 9, total + 10)):
@@ -104,7 +111,7 @@ def test_no_batch_has_more_rows_than_were_asked_for(
 ) -> None:
     tuning = {"rows": "ring" if way == "ring" else "memory"}
     options: dict[str, Any] = {"device": device, "batch_rows": batch_rows, "tuning": tuning}
-    expected = sorted(rows_of(mf.match(graph, SQUARE, device="cpu")))
+    expected = sorted(rows_of(one_by_one(graph, SQUARE)))
     batches = list(mf.match(graph, SQUARE, **options))
     assert max(map(len, batches)) <= batch_rows
     assert sorted(map(tuple, np.concatenate(batches).tolist())) == expected
@@ -113,6 +120,7 @@ def test_no_batch_has_more_rows_than_were_asked_for(
     assert sorted(map(tuple, np.concatenate(exact).tolist())) == expected
 
 
+@on_a_gpu
 @pytest.mark.parametrize("way", WAYS)
 def test_a_kernel_that_breaks_off_all_the_time_loses_none(
     graph: mf.Graph, device: str, way: str, monkeypatch: pytest.MonkeyPatch
@@ -123,7 +131,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
     monkeypatch.setattr(ring_rows, "_RING_BYTES", 1)
     monkeypatch.setattr(stored_rows, "_MOST_BATCH_BYTES", 8 * 4 * 8 * 5)
     for name in ("square", "star", "4-clique"):
-        expected = rows_of(mf.match(graph, PATTERNS[name], device="cpu"))
+        expected = rows_of(one_by_one(graph, PATTERNS[name]))
         rows, complete = listed(way, graph, PATTERNS[name], device=device)
         assert (sorted(rows), complete) == (sorted(expected), True)
         limit = len(expected) - 5
@@ -132,6 +140,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
         assert complete is False
 
 
+@on_a_gpu
 @pytest.mark.parametrize("limit", [None, 0, 1, 7, 8, 9, 500])
 @pytest.mark.parametrize("way", ["memory", "device"])
 def test_several_devices_share_a_limit(
@@ -142,7 +151,7 @@ def test_several_devices_share_a_limit(
         pytest.skip(f"one {device} is no several")
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 4096)
     monkeypatch.setattr(stored_rows, "_MOST_BATCH_BYTES", 8 * 4 * 8 * 3)
-    expected = rows_of(mf.match(graph, SQUARE, device="cpu"))
+    expected = rows_of(one_by_one(graph, SQUARE))
     rows, complete = listed(way, graph, SQUARE, device=device, devices=number, limit=limit)
     wanted = len(expected) if limit is None else limit
     assert len(expected) > 500
@@ -150,6 +159,7 @@ def test_several_devices_share_a_limit(
     assert complete is (limit is None)
 
 
+@on_a_gpu
 def test_a_batch_is_cut_down_to_the_memory_there_is(
     graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,7 +173,7 @@ def test_a_batch_is_cut_down_to_the_memory_there_is(
         return made(self, rows)
 
     monkeypatch.setattr(device_ids.DeviceIds, "empty", empty)
-    expected = rows_of(mf.match(graph, SQUARE, device="cpu"))
+    expected = rows_of(one_by_one(graph, SQUARE))
     batches = list(mf.match(graph, SQUARE, device=device).device_batches())
     assert len(refused) < 10
     assert max(map(len, batches)) <= 50
@@ -184,11 +194,12 @@ def test_a_group_of_720_has_rows_of_its_own_size(device: str, way: str) -> None:
 
 
 def test_images_can_be_switched_off(graph: mf.Graph, device: str) -> None:
-    expected = rows_of(mf.match(graph, SQUARE, device="cpu"))
+    expected = rows_of(one_by_one(graph, SQUARE))
     rows = rows_of(mf.match(graph, SQUARE, device=device, tuning={"images": "off"}))
     assert sorted(rows) == sorted(expected)
 
 
+@on_a_gpu
 @pytest.mark.parametrize("name", ORDERS)
 def test_a_search_finds_one_image_of_each(device: str, name: str) -> None:
     searched = graph_of(directed=name == "directions")
@@ -207,11 +218,12 @@ def test_ids_edges_and_attributes_go_with_their_images(device: str) -> None:
     for limit in (None, 4):
         options: dict[str, Any] = {"edges": True, "limit": limit}
         table = mf.match(named, PATTERNS["path"], device=device, **options).to_arrow()
-        every = mf.match(named, PATTERNS["path"], device="cpu", edges=True).to_arrow().to_pylist()
+        every = one_by_one(named, PATTERNS["path"], edges=True).to_arrow().to_pylist()
         assert len(table) == (limit or len(every))
         assert all(row in every for row in table.to_pylist())
 
 
+@on_a_gpu
 def test_reports_tell_embeddings(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("motiflux.engine.device_rows.HAND_OUT_SECONDS", 0.0)
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
@@ -224,6 +236,7 @@ def test_reports_tell_embeddings(device: str, monkeypatch: pytest.MonkeyPatch) -
     assert max(report.found for report in reports) > 0
 
 
+@on_a_gpu
 def test_time_that_is_up_leaves_whole_images(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     dense = mf.Graph.from_edges(clique(60))

@@ -85,7 +85,6 @@ class AutoEngine:
         self.name, self.device = host.name, host.device
         self.searches_space, self.counts_tails = host.searches_space, host.counts_tails
         self.parts_cost, self.searchers = host.parts_cost, host.searchers
-        self.writes_images = host.writes_images
         self.tells_sizes = host.tells_sizes
         self._drafts = gpu.is_open()
         self.counts_parts = host.counts_parts and not self._drafts

@@ -95,8 +95,6 @@ class Engine(Protocol):
     """Whether it counts tails in closed form."""
     counts_parts: bool
     """Whether it counts tails that are trees of parts."""
-    writes_images: bool
-    """Whether it hands out the images of rows that it finds, where plans say so."""
     counts_tables: Speeds | None
     """What counting from tables of local counts takes; None if it cannot."""
     parts_cost: float

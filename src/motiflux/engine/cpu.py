@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 
 from motiflux.cpu import local, native
 from motiflux.engine.base import Outcome, ProgressCallback, Request
 from motiflux.engine.costs import host_work
+from motiflux.engine.images import Block, Images
 from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
@@ -15,7 +17,7 @@ from motiflux.plan.local.formula import Formula
 from motiflux.plan.local.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.predict import expected_count, expected_seconds, host_memory, is_brief
 from motiflux.plan.report import Prediction
-from motiflux.types import Symmetry, VertexArray
+from motiflux.types import Symmetry
 
 
 class CpuEngine:
@@ -26,7 +28,6 @@ class CpuEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
-    writes_images = False
     counts_tables: Speeds | None = HOST_SPEEDS
     parts_cost = HOST_SPEEDS.parts
     searchers = 1
@@ -74,15 +75,15 @@ class CpuEngine:
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
-        search = _prepare(graph, plan, request)
+        search, images = _prepare(graph, plan, request), Images(plan)
         rows = native.Rows(
             search,
             threads=request.threads,
-            block_rows=batch_rows,
-            limit=request.limit,
+            block_rows=max(1, batch_rows // images.of_each),
+            limit=None if request.limit is None else -(-request.limit // images.of_each),
             timeout=_remaining(request.timeout, started),
         )
-        return _CpuRows(rows, _callback(request.progress, 1, started))
+        return _CpuRows(rows, images, request.limit, _callback(request.progress, images.of_each, started))
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching."""
@@ -171,19 +172,36 @@ def _outcome(
 
 
 class _CpuRows:
-    def __init__(self, rows: native.Rows, progress: native.Progress | None) -> None:
+    def __init__(
+        self, rows: native.Rows, images: Images, limit: int | None, progress: native.Progress | None
+    ) -> None:
         self._rows = rows
+        self._images = images
+        self._left = limit
+        self._cut = False
+        self._lock = threading.Lock()
         self._progress = progress
 
-    def next(self) -> VertexArray | None:
-        return self._rows.next(self._progress)
+    def next(self) -> Block | None:
+        found = self._rows.next(self._progress)
+        return None if found is None else self._up_to_limit(self._images.of(found))
+
+    def _up_to_limit(self, rows: Block) -> Block:
+        """Return the rows less those beyond the limit: rows were found until their images reached it."""
+        if self._left is None:
+            return rows
+        with self._lock:
+            given = rows[: self._left]
+            self._cut |= len(given) < len(rows)
+            self._left -= len(given)
+        return given
 
     def close(self) -> None:
         self._rows.close()
 
     @property
     def complete(self) -> bool:
-        return self._rows.stop is native.Stop.NONE
+        return self._rows.stop is native.Stop.NONE and not self._cut
 
 
 def _remaining(timeout: float | None, started: float) -> float | None:

@@ -121,7 +121,6 @@ class DfsEngine:
     searches_space = True
     counts_tails = True
     counts_parts = True
-    writes_images = True
     parts_cost = DEVICE_SPEEDS.parts
     searchers = 20_000
     counts_tables: Speeds | None = DEVICE_SPEEDS

@@ -134,7 +134,8 @@ def explain(
     graph     Graph(3 vertices, 3 edges, undirected)
     search    isomorphism, embeddings
     engine    cpu: no GPU was found
-    symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6
+    symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6;
+              listed as its 6 images
     space     none: the pattern asks for nothing but edges, which the search checks in passing
     predicted about 5 embeddings
     time      about 35 us on 1 thread
@@ -187,7 +188,6 @@ def explain(
             pattern,
             EngineReport(chosen.name, chosen.device, reason, expected),
             searches_space=chosen.searches_space,
-            writes_images=chosen.writes_images,
             tuning=request.tuning,
             threads=request.threads,
         )

@@ -51,7 +51,7 @@ def plan_for(
             semantics=request.semantics,
             symmetry=request.symmetry,
             counting=counting,
-            images=engine.writes_images and not counting,
+            images=not counting,
             space=engine.searches_space,
             tail=engine.counts_tails,
             parts=parts,

@@ -42,7 +42,6 @@ def describe(
     engine: EngineReport,
     *,
     searches_space: bool,
-    writes_images: bool,
     tuning: Mapping[str, str],
     threads: int,
 ) -> PlanReport:
@@ -52,8 +51,6 @@ def describe(
     ----------
     searches_space
         Whether the engine searches candidate spaces.
-    writes_images
-        Whether it hands out the images of embeddings that it finds.
     tuning
         Every switch of `motiflux.config.TUNING`.
     threads
@@ -70,7 +67,7 @@ def describe(
         automorphisms=plan.automorphisms,
         restrictions=tuple((names[u], names[v]) for u, v in plan.restrictions),
         multiplier=plan.multiplier,
-        images=_images(plan, graph, pattern, tuning) if writes_images else 1,
+        images=_images(plan, graph, pattern, tuning),
         space=space,
         no_space=None if space else _why_no_space(plan, graph, pattern, tuning, searches_space),
         basis=None if plan.impossible else "samples" if plan.scanned else "frequencies",

@@ -53,8 +53,8 @@ def make_plan(
         automorphism group (not where query vertices may share a data vertex: under homomorphism, or if the
         pattern says so; there an automorphism may leave a map as it is).
     images
-        Whether the engine can hand out the images of an embedding that it enumerates: it is then to find one
-        of them, where there are not too many.
+        Whether the images of an embedding that is enumerated are handed out: one of them is then to be found,
+        where there are not too many.
     space
         Whether the engine can search a candidate space.
     tail

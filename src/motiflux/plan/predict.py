@@ -81,10 +81,15 @@ def is_brief(plan: Plan) -> bool:
 
 def expected_count(plan: Plan, limit: int | None) -> float | None:
     """Return the expected result, at most `limit`; None where it passes the range of floats."""
-    count = plan.estimates[-1] * plan.multiplier
+    count = plan.estimates[-1] * _of_each(plan)
     if limit is not None:
         count = min(count, float(limit))
     return count if isfinite(count) else None
+
+
+def _of_each(plan: Plan) -> int:
+    """Return what each embedding that is found counts for, or is listed as."""
+    return max(plan.multiplier, len(plan.images))
 
 
 def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | None:
@@ -95,7 +100,7 @@ def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | Non
     work = expected_work(plan)
     if work is None:
         return None
-    count = plan.estimates[-1] * plan.multiplier
+    count = plan.estimates[-1] * _of_each(plan)
     share = 1.0 if limit is None or count <= limit else limit / count
     if plan.probed is not None:
         return START_SECONDS + plan.probed * share / threads

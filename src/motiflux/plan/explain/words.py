@@ -129,7 +129,7 @@ def _symmetry(report: PlanReport) -> str:
     if report.multiplier > 1:
         text += f"; the count is multiplied by {grouped(report.multiplier)}"
     if report.images > 1:
-        text += f"; matches are listed as the {grouped(report.images)} images of one"
+        text += f"; listed as its {grouped(report.images)} images"
     return text
 
 
