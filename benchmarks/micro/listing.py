@@ -17,6 +17,7 @@ import motiflux as mf
 from motiflux.bench.suite import shared_folder
 from motiflux.engine.base import make_request
 from motiflux.engine.cpu import CpuEngine
+from motiflux.engine.images import written
 from motiflux.engine.static import DEFAULT_BATCH_ROWS
 from motiflux.plan import make_plan
 
@@ -56,12 +57,12 @@ def inner_edges(graph: mf.Graph) -> np.ndarray:
 
 def report(case: str, graph: mf.Graph, pattern: mf.Pattern, symmetry: str) -> None:
     request = make_request(semantics="isomorphism", symmetry=symmetry, threads=1, limit=MOST_ROWS)
-    plan = make_plan(graph, pattern, symmetry=request.symmetry, counting=False, space=True)
+    plan = make_plan(graph, pattern, symmetry=request.symmetry, counting=False, images=True, space=True)
 
     def internal() -> Iterable[np.ndarray]:
         rows = CpuEngine().rows(graph, plan, request, DEFAULT_BATCH_ROWS, time.perf_counter())
         while (block := rows.next()) is not None:
-            yield block
+            yield written(block)
 
     def external() -> Iterable[np.ndarray]:
         return mf.match(graph, pattern, symmetry=symmetry, threads=1, limit=MOST_ROWS)
