@@ -328,18 +328,24 @@ std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers,
   const std::uint64_t most = nodes + static_cast<std::uint64_t>(problem_.look_every);
   const std::uint64_t arcs = problem_.root_arcs(), count = pieces_.size();
   std::atomic<std::uint64_t> done{0};
+  // A piece that does not end within what is left of the work leaves none for others.
+  std::atomic<bool> given_up{false};
   for (const Piece& piece : pieces_)
     if (piece.found) done += piece.work;
   parallel_for(workers, count, 1, [&](std::size_t begin, std::size_t after) {
     for (std::size_t i = begin; i < after; ++i) {
       const std::uint64_t at = count - 1 - i;  // hubs have the highest ids and take longest
       Piece& piece = pieces_[at];
-      if (piece.found || done.load(std::memory_order_relaxed) >= most) continue;
+      if (piece.found) continue;
+      if (given_up.load(std::memory_order_relaxed) || done.load(std::memory_order_relaxed) >= most) return;
       Whole whole(problem_, workers, end, done, most);
       piece.found = whole.find(arcs / count * at + std::min(at, arcs % count),
                                arcs / count * (at + 1) + std::min(at + 1, arcs % count));
       piece.work = whole.work();
-      if (piece.found) done += piece.work;
+      if (piece.found)
+        done += piece.work;
+      else
+        given_up = true;
     }
   });
   workers.check();

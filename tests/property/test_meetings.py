@@ -152,7 +152,10 @@ class TestSlots:
         expected = mf.count(graph, pattern, tuning=PLAIN)
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 
-    def test_levels_from_which_nothing_hangs_are_measured_not_walked(self) -> None:
+    @pytest.mark.parametrize("stealing", ["none", "passive", "active"])
+    def test_levels_from_which_nothing_hangs_are_measured_not_walked(
+        self, device: str, stealing: str
+    ) -> None:
         graph = mf.Graph.from_edges(
             list(combinations(range(9), 2)), vertex_labels=[0, 0, 0, 0, 0, 0, 1, 1, 1]
         )
@@ -161,6 +164,9 @@ class TestSlots:
         assert [(one.plain, [part.doors for part in one.parts]) for one in meetings] == [(2, [(4,)])]
         walked = {one.level for one in meetings[0].all()}
         assert walked == {4}
+        tuning = {"parts": "on", "order": "given", "specialize": "off", "stealing": stealing}
+        expected = mf.count(graph, pattern, tuning=PLAIN)
+        assert mf.count(graph, pattern, device=device, tuning=tuning) == expected > 0
 
 
 class TestLists:

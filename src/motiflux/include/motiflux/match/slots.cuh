@@ -40,7 +40,7 @@ class SlotSums {
       std::uint32_t begin = 0;
       do {
         const std::uint32_t end = length - begin < kAtOnce ? length : begin + kAtOnce;
-        add_common(mask, begin, end, share);
+        if (length != 0) add_common(mask, begin, end, share);  // a mask of no part has none to walk
         if (!tick(1 + (end - begin) / Lanes::kLanes * count_bits(mask))) return false;
         begin = end;
       } while (begin < length);
