@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,24 @@ class TestTime:
         for part, all_of_it in zip(cut, whole, strict=True):
             np.testing.assert_array_equal(part[:64], all_of_it[: len(part)])
         assert_same(sampler.draw("alley", 1, 0, 64), whole)
+
+    def test_time_is_up_though_kernels_are_done_whenever_they_are_looked_at(
+        self, graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sampler = sampler_of(graph, device)
+        whole = sampler.draw("alley", 1, 0, 64)
+        moments = device_sampler.moments
+
+        def late() -> Iterator[float]:
+            time.sleep(0.005)
+            return moments()
+
+        monkeypatch.setattr(device_sampler, "moments", late)
+        monkeypatch.setattr(device_sampler, "_BATCH", 8)
+        cut = sampler.draw("alley", 1, 0, 1 << 13, timeout=0.05)
+        assert len(cut.valid) < 1 << 13
+        for part, all_of_it in zip(cut, whole, strict=True):
+            np.testing.assert_array_equal(part[:64], all_of_it[: len(part)])
 
     def test_no_time_is_no_groups(self, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device)

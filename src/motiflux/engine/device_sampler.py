@@ -195,6 +195,8 @@ class DeviceSampler:
         try:
             while begun < count or running:
                 while begun < count and len(running) < _IN_FLIGHT:
+                    if deadline is not None and time.perf_counter() >= deadline:
+                        raise OutOfTimeError  # kernels may be done whenever they are looked at
                     size = min(_BATCH, count - begun)
                     running.append(self.start(estimator, seed, first + begun, size, deadline))
                     begun += size
