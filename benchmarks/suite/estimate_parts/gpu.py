@@ -213,8 +213,8 @@ class Ablation:
     def run(self, settings: Settings) -> Iterator[CaseResult]:
         graph, pattern, count = drawn(self.shared, self.graph, self.kind)
         for estimator in ("wanderjoin", "alley"):
-            for candidates, base, whats in ((OURS, {}, ABLATIONS), (PAPERS, PAPER, AS_PAPER)):
-                for what in whats:
+            for candidates, base, kinds_of in ((OURS, {}, ABLATIONS), (PAPERS, PAPER, AS_PAPER)):
+                for what in kinds_of:
                     if estimator == "wanderjoin" and what in STREAMED:
                         continue
                     tuning = base | ABLATIONS[what]

@@ -7,6 +7,8 @@ import time
 from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
+
 from motiflux.cpu.sampling import Groups
 from motiflux.engine.clock_trawler import ClockTrawler
 from motiflux.engine.count_beside import CountBeside
@@ -216,13 +218,10 @@ class Run:
         if self._trawler.takes_turns:
             self._halves[self._batch % 2].add(*groups)
             return
-        size, begin = self._trawler.plan.groups, 0
-        while begin < len(groups.weights):
-            batch = (first + begin) // size
-            end = min(len(groups.weights), (batch + 1) * size - first)
-            part = slice(begin, end)
-            self._halves[batch % 2].add(groups.weights[part], groups.valid[part], groups.work[part])
-            begin = end
+        numbers = (first + np.arange(len(groups.weights))) // self._trawler.plan.groups
+        odd = numbers % 2 == 1
+        for half, mine in zip(self._halves, (~odd, odd), strict=True):
+            half.add(groups.weights[mine], groups.valid[mine], groups.work[mine])
 
     def _good_enough(self) -> bool:
         """Return whether to end at this look; if not, set the next."""

@@ -65,7 +65,9 @@ class Tally:
 
     def __init__(self, draws: int = GROUP) -> None:
         self._draws = draws
-        self._units = np.empty(0)
+        self._parts: list[NDArray[np.float64]] = []
+        """Units, joined when they are looked at: each time would take 20 ms of 16 million samples."""
+        self._number = 0
         self._rest = np.empty(0)
         self._sum = ExactSum()
         self._moments: Moments | None = None
@@ -88,20 +90,31 @@ class Tally:
         self._sum.add(weights)
         self._moments = None
         self._append(np.concatenate([self._rest, weights]))
-        while len(self._units) > _MOST_UNITS:
+        while self._number > _MOST_UNITS:
             self._fold()
+
+    @property
+    def _units(self) -> NDArray[np.float64]:
+        """All whole units."""
+        if len(self._parts) != 1:
+            self._parts = [np.concatenate(self._parts)] if self._parts else [np.empty(0)]
+        return self._parts[0]
 
     def _append(self, groups: NDArray[np.float64]) -> None:
         """Append whole units; the groups that make none yet wait."""
         whole = len(groups) // self.span * self.span
-        self._units = np.concatenate([self._units, groups[:whole].reshape(-1, self.span).sum(axis=1)])
+        units = groups[:whole]
+        self._parts.append(units if self.span == 1 else units.reshape(-1, self.span).sum(axis=1))
+        self._number += whole // self.span
         self._rest = groups[whole:]
 
     def _fold(self) -> None:
-        even = len(self._units) // 2 * 2
-        if even < len(self._units):  # what is left of the last unit waits too, as one number
-            self._rest = np.concatenate([self._units[even:], np.zeros(self.span - 1), self._rest])
-        self._units = self._units[:even].reshape(-1, 2).sum(axis=1)
+        units = self._units
+        even = len(units) // 2 * 2
+        if even < len(units):  # what is left of the last unit waits too, as one number
+            self._rest = np.concatenate([units[even:], np.zeros(self.span - 1), self._rest])
+        self._parts = [units[:even].reshape(-1, 2).sum(axis=1)]
+        self._number = even // 2
         self.span *= 2
 
     def mean(self) -> tuple[float, int]:
