@@ -34,8 +34,6 @@ test: lint ## lint, then all tests but the long ones
 	@echo "==> tests of the GPU's kernels, emulated and sanitized"
 	@scripts/test-kernels.sh $(BIN)/python tests/device tests/backend/test_specialized.py \
 	  tests/property/test_agreement.py tests/property/test_invariance.py tests/property/test_device_sampling.py
-	@echo "==> tests (make test-all runs the long ones too)"
-	@$(BIN)/python -m pytest -q --ignore tests/nvrtc
 
 test-all: lint ## lint, then all tests
 	@echo "==> all tests of the GPU's kernels, emulated and sanitized"

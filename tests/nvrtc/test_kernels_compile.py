@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +15,24 @@ from tests.nvrtc.budgets import Budgets
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
+SELDOM = re.compile(r".*-active|search-meetings-.*-passive")
+"""Kernels that run only where a switch asks for them, which take a third of the time: `make test` compiles
+them for one architecture, `make test-all` for all."""
+
 # What the tests below have compiled, by unit and entry point.
 compiled: set[str] = set()
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("source", all_sources(), ids=lambda source: source.name)
+def cases() -> Iterator[Any]:
+    """Give every architecture with every source."""
+    for source in all_sources():
+        for arch in ARCHITECTURES:
+            seldom = SELDOM.fullmatch(source.name) and arch != "sm_90"
+            marks = [pytest.mark.long] if seldom else []
+            yield pytest.param(arch, source, marks=marks, id=f"{source.name}-{arch}")
+
+
+@pytest.mark.parametrize(("arch", "source"), list(cases()))
 def test_kernel_compiles_within_its_budget(
     arch: str, source: Source, compiler_for: Callable[[str], Compiler], budgets: Budgets
 ) -> None:
