@@ -138,7 +138,7 @@ class TestBarsOfTheGpu:
         ours = {name: bar for name, bar in found.items() if GPU.OURS in name}
         papers = {name: bar for name, bar in found.items() if GPU.PAPERS in name}
         assert [bar.value for bar in ours.values()] == pytest.approx([4.0, 5.0, 10.0])
-        assert [bar.target for bar in ours.values()] == [2.5, 1.0, 1.0]
+        assert [bar.target for bar in ours.values()] == [2.5, 3.0, 3.0]
         assert [bar.value for bar in papers.values()] == pytest.approx([2.0, 5**0.5, 10**0.5])
         assert [bar.holds for bar in papers.values()] == [False, False, True]
 
