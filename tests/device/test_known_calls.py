@@ -8,10 +8,15 @@ import pytest
 
 import motiflux as mf
 from motiflux.engine import accelerator as accelerator_module
-from motiflux.engine import calls
+from motiflux.engine import calls, several
 from motiflux.engine.accelerator import Accelerator, open_accelerator
+from motiflux.engine.auto import AutoEngine, KnownFaster
+from motiflux.engine.base import Request
+from motiflux.engine.calls import known_call
+from motiflux.engine.dfs import DfsEngine
 from motiflux.errors import ArgumentError
 from tests.device.test_resting import DIAMOND, HOUSE, WAYS, random_graph
+from tests.unit.dispatch_cases import NO_MEMORY, FakeEngine, FakeGpu
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
 
@@ -85,7 +90,7 @@ def test_a_device_that_was_opened_anew_is_asked_itself(
     monkeypatch.setitem(accelerator_module._makers, device, make)
     monkeypatch.setattr(accelerator_module, "_open", {})
     assert mf.count(graph, DIAMOND, device=device) == expected
-    assert [call.engine._accelerator for call in kept(graph).values()] == made
+    assert [call.settled.engine._accelerator for call in kept(graph).values()] == made
     assert len(made) == 1
 
 
@@ -113,3 +118,76 @@ def test_calls_that_somebody_watches_are_not_kept(graph: mf.Graph, device: str) 
     mf.count(graph, DIAMOND, device=device, progress=lambda _: None)
     mf.count(graph, DIAMOND, device="cpu")
     assert not kept(graph)
+
+
+LEARNED = 6
+"""Counts after which it is known who is faster, and one more."""
+
+
+def learn(graph: mf.Graph) -> None:
+    for _ in range(LEARNED):
+        mf.count(graph, DIAMOND)
+
+
+class TestOpenChoices:
+    """``device="auto"``: kept once the GPU is known to be the faster one, and as long as it is."""
+
+    @pytest.fixture
+    def gpu_engine(self, device: str) -> DfsEngine:
+        return DfsEngine(open_accelerator(device))
+
+    @pytest.fixture
+    def settlings(self, gpu_engine: DfsEngine, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+        """Have ``"auto"`` choose between a slow CPU and the device; return each request that it looks at."""
+        auto = AutoEngine(FakeEngine(0.2), FakeGpu(gpu_engine, 1e-9))
+        looked: list[Request] = []
+        monkeypatch.setattr(several, "choose_engine", lambda request: (looked.append(request), (auto, ""))[1])
+        return looked
+
+    def test_are_settled_until_the_gpu_is_known(self, graph: mf.Graph, settlings: list[Request]) -> None:
+        expected = mf.count(graph, DIAMOND, device="cpu")
+        settlings.clear()
+        for _ in range(LEARNED):
+            found = mf.count(graph, DIAMOND)
+            assert (found, found.complete) == (expected, True)
+        assert 2 < len(settlings) < LEARNED
+        assert (found.engine, found.reason) == ("dfs", "the GPU was faster before")
+        assert [type(call.settled) for call in kept(graph).values()] == [KnownFaster]
+
+    def test_are_settled_anew_where_the_cpu_turns_out_faster(
+        self, graph: mf.Graph, settlings: list[Request]
+    ) -> None:
+        expected = mf.count(graph, DIAMOND, device="cpu")
+        learn(graph)
+        (call,) = kept(graph).values()
+        for _ in range(2):
+            call.settled.met.took("CPU", 1e-9)
+        settlings.clear()
+        assert mf.count(graph, DIAMOND) == expected
+        assert len(settlings) == 1
+
+    def test_are_counted_by_the_cpu_where_the_gpu_refuses(
+        self, graph: mf.Graph, settlings: list[Request], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expected = mf.count(graph, DIAMOND, device="cpu")
+        learn(graph)
+
+        def refused(*_: object) -> None:
+            raise NO_MEMORY
+
+        settlings.clear()
+        monkeypatch.setattr(DfsEngine, "count_in", refused)
+        found = mf.count(graph, DIAMOND)
+        assert (found, settlings, found.engine) == (expected, [], "fake")
+        assert found.reason.startswith("the GPU cannot do it")
+        (call,) = kept(graph).values()
+        assert known_call(graph, call.pattern, call.request) is None
+
+    @pytest.mark.parametrize("options", [{"limit": 10**6}, {"tuning": {"dispatch": "race"}}])
+    def test_are_not_kept_where_nothing_is_learned(
+        self, options: dict[str, Any], graph: mf.Graph, settlings: list[Request]
+    ) -> None:
+        for _ in range(LEARNED):
+            mf.count(graph, DIAMOND, **options)
+        assert len(settlings) == LEARNED
+        assert not kept(graph)

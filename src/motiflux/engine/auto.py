@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from motiflux.engine.base import Engine, Outcome, Ran, Request
 from motiflux.engine.costs import HostWork, host_work
@@ -26,6 +27,9 @@ from motiflux.plan import Plan
 from motiflux.plan.local.speeds import Speeds
 from motiflux.plan.report import Prediction
 from motiflux.units import seconds_text
+
+if TYPE_CHECKING:
+    from motiflux.engine.dfs import DfsEngine, Way
 
 PATIENCE = 0.1
 """Share of what the second engine is expected to take, after which it starts too."""
@@ -94,6 +98,7 @@ class AutoEngine:
     def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
         """Return the count, at most ``request.limit``, and who counted."""
         met = self._met(graph, plan, request.threads)
+        met.times += 1
         learns = self._drafts and request.limit is None and request.tuning["dispatch"] == "learn"
         if learns and (better := met.better(_CPU, _GPU)) is not None:
             known = self._by_known(graph, plan, request, started, met, better)
@@ -125,21 +130,52 @@ class AutoEngine:
     ) -> Outcome | None:
         """Return the count of the engine that was the faster one before; None if this time it is not."""
         began = time.perf_counter()
-        why = f"the {better} was faster before"
-        patience = LEAST_PATIENCE + _ON_SCHEDULE * (met.seconds(better) or 0.0)
         if better == _CPU:
-            found = self._tried(graph, plan, request, started, patience)
+            found = self._tried(graph, plan, request, started, _patience(met, _CPU))
             met.took(_CPU, time.perf_counter() - began)
-            return None if found is None else replace(found, ran=self._ran(why))
+            return None if found is None else replace(found, ran=self._ran(_faster(_CPU)))
         engine = self._gpu.engine()
-        ran = Ran(engine.name, engine.device, why)
         planned = met.gpu_plan or self._plan_of(graph, plan, request, engine, started)
         if planned is None:
-            return Outcome(0, False, ran=ran)
+            return Outcome(0, False, ran=Ran(engine.name, engine.device, _faster(_GPU)))
         met.gpu_plan = planned
-        gpu = Contestant(_GPU, lambda asked, wait: engine.count(graph, planned, asked, started))
+
+        def count(asked: Request) -> Outcome:
+            return engine.count(graph, planned, asked, started)
+
+        return self.count_on_known(graph, plan, request, started, met, engine, count)
+
+    def settled(self, graph: Graph, plan: Plan, request: Request) -> KnownFaster | None:
+        """Return how to count by a plan again without looking at anything else; None if that is open."""
+        if not self._drafts or request.limit is not None or request.tuning["dispatch"] != "learn":
+            return None
+        met = self._met(graph, plan, request.threads)
+        if met.gpu_plan is None or met.better(_CPU, _GPU) != _GPU:
+            return None
+        engine = self._gpu.engine()
+        # Imported here: a search on the CPU needs nothing of this.
+        from motiflux.engine.dfs import DfsEngine
+
+        if not isinstance(engine, DfsEngine):
+            return None
+        return KnownFaster(self, plan, met, engine, met.gpu_plan, engine.way(graph, met.gpu_plan, request))
+
+    def count_on_known(
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        started: float,
+        met: Met,
+        engine: Engine,
+        count: Callable[[Request], Outcome],
+    ) -> Outcome:
+        """Return the GPU's count, or the CPU's where the GPU takes longer than before, or refuses."""
+        began = time.perf_counter()
+        why = _faster(_GPU)
+        gpu = Contestant(_GPU, lambda asked, wait: count(asked), checks=True)
         host = Contestant(_CPU, lambda asked, wait: self._beside(graph, plan, asked, started))
-        result = race_here(gpu, host, patience, request)
+        result = race_here(gpu, host, _patience(met, _GPU), request)
         if result.refused is not None:
             met.forget(_GPU)
             return replace(result.outcome, ran=self._ran(_refused(result.refused)))
@@ -147,7 +183,7 @@ class AutoEngine:
             met.took(_GPU, time.perf_counter() - began)
         if result.name == _CPU:
             return replace(result.outcome, ran=self._ran(f"{why}; the CPU was done first"))
-        return replace(result.outcome, ran=ran)
+        return replace(result.outcome, ran=Ran(engine.name, engine.device, why))
 
     def _raced(
         self, graph: Graph, plan: Plan, request: Request, started: float, choice: Choice, *, new: bool
@@ -208,10 +244,8 @@ class AutoEngine:
         return Choice(False, host, gpu, f"{here} expected, {there} on the GPU")
 
     def _met(self, graph: Graph, plan: Plan, threads: int) -> Met:
-        """Return what is known of a plan of this graph, this time counted."""
-        met = graph.memo.get(("met", id(plan), threads), lambda: Met(plan))
-        met.times += 1
-        return met
+        """Return what is known of a plan of this graph."""
+        return graph.memo.get(("met", id(plan), threads), lambda: Met(plan))
 
     def _tried(
         self, graph: Graph, plan: Plan, request: Request, started: float, seconds: float
@@ -353,6 +387,51 @@ class AutoEngine:
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count on the CPU will give and take."""
         return self._host.predict(graph, plan, request)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFaster:
+    """A count that the GPU does as long as it is known to be the faster one.
+
+    Parameters
+    ----------
+    draft
+        What the plan of the CPU is made from, should it have to count.
+    plan, way
+        How the GPU counts.
+    """
+
+    auto: AutoEngine
+    draft: Plan
+    met: Met
+    engine: DfsEngine
+    plan: Plan
+    way: Way
+
+    def is_current(self) -> bool:
+        """Whether the GPU would be taken again, and is the one that is open."""
+        return self.met.better(_CPU, _GPU) == _GPU and self.engine.is_current()
+
+    def count(self, graph: Graph, request: Request, started: float) -> Outcome:
+        """Return the count."""
+        return self.auto.count_on_known(
+            graph,
+            self.draft,
+            request,
+            started,
+            self.met,
+            self.engine,
+            lambda asked: self.engine.count_in(self.way, graph, self.plan, asked, started),
+        )
+
+
+def _faster(engine: str) -> str:
+    return f"the {engine} was faster before"
+
+
+def _patience(met: Met, engine: str) -> float:
+    """Return how long an engine may take that is known, before the other one starts too."""
+    return LEAST_PATIENCE + _ON_SCHEDULE * (met.seconds(engine) or 0.0)
 
 
 def _work(plan: Plan, request: Request, *, listing: bool = False) -> HostWork | None:

@@ -50,10 +50,16 @@ class Contestant:
     """One of the two: what to call it, and what counts. It must report progress, however seldom.
 
     It may wait before it begins: what is expected of it may ask for patience with the other one.
+
+    Parameters
+    ----------
+    checks
+        Whether it calls ``Request.check`` often, so that no progress need be asked of it.
     """
 
     name: str
     count: Callable[[Request, Wait], Outcome]
+    checks: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,7 +170,7 @@ def race(first: Contestant, second: Contestant, patience: float, request: Reques
 def race_here(first: Contestant, second: Contestant, patience: float, request: Request) -> Result:
     """Return the same, the first one counting in the calling thread, which saves the time to start another.
 
-    It must call ``Request.check`` often, or report progress, and not be long about what comes before.
+    It must not be long about what comes before its first check or report.
     """
     begins = time.perf_counter() + patience
     runs: list[_Run] = []
@@ -183,7 +189,8 @@ def race_here(first: Contestant, second: Contestant, patience: float, request: R
 
     try:
         try:
-            outcome = first.count(replace(request, progress=tell, check=check), _no_wait)
+            told = None if first.checks and request.progress is None else tell
+            outcome = first.count(replace(request, progress=told, check=check), _no_wait)
         except _NotNeededError:
             assert runs[0].outcome is not None
             return Result(runs[0].outcome, second.name)

@@ -89,17 +89,16 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
 def _again(graph: Graph, call: Call) -> Count:
     """Return the count of a call that came before."""
     started = time.perf_counter()
-    engine = call.engine
-    found = engine.count_in(call.way, graph, call.plan, call.request, started)
-    ran = found.ran
+    found = call.settled.count(graph, call.request, started)
+    ran = found.ran or call.ran
     return Count(
         found.value,
         complete=found.complete,
         seconds=time.perf_counter() - started,
         plan_seconds=0.0,
-        engine=engine.name if ran is None else ran.engine,
-        device=engine.device if ran is None else ran.device,
-        reason=call.why if ran is None else ran.why,
+        engine=ran.engine,
+        device=ran.device,
+        reason=ran.why,
     )
 
 
