@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations, pairwise, permutations
 from math import inf
 from typing import Any
@@ -230,12 +229,31 @@ def test_what_was_looked_at_in_haste_serves_no_other_query() -> None:
 
     costs = derive.Costs(1.0, 1.0, lambda _: None, never, never, never)
     family = Family(bind(Pattern.parse(_QUERIES[1]), graph))
-    in_haste = derive.Derivation(family, costs, time.perf_counter() + 3600, inf, known)
-    in_haste._half_time = 0.0
-    in_haste.table(whole)
+    derive.Derivation(family, costs, 3600.0, inf, known, lambda: 1801.0).table(whole)
     assert not known
-    derive.Derivation(family, costs, time.perf_counter() + 3600, inf, known).table(whole)
+    derive.Derivation(family, costs, 3600.0, inf, known, lambda: 1799.0).table(whole)
     assert known
+
+
+@pytest.mark.parametrize(("seconds", "is_found"), [(9.0, True), (21.0, False)])
+def test_what_is_prepared_takes_no_time_from_the_look_up_to_as_much_again(
+    seconds: float, is_found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    adjacency = Graph.adjacency
+
+    def narrow(*given: Any) -> Any:
+        nonlocal now
+        now += seconds
+        monkeypatch.setattr(Graph, "adjacency", adjacency)  # the first one takes long, the others are there
+        return adjacency(*given)
+
+    expected = _found(_random_graph(), _QUERIES[1], HOST_SPEEDS)
+    monkeypatch.setattr(choose.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(Graph, "adjacency", narrow)
+    found = _found(_random_graph(), _QUERIES[1], HOST_SPEEDS, seconds=10.0)
+    assert expected is not None
+    assert found == (expected if is_found else None)
 
 
 @pytest.mark.parametrize("speeds", [HOST_SPEEDS, DEVICE_SPEEDS], ids=["CPU", "GPU"])
@@ -259,7 +277,7 @@ def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: 
     class Watched(derive.Derivation):
         def __init__(self, family: Family, *rest: Any) -> None:
             super().__init__(family, *rest)
-            given.append(rest[-1])
+            given.append(self._known)
 
     monkeypatch.setattr(choose, "Derivation", Watched)
     random = np.random.default_rng(1)

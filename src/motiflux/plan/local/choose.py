@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 
@@ -23,7 +25,7 @@ from motiflux.plan.local.native import native_walk
 from motiflux.plan.local.rooted import Family, Rooted, Undecided
 from motiflux.plan.local.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.order import promising_orders, rooted_orders
-from motiflux.plan.predict import Work, expected_work
+from motiflux.plan.predict import Work, distinct_keys, expected_work
 from motiflux.plan.reuse import share_intersections
 from motiflux.plan.steps import adjacency_of, build_steps
 from motiflux.plan.symmetry import Restriction, closure, restrictions
@@ -57,7 +59,9 @@ def cheapest_formula(
     Parameters
     ----------
     seconds
-        To be found in, at most.
+        To be found in, at most. What rows and label frequencies take that are prepared on the way, and kept
+        with the graph, is not part of it, up to as much again: else what is found would depend on what the
+        graph was asked before.
     most
         Seconds that it may take itself.
     speeds
@@ -73,7 +77,7 @@ def cheapest_formula(
     if not 2 < bound.size <= MOST_VERTICES or bound.may_coincide or semantics is Semantics.INDUCED:
         return None
     family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
-    prices = _Prices(graph, family, threads, speeds, tails=tails)
+    prices = _Prices(graph, family, threads, speeds, Stopwatch(seconds), tails=tails)
     costs = Costs(
         vertices=graph.num_vertices * speeds.number + speeds.begin,
         arcs=graph.forward.num_arcs * speeds.number + speeds.begin,
@@ -87,7 +91,7 @@ def cheapest_formula(
         name = (family.kinds, family.injective, threads, speeds, tails)
         known = graph.memo.get_sized("tables", name, Known, ROOM_OF_KNOWN)
     try:
-        table, cost = Derivation(family, costs, time.perf_counter() + seconds, most, known).table(
+        table, cost = Derivation(family, costs, seconds, most, known, prices.watch.elapsed).table(
             family.whole
         )
     except Undecided:
@@ -98,10 +102,46 @@ def cheapest_formula(
     return replace(formula, seconds=cost + sum(map(prices.missed, formula.tables())))
 
 
+class Stopwatch:
+    """Tells how long a look for something has taken, but for preparations that serve other calls too.
+
+    Parameters
+    ----------
+    most
+        Seconds of preparations that are left out.
+    """
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._began = time.perf_counter()
+        self._left_out = 0.0
+
+    def elapsed(self) -> float:
+        """Return the seconds so far."""
+        return time.perf_counter() - self._began - min(self._left_out, self._most)
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Leave out what goes on in the ``with`` block."""
+        began = time.perf_counter()
+        yield
+        self._left_out += time.perf_counter() - began
+
+
 class _Prices:
     """What searches and histograms cost on one graph."""
 
-    def __init__(self, graph: Graph, family: Family, threads: int, speeds: Speeds, *, tails: bool) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        family: Family,
+        threads: int,
+        speeds: Speeds,
+        watch: Stopwatch,
+        *,
+        tails: bool,
+    ) -> None:
+        self.watch = watch
         self._graph = graph
         self._family = family
         self._threads = threads
@@ -110,15 +150,17 @@ class _Prices:
         self._tails = tails
         self._lower: dict[AdjacencyKey, NDArray[np.float64]] = {}
         whole = family.whole
-        if is_uniform(whole, family):  # now, so that it takes no time from the look for a formula
-            self._lower_degrees(adjacency_of(family.kinds.bound(whole), *whole.edges[0][:2]))
+        if is_uniform(whole, family):
+            with watch.preparing():
+                self._lower_degrees(adjacency_of(family.kinds.bound(whole), *whole.edges[0][:2]))
 
     def search(self, pattern: Rooted) -> tuple[Plan, float] | None:
         """Return the plan of a search from each image of the roots, and its seconds."""
         if pattern.roots == 1 or len(pattern.vertices) <= 2:
             return None
         bound = self._family.kinds.bound(pattern)
-        model = CostModel(bound, *frequencies(bound, self._graph))
+        with self.watch.preparing():
+            model = CostModel(bound, *frequencies(bound, self._graph))
         best = None
         if pattern.roots:
             orders = rooted_orders(bound, model, tuple(range(pattern.roots)))
@@ -133,6 +175,7 @@ class _Prices:
                 tails=self._tails or pattern.roots > 0,
             )
             plan = replace(plan, estimates=order.estimates)
+            self._prepare(plan)
             estimate = sample(self._graph, plan, _MEMBERS, self._threads)
             plan = replace(plan, estimates=estimate.sizes, scanned=estimate.read)
             work = expected_work(plan)
@@ -141,6 +184,15 @@ class _Prices:
         if best is not None and pattern.below:
             return best[0], best[1] * _ORDERED
         return best
+
+    def _prepare(self, plan: Plan) -> None:
+        """Have the rows there that a search reads."""
+        for key in distinct_keys(plan):
+            self._rows(key)
+
+    def _rows(self, key: AdjacencyKey) -> Adjacency:
+        with self.watch.preparing():
+            return self._graph.adjacency(key, self._threads)
 
     def _of_search(self, pattern: Rooted, work: Work) -> float:
         """Return the seconds of a search: from each arc it is the host's."""
@@ -167,9 +219,9 @@ class _Prices:
         bound = self._family.kinds.bound(wedges.pattern)
         number = 0.0
         for middles in wedges.kinds:
-            first = self._graph.adjacency(adjacency_of(bound, *middles.first), self._threads)
+            first = self._rows(adjacency_of(bound, *middles.first))
             key = adjacency_of(bound, *middles.second)
-            second = self._graph.adjacency(key, self._threads)
+            second = self._rows(key)
             degrees = np.diff(second[0]).astype(np.float64)
             if wedges.uniform and wedges.pattern.roots != 1:
                 below = self._lower_degrees(key)
@@ -216,7 +268,7 @@ class _Prices:
         """
         bound = self._family.kinds.bound(pattern)
         key = adjacency_of(bound, 0, 1)
-        rows = self._graph.adjacency(key, self._threads)
+        rows = self._rows(key)
         lower = self._lower_degrees(key)
         if rows[1] is self._graph.forward.neighbors and not self._graph.directed:
             # Each is the lesser neighbour of all its greater ones: no arcs need be gone through (.3 s on
@@ -228,7 +280,7 @@ class _Prices:
 
     def _lower_degrees(self, key: AdjacencyKey) -> NDArray[np.float64]:
         """Return how many entries of each row, narrowed as its degree is, are less than its vertex."""
-        rows = self._graph.adjacency(key, self._threads)
+        rows = self._rows(key)
 
         def count() -> NDArray[np.float64]:
             sources = _sources(rows)

@@ -12,7 +12,6 @@ With roots C, let F(P; C) be the number of embeddings of P for each image of C.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -137,16 +136,24 @@ class Derivation:
 
     Parameters
     ----------
-    deadline
-        When to give up, as a moment of `time.perf_counter`.
+    seconds
+        When to give up, by `elapsed`.
     most
         Seconds from which on no formula is of use, nor any table.
     known
         What the same costs made the cheapest for other patterns' sake. What is looked at to the end is added.
+    elapsed
+        Tells the seconds since the look began.
     """
 
     def __init__(
-        self, family: Family, costs: Costs, deadline: float, most: float, known: dict[Rooted, Found]
+        self,
+        family: Family,
+        costs: Costs,
+        seconds: float,
+        most: float,
+        known: dict[Rooted, Found],
+        elapsed: Callable[[], float],
     ) -> None:
         self._family = family
         self._costs = costs
@@ -154,9 +161,8 @@ class Derivation:
         self._known = known
         self._whole = True
         """Whether nothing was left out so far: only then is what is found the cheapest there is."""
-        now = time.perf_counter()
-        self._deadline = deadline
-        self._half_time = now + (deadline - now) / 2
+        self._seconds = seconds
+        self._elapsed = elapsed
         self._best: dict[Rooted, Found | None] = {}
         self._open: set[Rooted] = set()
 
@@ -174,10 +180,10 @@ class Derivation:
     @property
     def _in_haste(self) -> bool:
         """Whether half of the time is gone: from then on the first way that is found is taken."""
-        return time.perf_counter() > self._half_time
+        return self._elapsed() > self._seconds / 2
 
     def _check_time(self) -> None:
-        if time.perf_counter() > self._deadline:
+        if self._elapsed() > self._seconds:
             raise Undecided("no time left")
 
     def _find(self, pattern: Rooted) -> Found:
