@@ -538,6 +538,20 @@ class TestReclaiming:
             kept = sum(copies.nbytes for copies in resident(graph, gpu)._kept.values())
             assert 0 < kept <= 3 * graph.nbytes  # what is used does not count
 
+    def test_of_several_graphs_the_one_that_was_not_used_for_longest_makes_room(
+        self, gpu: Device, device: str
+    ) -> None:
+        graphs = [mf.Graph.from_edges(clique(size)) for size in (31, 32, 33)]
+        again, unused, last = graphs
+        for graph in (again, unused, last, again):
+            mf.count(graph, EDGE, device=device, tuning={"rest": "off"})
+        there = [len(resident(graph, gpu)._kept) for graph in graphs]
+        assert min(there) > 0
+        oldest = min(resident(unused, gpu)._kept.values(), key=lambda copy: copy.used)
+        while oldest in resident(unused, gpu)._kept.values():
+            assert gpu._account.reclaim(1) > 0  # type: ignore[attr-defined]
+        assert [len(resident(graph, gpu)._kept) for graph in (again, last)] == [there[0], there[2]]
+
     def test_a_graph_that_goes_takes_its_reclaimer_along(self, gpu: Device, device: str) -> None:
         mf.count(mf.Graph.from_edges(clique(5)), EDGE, device=device)
         gc.collect()

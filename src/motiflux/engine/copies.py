@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -43,12 +43,17 @@ class Copies:
 
     Single dictionary operations only, so that threads share this without a lock: reclaiming may start from
     any thread that allocates. Two threads may make the same copy; one of the two is kept.
+
+    When the device is short of memory, copies of all graphs are given up in one order: whoever is asked first
+    gives up what was used least recently, whosever it is.
     """
 
     def __init__(self, device: Device, room: int) -> None:
+        self._device = device
         self._room = room
         self._kept: dict[Hashable, DeviceCopy] = {}
-        device.add_reclaimer(self.reclaim)
+        _known[next(ticks)] = self
+        device.add_reclaimer(self._reclaim_of_device)
 
     def keep(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept under a name, made if it is not there: it counts as used now."""
@@ -84,10 +89,25 @@ class Copies:
 
         Those that a search reads are left.
         """
-        freed = 0
-        for name, found in sorted(self._kept.items(), key=lambda item: item[1].used):
-            if freed >= needed:
-                break
-            if not found.users and self._kept.pop(name, None) is not None:
-                freed += found.nbytes
-        return freed
+        return _give_up([self], needed)
+
+    def _reclaim_of_device(self, needed: int) -> int:
+        """Give up copies of any graph on the device, the least recently used first; return their bytes."""
+        known = [copies for ref in _known.valuerefs() if (copies := ref()) is not None]
+        return _give_up((copies for copies in known if copies._device is self._device), needed)
+
+
+_known: weakref.WeakValueDictionary[int, Copies] = weakref.WeakValueDictionary()
+"""All that there are, on any device, until they go with their graphs."""
+
+
+def _give_up(some: Iterable[Copies], needed: int) -> int:
+    """Give up copies that no search reads, the least recently used first; return their bytes."""
+    freed = 0
+    kept = [(found, name, copies) for copies in some for name, found in list(copies._kept.items())]
+    for found, name, copies in sorted(kept, key=lambda one: one[0].used):
+        if freed >= needed:
+            break
+        if not found.users and copies._kept.pop(name, None) is not None:
+            freed += found.nbytes
+    return freed

@@ -113,10 +113,6 @@ class CopiedArray(DeviceCopy):
 class Resident(Copies):
     """What of one graph is on one device. Copies hold on to rows of the host that they come from."""
 
-    def __init__(self, device: Device, room: int) -> None:
-        super().__init__(device, room)
-        self._device = device
-
     def rows(self, graph: Graph, key: RowsKey, means: Means) -> DeviceRows:
         """Return the rows that `key` names, uploaded if they are not there yet.
 
