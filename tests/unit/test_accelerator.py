@@ -117,6 +117,40 @@ class TestUnits:
         assert len(accelerator._units) <= few
 
 
+class Rests:
+    """Something that rests and holds one byte."""
+
+    def reclaim(self, needed: int) -> int:
+        return 1
+
+
+class TestResting:
+    def test_it_is_asked_for_memory_until_enough_came_back(self) -> None:
+        accelerator, some = make(), [Rests() for _ in range(5)]
+        for one in some:
+            accelerator.add_resting(one)
+        assert (accelerator.reclaim(3), accelerator.reclaim(100)) == (3, 5)
+        del some[1:], one
+        assert accelerator.reclaim(100) == 1
+
+    def test_nothing_is_lost_where_threads_add_at_once(self) -> None:
+        accelerator, some = make(), [Rests() for _ in range(4000)]
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [
+                threading.Thread(target=lambda part: [*map(accelerator.add_resting, part)], args=(part,))
+                for part in (some[::2], some[1::2])
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(interval)
+        assert accelerator.reclaim(len(some) + 1) == len(some)
+
+
 class TestSpecialUnits:
     def test_the_second_meeting_has_a_shape_compiled_in_the_background(self) -> None:
         toolchain = Gate()

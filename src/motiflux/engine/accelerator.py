@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 import warnings
@@ -27,6 +28,8 @@ Specialize = str
 class _Reclaimer(Protocol):
     def reclaim(self, needed: int) -> int: ...
 
+
+_turns = itertools.count()
 
 _MOST_UNITS = 256
 """Units that an accelerator remembers, and keeps loaded: those used last."""
@@ -77,7 +80,9 @@ class Accelerator:
     patience: int = 200
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
-    _resting: list[weakref.ref[_Reclaimer]] = field(default_factory=list, init=False)
+    _resting: weakref.WeakValueDictionary[int, _Reclaimer] = field(
+        default_factory=weakref.WeakValueDictionary, init=False
+    )
 
     def __post_init__(self) -> None:
         # Before any copy of a graph can be there: what rests is given up first, whatever graph it is of.
@@ -85,12 +90,12 @@ class Accelerator:
 
     def add_resting(self, resting: _Reclaimer) -> None:
         """Have what rests be given up when memory is short, for as long as somebody holds it."""
-        self._resting = [*(ref for ref in self._resting if ref() is not None), weakref.ref(resting)]
+        self._resting[next(_turns)] = resting  # a single operation: threads share this without a lock
 
     def reclaim(self, needed: int) -> int:
         """Give up counts that rest; return the bytes of the device that they held."""
         freed = 0
-        for ref in self._resting:
+        for ref in self._resting.valuerefs():
             if freed < needed and (resting := ref()) is not None:
                 freed += resting.reclaim(needed - freed)
         return freed
