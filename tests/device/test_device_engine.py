@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import motiflux as mf
@@ -667,6 +668,36 @@ class TestTime:
         assert not rows.complete
         assert gate.built == []
         rows.close()
+
+    def test_batches_on_the_device_do_not_wait_for_their_ids_beyond_the_timeout(
+        self, slow: DfsEngine, gate: Gate, small: mf.Graph, gpu: Device
+    ) -> None:
+        asked = options()
+        plan = make_plan(
+            small,
+            TRIANGLE,
+            semantics=asked.semantics,
+            symmetry=asked.symmetry,
+            counting=False,
+            tuning=asked.tuning,
+        )
+
+        def rows(**more: Any) -> Any:
+            return slow.rows(small, plan, options(**more), 100, time.perf_counter())
+
+        ids = np.arange(30)
+        gate.opened.set()
+        rows().close()
+        gate.opened.clear()
+        (search,) = gate.built
+        late = rows(timeout=0.5)
+        assert late.next_on_device(ids) is None
+        assert late.complete is False
+        assert gate.built == [search]
+        gate.opened.set()
+        on_time = rows()
+        assert sum(map(len, iter(lambda: on_time.next_on_device(ids), None))) == TRIANGLES
+        assert on_time.complete
 
     @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread here")
     def test_ctrl_c_does_not_wait_for_a_kernel(

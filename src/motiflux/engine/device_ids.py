@@ -31,17 +31,27 @@ class DeviceIds:
         Of all vertices.
     budget
         Most bytes on the device, all in all.
+    deadline
+        When time is up for the kernel to be compiled.
 
     Raises
     ------
     DeviceMemoryError
         The ids do not fit.
+    OutOfTimeError
+        The kernel is not compiled by then.
     """
 
     def __init__(
-        self, search: DeviceSearch, images: Images, ids: NDArray[np.int64], budget: int | None
+        self,
+        search: DeviceSearch,
+        images: Images,
+        ids: NDArray[np.int64],
+        budget: int | None,
+        deadline: float | None,
     ) -> None:
         device, stream = search.accelerator.device, search.side
+        self._kernel = search.accelerator.kernel(number_source(), deadline, NUMBER_ENTRY)
         self._search = search
         self._budget = budget
         self._columns = images.sources.shape[1]
@@ -72,6 +82,5 @@ class DeviceIds:
             image_cells=self._image_cells,
             tile_rows=tile_rows,
         )
-        kernel = accelerator.kernel(number_source(), entry=NUMBER_ENTRY)
         grid = max(1, min(_BLOCKS * accelerator.device.multiprocessors, tiles))
-        stream.launch(kernel, grid, THREADS, tile_rows * row_bytes, args)
+        stream.launch(self._kernel, grid, THREADS, tile_rows * row_bytes, args)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from motiflux.codegen.layout import ROWS_PER_PACKET
 from motiflux.device import Buffer
 from motiflux.device.arrays import DeviceArray
+from motiflux.engine.deadline import OutOfTimeError
 from motiflux.engine.device_ids import DeviceIds
 from motiflux.engine.device_rows import HAND_OUT_SECONDS, FoundRows
 from motiflux.engine.images import Block
@@ -191,7 +192,11 @@ class StoredRows(FoundRows):
             if stored == 0:
                 return None
             self._there = _Stored(piece.address, stored)
-        found, out = self._numbered(self._there, ids)
+        try:
+            found, out = self._numbered(self._there, ids)
+        except OutOfTimeError:
+            self._end(complete=False)
+            return None
         beyond = self._reaches_limit(found)
         self._there = self._there.after(found, self._row_bytes)
         array = None if out is None else self._given_out(out, last=beyond)
@@ -203,7 +208,8 @@ class StoredRows(FoundRows):
     def _numbered(self, stored: _Stored, ids: NDArray[np.int64]) -> tuple[int, DeviceArray | None]:
         """Have as many stored rows as there is room for be made into ids, up to the limit; say how many."""
         if self._ids is None:
-            self._ids = DeviceIds(self._search, self._images, ids, self._request.gpu_memory)
+            budget = self._request.gpu_memory
+            self._ids = DeviceIds(self._search, self._images, ids, budget, self._deadline)
         limit = self._request.limit
         while True:
             found = min(stored.rows, self._most_there)
