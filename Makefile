@@ -32,7 +32,7 @@ demo: $(STAMPS)/package ## search WordNet and a million transfers, play them liv
 
 test: lint ## lint, then all tests but the long ones
 	@echo "==> tests of the GPU's kernels, emulated and sanitized"
-	@scripts/test-kernels.sh $(BIN)/python tests/device tests/backend/test_specialized.py \
+	@scripts/test-kernels.sh $(BIN)/python tests/device tests/backend/test_specialized.py tests/backend/test_every_kernel.py \
 	  tests/property/test_agreement.py tests/property/test_invariance.py tests/property/test_device_sampling.py
 
 test-all: lint ## lint, then all tests
