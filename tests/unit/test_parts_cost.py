@@ -52,7 +52,7 @@ def plan_with(measured: Measured, monkeypatch: pytest.MonkeyPatch, parts_cost: f
             return 10 * measured.flat
         return measured.parts if plan.tail.nested else measured.flat
 
-    monkeypatch.setattr(probing, "_WORTH_PARTS", 0.0)
+    monkeypatch.setattr(probing, "WORTH_PARTS", 0.0)
     monkeypatch.setattr(probing, "probe", probe)
     edges = [(u, v) for u in range(40) for v in range(u) if (u * v) % 3 != 1]
     graph = mf.Graph.from_edges(edges, vertex_labels=[v % 4 for v in range(40)])

@@ -8,10 +8,12 @@ import time
 from itertools import combinations
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.plan import Plan, compare, make_plan, problem
+from motiflux.config import resolve_tuning
+from motiflux.plan import Plan, compare, is_search_enough, make_plan, problem
 from motiflux.plan.cost import Estimate, sample
 from motiflux.plan.ir import Group
 from motiflux.plan.local.describe import lines_of
@@ -714,6 +716,22 @@ class TestPlansOfTwoEngines:
             dataclasses.replace(plan, formula=None) for plan in plans[1]
         ]
         assert [described(plan) for plan in plans[0]] == [described(plan) for plan in plans[1]]
+
+    @pytest.mark.parametrize("text", ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a), (d)--(e)", "(a)--(b)"])
+    def test_a_draft_whose_search_is_enough_is_the_whole_plan(self, text: str) -> None:
+        graph = mf.Graph.from_edges(clique(20))
+        pattern = mf.Pattern.parse(text)
+        draft = make_plan(graph, pattern, space=True, tail=True)
+        assert is_search_enough(draft, resolve_tuning(None))
+        assert make_plan(graph, pattern, space=True, tail=True, parts=True, **self.HOST) == draft
+        for switch in ("tables", "parts"):
+            assert not is_search_enough(draft, resolve_tuning({switch: "on"}))
+
+    def test_a_draft_of_a_long_search_is_not(self) -> None:
+        pairs = np.random.default_rng(3).integers(0, 400, (30_000, 2))
+        graph = mf.Graph.from_edges(pairs, self_loops="drop")
+        draft = make_plan(graph, mf.Pattern.from_edges([*path(6), (5, 0)]), space=True, tail=True)
+        assert not is_search_enough(draft, resolve_tuning(None))
 
 
 def described(plan: Plan) -> tuple[str, ...]:

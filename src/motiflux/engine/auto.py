@@ -23,7 +23,7 @@ from motiflux.engine.race import CANNOT, Contestant, Wait, race, race_here
 from motiflux.engine.results import NoRows, RowSource
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
-from motiflux.plan import Plan
+from motiflux.plan import Plan, is_search_enough
 from motiflux.plan.local.speeds import Speeds
 from motiflux.plan.report import Prediction
 from motiflux.units import seconds_text
@@ -308,7 +308,9 @@ class AutoEngine:
         return max(patience, min(_ON_SCHEDULE * choice.host, choice.gpu))
 
     def _host_plan(self, graph: Graph, plan: Plan, request: Request, started: float) -> Plan | None:
-        return self._plan_of(graph, plan, request, self._host, started) if self._drafts else plan
+        if not self._drafts or is_search_enough(plan, request.tuning):
+            return plan  # another would be the same
+        return self._plan_of(graph, plan, request, self._host, started)
 
     def _plan_of(
         self,

@@ -15,7 +15,7 @@ from motiflux.types import Semantics
 
 # Seconds that a search must be expected to take before a formula is looked for, which takes milliseconds,
 # and the share of these seconds in which it must be found.
-_WORTH_A_FORMULA = 0.01
+WORTH_A_FORMULA = 0.01
 _SHARE_OF_SEARCH = 0.25
 _LONGEST_LOOK = 2.0
 
@@ -28,7 +28,7 @@ def formula_for(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOpti
     switch = options.switches["tables"]
     threads = speeds.shared(options.threads)
     search = expected_seconds(plan, threads, None)
-    if switch == "off" or (switch == "auto" and (search is None or search < _WORTH_A_FORMULA)):
+    if switch == "off" or (switch == "auto" and (search is None or search < WORTH_A_FORMULA)):
         return None
     share = _LONGEST_LOOK
     if switch == "auto" and search is not None:

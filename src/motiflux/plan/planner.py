@@ -11,12 +11,13 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
 from motiflux.plan.compare import ordered_plan
-from motiflux.plan.counting import formula_for
+from motiflux.plan.counting import WORTH_A_FORMULA, formula_for
 from motiflux.plan.draft import Drafter
 from motiflux.plan.ir import Plan
 from motiflux.plan.local.speeds import Speeds
 from motiflux.plan.options import PlanOptions
-from motiflux.plan.probing import in_parts
+from motiflux.plan.predict import expected_seconds
+from motiflux.plan.probing import WORTH_PARTS, in_parts
 from motiflux.plan.room import room_needed
 from motiflux.plan.space import candidate_space, space_key
 from motiflux.plan.symmetry import check_symmetry
@@ -116,6 +117,14 @@ def make_plan(
         graph.memo.drop(key)
         _, plan = graph.memo.get(key, make)
     return plan
+
+
+def is_search_enough(plan: Plan, switches: Mapping[str, str]) -> bool:
+    """Return whether a search is expected to take so little that neither parts nor tables are looked for."""
+    if "on" in (switches["tables"], switches["parts"]):
+        return False
+    seconds = expected_seconds(plan, 1, None)
+    return seconds is not None and seconds < min(WORTH_A_FORMULA, WORTH_PARTS)
 
 
 def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:

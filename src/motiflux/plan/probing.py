@@ -19,7 +19,7 @@ from motiflux.plan.predict import expected_work
 
 # Searches expected to take so many seconds are worth a look for parts, in so many orders. All probes together
 # take a share of the time expected, and each no longer than an interrupt may wait.
-_WORTH_PARTS = 0.1
+WORTH_PARTS = 0.1
 _PART_ORDERS = 3
 _PROBE_SHARE = 0.1
 _LONGEST_PROBE = 0.06
@@ -35,7 +35,7 @@ def in_parts(drafter: Drafter, plan: Plan, orders: Sequence[Order]) -> Plan:
     forced = drafter.options.switches["parts"] == "on"
     work = expected_work(plan)
     seconds = None if work is None else work.seconds()
-    if not forced and (seconds is None or seconds < _WORTH_PARTS):
+    if not forced and (seconds is None or seconds < WORTH_PARTS):
         return plan
     candidates = _candidates(drafter, orders, first_alone=forced)
     if forced and candidates:
