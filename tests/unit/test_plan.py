@@ -486,6 +486,27 @@ class TestImpossible:
         assert make_plan(self.GRAPH, pattern).impossible is None
         assert mf.count(self.GRAPH, pattern) == 4
 
+    @pytest.mark.parametrize("labels", [["b", "b", "b"], ["z", None, None]])
+    def test_no_order_is_looked_for(self, labels: list[str | None], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Three joined b's do not occur, and z does not at all: planning would be most of the call."""
+        for name in ("promising_orders", "sample"):
+            monkeypatch.delattr(compare, name)
+        pattern = mf.Pattern.from_edges(TRIANGLE, vertex_labels=labels)
+        assert mf.count(self.GRAPH, pattern) == 0
+        assert mf.match(self.GRAPH, pattern).to_numpy().shape == (0, 3)
+        assert mf.estimate(self.GRAPH, pattern).value == 0
+
+    def test_such_a_plan_is_not_searched(self) -> None:
+        plan = make_plan(self.GRAPH, mf.Pattern.from_edges(TRIANGLE, vertex_labels=["b"] * 3), space=True)
+        assert (plan.shape.steps, plan.args.steps, plan.order) == ((), (), (0, 1, 2))
+        with pytest.raises(mf.InternalError):
+            problem.native_problem(self.GRAPH, plan, intersect="auto", threads=1)
+
+    def test_how_many_automorphisms_there_are_is_told_all_the_same(self) -> None:
+        pattern = mf.Pattern.from_edges(TRIANGLE, vertex_labels=["b", "b", "b"])
+        report = mf.explain(self.GRAPH, pattern).report
+        assert (report.automorphisms, report.multiplier, report.restrictions) == (6, 1, ())
+
     def test_an_arc_in_an_undirected_graph_is_refused(self) -> None:
         with pytest.raises(mf.PatternError) as caught:
             mf.count(self.GRAPH, mf.Pattern.from_edges([(0, 1)], directed=True))

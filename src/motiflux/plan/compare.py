@@ -29,7 +29,7 @@ def ordered_plan(drafter: Drafter) -> tuple[Plan, list[Order]]:
     else:
         orders = promising_orders(drafter.bound, drafter.model, tails=drafter.tails)
     plan = drafter.plan(orders[0])
-    if switch not in ("sampled", "adaptive") or not drafter.cheap_to_sample or drafter.impossible is not None:
+    if switch not in ("sampled", "adaptive") or not drafter.cheap_to_sample:
         return plan, orders
     estimate = sample(drafter.graph, plan, MANY_MEMBERS, options.threads)
     if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from motiflux.graph import AdjacencyKey, Graph, LabelTable
 from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.text import condition_text
 from motiflux.plan.bind import bind
 from motiflux.plan.ir import Plan, TailComponent
@@ -64,7 +65,7 @@ def describe(
         semantics=plan.semantics.value,
         symmetry=plan.symmetry.value,
         engine=engine,
-        automorphisms=plan.automorphisms,
+        automorphisms=_automorphisms(plan, graph, pattern),
         restrictions=tuple((names[u], names[v]) for u, v in plan.restrictions),
         multiplier=plan.multiplier,
         images=_images(plan, graph, pattern, tuning),
@@ -83,6 +84,13 @@ def describe(
         free_order=_free_order(plan, tuning),
         tables=() if plan.formula is None else lines_of(plan.formula),
     )
+
+
+def _automorphisms(plan: Plan, graph: Graph, pattern: Pattern) -> int:
+    """Return how many there are, which a plan that is not searched does not say."""
+    if plan.impossible is None:
+        return plan.automorphisms
+    return automorphisms(pattern, directed=graph.directed).order
 
 
 def _images(plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str]) -> int:

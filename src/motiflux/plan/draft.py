@@ -22,12 +22,9 @@ from motiflux.plan.symmetry import MOST_IMAGES, Restriction, has_images, restric
 from motiflux.plan.tail import FIRST_START, close_tail
 from motiflux.types import Semantics, Symmetry
 
-NO_CANDIDATES = "some query vertex has no candidate"
-"""Why nothing matches where a candidate set is empty."""
-
 
 class Drafter:
-    """Makes plans of one pattern that differ in their order."""
+    """Makes plans of one pattern that differ in their order; each query vertex has candidates."""
 
     def __init__(
         self,
@@ -46,7 +43,6 @@ class Drafter:
             self.model = CostModel(bound, space.sizes, space.arcs)
         else:
             self.model = CostModel(bound, *frequencies(bound, graph))
-        self.impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)
         self.parts = options.counting and options.parts and options.switches["parts"] != "off"
         self.tails = options.counting and options.tail and options.switches["tail"] == "on"
         self._pattern = pattern
@@ -211,7 +207,6 @@ class Drafter:
             tail=closed,
             space=self._key,
             classes=classes or (),
-            impossible=self.impossible,
         )
 
     def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:

@@ -287,7 +287,7 @@ class Plan:
     multiplier
         Each embedding the search finds stands for this many (counting only; 1 when enumerating).
     automorphisms
-        Order of the pattern's automorphism group.
+        Order of the pattern's automorphism group; 1 where nothing is searched.
     restrictions
         Pairs of query vertices (u, v) whose images must satisfy u < v.
     estimates
@@ -305,7 +305,8 @@ class Plan:
         Over a candidate space: a number per level, equal where the plan takes the candidates to be the same.
         Empty without one.
     impossible
-        Why there is no embedding at all, where that is known without a search; None otherwise.
+        Why there is no embedding at all, where that is known without a search; None otherwise. Such a plan
+        has no steps.
     probed
         Expected seconds on one thread, from a try; None where none was made.
     formula

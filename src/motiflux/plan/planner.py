@@ -15,6 +15,7 @@ from motiflux.plan.counting import WORTH_A_FORMULA, formula_for
 from motiflux.plan.draft import Drafter
 from motiflux.plan.ir import Plan
 from motiflux.plan.local.speeds import Speeds
+from motiflux.plan.nothing import plan_of_nothing, why_nothing
 from motiflux.plan.options import PlanOptions
 from motiflux.plan.predict import expected_seconds
 from motiflux.plan.probing import WORTH_PARTS, in_parts
@@ -133,16 +134,18 @@ def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
     if options.space:
         key = space_key(bound, options.semantics, options.switches)
         space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
+    if (why := why_nothing(bound, space)) is not None:
+        kept = None if space is None else key
+        return replace(plan_of_nothing(bound, options.semantics, options.symmetry, kept, why), asked=pattern)
     drafter = Drafter(graph, pattern, options, bound, key, space)
     # Engines that count in other ways search in the same order: it is looked for once.
     plan, orders = graph.memo.get(
         ("ordered", pattern, space is not None, options.of_order()), lambda: ordered_plan(drafter)
     )
-    if drafter.impossible is None:
-        plan = replace(plan, formula=formula_for(graph, bound, plan, options))
-        if drafter.parts and plan.formula is None:
-            plan = drafter.widened(in_parts(drafter, plan, orders))
-        plan = replace(plan, free=drafter.free(plan), images=drafter.images)
-        if options.switches["room"] == "on":
-            plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
-    return replace(plan, asked=pattern)
+    plan = replace(plan, formula=formula_for(graph, bound, plan, options))
+    if drafter.parts and plan.formula is None:
+        plan = drafter.widened(in_parts(drafter, plan, orders))
+    plan = replace(plan, free=drafter.free(plan), images=drafter.images, asked=pattern)
+    if options.switches["room"] == "on":
+        plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
+    return plan

@@ -89,6 +89,10 @@ def native_problem(
     again
         Whether what is told of the plan is kept with the graph, since its turn will come again.
     """
+    if plan.impossible is not None:
+        raise InternalError(
+            f"a plan was to be searched of which it is known that nothing matches: {plan.impossible}"
+        )
     if again:
         given = graph.memo.get_sized(_KEPT_ARGUMENTS, id(plan), lambda: _Arguments.of(plan), _MOST_KEPT)
     else:

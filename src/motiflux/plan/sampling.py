@@ -10,8 +10,8 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.cost import CostModel, frequencies
-from motiflux.plan.draft import NO_CANDIDATES
 from motiflux.plan.ir import Plan, SpaceKey
+from motiflux.plan.nothing import plan_of_nothing, why_nothing
 from motiflux.plan.order import ordered, promising_orders
 from motiflux.plan.planner import make_plan
 from motiflux.plan.space import CandidateSpace, candidate_space, space_key
@@ -70,9 +70,10 @@ def _make(
     if key is not None:
         key = replace(key, cycles=int(switches["cycles"]))
         space = candidate_space(graph, key, threads, deadline)
+    if (why := why_nothing(bound, space)) is not None:
+        return plan_of_nothing(bound, semantics, symmetry, None if space is None else key, why)
     sizes, arcs = (space.sizes, space.arcs) if space is not None else frequencies(bound, graph, deadline)
-    impossible = bound.missing or (NO_CANDIDATES if space is not None and space.empty else None)
-    if switches["sample_order"] == "plan" and impossible is None:
+    if switches["sample_order"] == "plan":
         planned = make_plan(
             graph,
             pattern,
@@ -102,7 +103,6 @@ def _make(
         estimates=ordered(bound, CostModel(bound, sizes, arcs), order).estimates,
         space=key if space is not None else None,
         classes=tuple(range(bound.size)) if space is not None else (),
-        impossible=impossible,
     )
 
 
