@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import re
 from html.parser import HTMLParser
 from itertools import combinations
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux.cpu import local
 from motiflux.engine.base import make_request
 from motiflux.engine.device_memory import device_bytes
 from motiflux.plan import make_plan
 from motiflux.plan.explain import to_text
+from motiflux.plan.local.formula import Table
 from motiflux.plan.predict import distinct_keys, expected_count, expected_seconds, host_memory
 
 HOSTILE = "a\"]; L9[<script>alert('&')</script>`|#\n"
@@ -173,6 +176,77 @@ class TestPrediction:
     def test_rows_of_the_graph_itself_take_nothing(self) -> None:
         graph = mf.Graph.from_edges(CLIQUE)
         assert host_memory(graph, make_plan(graph, mf.Pattern.from_edges(STAR)), 1).rows == 0
+
+
+class TestMemoryOfTables:
+    """Counted from tables, what is held is the tables: not the lists of the search that is not made."""
+
+    @pytest.mark.parametrize("labels", [None, ["a", "b", "a"] * 40])
+    @pytest.mark.parametrize("directed", [False, True])
+    @pytest.mark.parametrize(
+        "edges",
+        [
+            [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)],
+            [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)],
+            [(0, 1), (1, 2), (2, 0), (0, 3), (1, 4)],
+            [(0, 1), (1, 2), (2, 3), (3, 4)],
+        ],
+        ids=["diamond", "house", "bull", "path"],
+    )
+    def test_those_that_are_there_at_once_take_no_more_than_is_predicted(
+        self,
+        edges: list[tuple[int, int]],
+        directed: bool,
+        labels: list[str] | None,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        most = 0
+        make = local._Evaluation.make
+
+        def watched(evaluation: local._Evaluation, table: Table) -> None:
+            nonlocal most
+            make(evaluation, table)
+            held = [one[0].nbytes for one in evaluation._known.values() if not isinstance(one, int)]
+            most = max(most, sum(held))
+
+        monkeypatch.setattr(local._Evaluation, "make", watched)
+        drawn = random.Random(7)
+        arcs = {tuple(drawn.sample(range(120), 2)) for _ in range(900)}
+        graph = mf.Graph.from_edges(sorted(arcs), directed=directed, vertex_labels=labels)
+        wanted = None if labels is None else ["a"] + [None] * max(max(edge) for edge in edges)
+        pattern = mf.Pattern.from_edges(edges, vertex_labels=wanted)
+        tables = {"tables": "on", "candidates": "off"}
+        told = mf.explain(graph, pattern, threads=1, tuning=tables).report
+        assert told.tables, "it is not counted from tables"
+        assert told.predicted is not None
+        memory = told.predicted.memory
+        assert memory.tables is not None
+        mf.count(graph, pattern, threads=1, tuning=tables)
+        assert most <= memory.tables
+        assert memory.tables <= 8 * most + 64 * graph.num_vertices
+        assert (memory.rows > 0) == (labels is not None)
+
+    def test_more_threads_take_more(self) -> None:
+        graph, pattern = mf.Graph.from_edges(WHEEL), mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+        told = [
+            mf.explain(
+                graph, pattern, device="cpu", threads=threads, tuning={"tables": "on"}
+            ).report.predicted
+            for threads in (1, 2)
+        ]
+        held = [one.memory.tables for one in told if one is not None and one.memory.tables is not None]
+        assert held[1] - held[0] == 4 * graph.num_vertices
+
+    def test_the_text_says_so(self) -> None:
+        graph, pattern = mf.Graph.from_edges(WHEEL), mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+        asked: dict[str, Any] = {"device": "cpu", "threads": 1}
+        tables = mf.explain(graph, pattern, tuning={"tables": "on"}, **asked)
+        searched = mf.explain(graph, pattern, tuning={"tables": "off"}, **asked)
+        (line,) = (line for line in tables.splitlines() if line.startswith("memory"))
+        assert line == "memory    narrowed rows 0 B, tables about 1.95 KiB"
+        assert tables.to_dict()["predicted"]["memory"]["tables"] == 2000
+        assert "tables" not in searched
+        assert searched.to_dict()["predicted"]["memory"]["tables"] is None
 
 
 class _Device:

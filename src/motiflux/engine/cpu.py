@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from motiflux.cpu import local, native
 from motiflux.engine.base import Outcome, ProgressCallback, Request
@@ -14,9 +15,11 @@ from motiflux.engine.results import ProgressReport, RowSource
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.local.formula import Formula
+from motiflux.plan.local.memory import table_memory
 from motiflux.plan.local.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.predict import expected_count, expected_seconds, host_memory, is_brief
-from motiflux.plan.report import Prediction
+from motiflux.plan.report import MemoryReport, Prediction
+from motiflux.plan.space import candidate_space
 from motiflux.types import Symmetry
 
 
@@ -87,15 +90,25 @@ class CpuEngine:
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching."""
-        work = host_work(plan, formula_for(plan, request), request)
+        formula = formula_for(plan, request)
+        work = host_work(plan, formula, request)
         seconds = None if work is None else work.shared(request.threads)
         return Prediction(
             count=expected_count(plan, request.limit),
             seconds=seconds,
             threads=request.threads,
-            memory=host_memory(graph, plan, request.threads),
+            memory=_memory(graph, plan, formula, request.threads),
             note="nothing was sampled" if seconds is None else None,
         )
+
+
+def _memory(graph: Graph, plan: Plan, formula: Formula | None, threads: int) -> MemoryReport:
+    """Return what a count holds: the candidate space too that was made to plan it."""
+    if formula is None:
+        return host_memory(graph, plan, threads)
+    found = table_memory(graph, formula, threads)
+    space = None if plan.space is None else candidate_space(graph, plan.space, threads)
+    return found if space is None else replace(found, rows=found.rows + space.nbytes)
 
 
 def formula_for(plan: Plan, request: Request, speeds: Speeds = HOST_SPEEDS) -> Formula | None:

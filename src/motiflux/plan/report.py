@@ -184,11 +184,15 @@ class MemoryReport:
         Buffers of all threads.
     device
         Copies of rows and candidate lists on a GPU; None for a search on the CPU.
+    tables
+        Tables of local counts on the CPU, about: as many as are there at once, and what threads make them
+        with. None where it does not count from tables.
     """
 
     rows: int
     search: int
     device: int | None = None
+    tables: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,8 +157,14 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
     )
     lines.append(("time", time + (f": {predicted.note}" if predicted.note else "")))
     memory = predicted.memory
-    rows = "candidate space" if report.space is not None else "narrowed rows"
-    parts = [f"{rows} {bytes_text(memory.rows)}", f"search at most {bytes_text(memory.search)}"]
+    rows = "narrowed rows" if report.space is None else "candidate space"
+    if report.space is not None and memory.tables is not None:
+        rows = "candidate space and narrowed rows"
+    parts = [f"{rows} {bytes_text(memory.rows)}"]
+    if memory.tables is not None:
+        parts.append(f"tables about {bytes_text(memory.tables)}")
+    if memory.tables is None or memory.search > 0:
+        parts.append(f"search at most {bytes_text(memory.search)}")
     if memory.device is not None:
         parts.append(f"device at most {bytes_text(memory.device)}")
     return [*lines, ("memory", ", ".join(parts))]
