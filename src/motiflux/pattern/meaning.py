@@ -109,6 +109,12 @@ class _Reading:
         if isinstance(left, Literal):
             left, operator, right = right, _MIRRORED[operator], left
         if not isinstance(right, Literal):
+            if self._inside is None and isinstance(left, Symbol) and isinstance(right, Symbol):
+                raise TextError(
+                    f"expected {left.name} <> {right.name} by itself, joined by AND:"
+                    " there is no other condition on two vertices",
+                    left.start,
+                )
             raise _no_value(left, right)
         attribute = self._attribute(left)
         value = _value(right)

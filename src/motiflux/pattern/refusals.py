@@ -18,6 +18,7 @@ _UNCLOSED = (
     (re.compile(r"`"), "this quote is not closed: expected another '`'"),
     (re.compile(r"\$"), "parameters are not supported: write the value itself"),
 )
+_IN_PARENTHESES = "paths in parentheses are not supported: write each edge"
 _IN_PATTERN = (
     (re.compile(r"(?i)(?:ALL|ANY|SHORTEST)\b"), "path selectors are not supported: all matches are found"),
     (re.compile(r"(?i)(?:all)?shortestPaths?\s*\("), "shortest paths are not supported: write each edge"),
@@ -28,6 +29,7 @@ _IN_PATTERN = (
         "a vertex or edge has one label: conjunctions are not supported, ':A|B' means A or B",
     ),
     (re.compile(r"%"), "expected '*' for any label, or no label at all"),
+    (re.compile(r"\(\s*\("), _IN_PARENTHESES),
 )
 _IN_CONDITION = (
     (re.compile(r"=~"), "regular expressions are not supported: use STARTS WITH, ENDS WITH or CONTAINS"),
@@ -35,6 +37,15 @@ _IN_CONDITION = (
     (re.compile(r"(?i)XOR\b"), "XOR is not supported: use AND, OR and NOT"),
     (re.compile(r"(?i)NOT\b"), "expected NOT before the condition, as in NOT a.kind IN [1, 2]"),
     (re.compile(r"(?i)WHEN\b"), "CASE is not supported"),
+    (re.compile(r"(?i)BETWEEN\b"), "BETWEEN is not supported: write 1 <= a.age <= 5"),
+    (
+        re.compile(r"(?i)(?:I?LIKE|MATCHES|SIMILAR)\b"),
+        "wildcards in strings are not supported: use STARTS WITH, ENDS WITH or CONTAINS",
+    ),
+    (
+        re.compile(r"\.\s*(?:[^\W\d]|`)"),
+        "attributes of attributes are not supported: a name with a dot is written as in a.`b.c`",
+    ),
     (re.compile(r":"), "labels in conditions are not supported: write them at the vertex, as in (a:Person)"),
     (re.compile(r"\{"), "maps and subqueries in conditions are not supported"),
     (re.compile(r"[-+*/%^]"), "patterns and arithmetic in conditions are not supported"),
@@ -100,6 +111,8 @@ def _by_name(text: str, position: int, accepted: AbstractSet[str], *, in_conditi
         return "expected one MATCH: separate its paths by commas"
     if accepted == {"LINE", "LSQB"} and text.startswith((">", "("), position):
         return "expected '-->', found '->'" if text.startswith(">", position) else "expected '--', found '-'"
+    if not in_condition and "RPAR" in accepted and text.startswith("(", position):
+        return _IN_PARENTHESES
     if not in_condition and (message := _repetition(text, position, accepted)):
         return message
     for known, message in _UNCLOSED + (_IN_CONDITION if in_condition else _IN_PATTERN):
