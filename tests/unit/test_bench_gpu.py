@@ -191,8 +191,14 @@ def test_repeating_ends_with_the_time_or_with_a_call_that_was_cut() -> None:
     before = SimpleNamespace(run=lambda: calls.append("before"))
     assert COMMON.several(call(True), 3, 100.0, before.run).runs == 3
     assert calls == ["before", "call"] * 3
-    assert COMMON.several(call(True), 3, 0.0).runs == 1
+    assert COMMON.several(call(True), 9, 0.0).runs == COMMON.LEAST
     assert COMMON.several(call(False), 3, 100.0).runs == 1
+
+
+def test_calls_that_take_long_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([0.0, 2 * COMMON.LONG])
+    monkeypatch.setattr(COMMON.time, "perf_counter", lambda: next(now))
+    assert COMMON.several(lambda: True, 9, 0.0).runs == 1
 
 
 def test_a_new_query_is_planned_anew(monkeypatch: pytest.MonkeyPatch) -> None:
