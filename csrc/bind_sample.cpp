@@ -19,6 +19,7 @@
 #include "python_int.hpp"
 #include "sample/beside.hpp"
 #include "sample/embeddings.hpp"
+#include "sample/exact_sum.hpp"
 #include "sample/graph.hpp"
 #include "sample/groups.hpp"
 #include "sample/trawl.hpp"
@@ -234,6 +235,11 @@ nb::tuple draw_groups(const PySampleGraph& graph, int estimator, int inheritance
   return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(valid)), to_numpy(std::move(work)));
 }
 
+nb::object sums_by_exponent(const InputArray<double>& numbers) {
+  require(numbers.size() <= sample::kMostSummed, "too many numbers at once");
+  return to_numpy(sample::sums_by_exponent(as_span(numbers)), sample::kExponents, 2);
+}
+
 // Embeddings [rows, levels] as data vertices, and of how many samples they are what lived.
 nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::uint64_t first,
                           std::size_t count, int threads, std::optional<double> timeout) {
@@ -406,6 +412,7 @@ void bind_sample(nb::module_& module) {
       .def("end", &PyTrawl::end);
   module.def("draw_groups", &draw_groups, "graph"_a, "estimator"_a, "inheritance"_a, "seed"_a, "first"_a,
              "count"_a, "threads"_a, "timeout"_a.none());
+  module.def("sums_by_exponent", &sums_by_exponent, "numbers"_a);
   module.def("draw_embeddings", &draw_embeddings, "graph"_a, "seed"_a, "first"_a, "count"_a, "threads"_a,
              "timeout"_a.none());
 }

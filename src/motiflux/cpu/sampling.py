@@ -38,6 +38,10 @@ class Groups(NamedTuple):
     valid: NDArray[np.uint32]
     work: NDArray[np.uint32]
 
+    def cut(self, begin: int, end: int) -> Groups:
+        """Return the groups from one to before another."""
+        return Groups(self.weights[begin:end], self.valid[begin:end], self.work[begin:end])
+
 
 def joined(parts: list[Groups]) -> Groups:
     """Return groups that follow each other as one."""

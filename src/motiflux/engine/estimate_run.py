@@ -7,9 +7,7 @@ import time
 from functools import cached_property
 from itertools import pairwise
 
-import numpy as np
-
-from motiflux.cpu.sampling import Groups
+from motiflux.cpu.sampling import Groups, joined
 from motiflux.engine.clock_trawler import ClockTrawler
 from motiflux.engine.count_beside import CountBeside
 from motiflux.engine.estimate_result import Estimate, EstimateCallback, EstimateProgress, Trawled
@@ -218,10 +216,11 @@ class Run:
         if self._trawler.takes_turns:
             self._halves[self._batch % 2].add(*groups)
             return
-        numbers = (first + np.arange(len(groups.weights))) // self._trawler.plan.groups
-        odd = numbers % 2 == 1
-        for half, mine in zip(self._halves, (~odd, odd), strict=True):
-            half.add(groups.weights[mine], groups.valid[mine], groups.work[mine])
+        size, count = self._trawler.plan.groups, len(groups.weights)
+        begins = [0, *range(size - first % size, count, size), count]
+        parts = [groups.cut(begin, end) for begin, end in pairwise(begins)]
+        for at in range(2):
+            self._halves[(first // size + at) % 2].add(*joined(parts[at::2]))
 
     def _good_enough(self) -> bool:
         """Return whether to end at this look; if not, set the next."""

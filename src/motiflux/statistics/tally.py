@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp, ldexp
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.statistics.central_moments import CentralMoments
 from motiflux.statistics.exact_sum import ExactSum
 
 GROUP = 32
@@ -16,6 +16,9 @@ UNIT_BITS = 200
 """Weights come divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
 
 _MOST_UNITS = 1 << 20
+"""An even number."""
+_BLOCK = 1 << 13
+"""Units measured at once: they stay in a core's cache, and the last block is measured at each report anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,9 @@ class Moments:
 class Tally:
     """Sums of weights of groups, in order; groups are independent, samples of one group are not.
 
-    Memory is bounded: beyond a million units, neighbours are added up to units twice as large.
+    Memory is bounded: beyond a million units, neighbours are added up to units twice as large. Moments are
+    those of blocks of units, merged in their order: each unit is measured once, and how groups were cut into
+    pieces makes no difference, not even by rounding.
 
     Parameters
     ----------
@@ -65,11 +70,14 @@ class Tally:
 
     def __init__(self, draws: int = GROUP) -> None:
         self._draws = draws
-        self._parts: list[NDArray[np.float64]] = []
-        """Units, joined when they are looked at: each time would take 20 ms of 16 million samples."""
+        self._units = np.empty(0)
+        """The first `_number` are units, beyond is room."""
         self._number = 0
         self._rest = np.empty(0)
+        """Groups that make no unit yet."""
         self._sum = ExactSum()
+        self._blocks = CentralMoments()
+        """Of the blocks of units that were measured."""
         self._moments: Moments | None = None
         """Of what was added so far, once they were asked for."""
         self.span = 1
@@ -89,33 +97,30 @@ class Tally:
         self.work += int(work.sum(dtype=np.uint64))
         self._sum.add(weights)
         self._moments = None
-        self._append(np.concatenate([self._rest, weights]))
-        while self._number > _MOST_UNITS:
-            self._fold()
+        groups = np.concatenate([self._rest, weights]) if len(self._rest) else weights
+        while len(groups) >= self.span:
+            if self._number == _MOST_UNITS:
+                self._fold()
+                continue
+            count = min(len(groups) // self.span, _MOST_UNITS - self._number)
+            self._append(_added_up(groups[: count * self.span], self.span))
+            groups = groups[count * self.span :]
+        self._rest = groups.copy()
 
-    @property
-    def _units(self) -> NDArray[np.float64]:
-        """All whole units."""
-        if len(self._parts) != 1:
-            self._parts = [np.concatenate(self._parts)] if self._parts else [np.empty(0)]
-        return self._parts[0]
-
-    def _append(self, groups: NDArray[np.float64]) -> None:
-        """Append whole units; the groups that make none yet wait."""
-        whole = len(groups) // self.span * self.span
-        units = groups[:whole]
-        self._parts.append(units if self.span == 1 else units.reshape(-1, self.span).sum(axis=1))
-        self._number += whole // self.span
-        self._rest = groups[whole:]
+    def _append(self, units: NDArray[np.float64]) -> None:
+        end = self._number + len(units)
+        if end > len(self._units):
+            room = np.empty(min(max(end, 2 * len(self._units)), _MOST_UNITS))
+            room[: self._number] = self._units[: self._number]
+            self._units = room
+        self._units[self._number : end] = units
+        self._number = end
 
     def _fold(self) -> None:
-        units = self._units
-        even = len(units) // 2 * 2
-        if even < len(units):  # what is left of the last unit waits too, as one number
-            self._rest = np.concatenate([units[even:], np.zeros(self.span - 1), self._rest])
-        self._parts = [units[:even].reshape(-1, 2).sum(axis=1)]
-        self._number = even // 2
+        self._number //= 2
+        self._units[: self._number] = _added_up(self._units, 2)
         self.span *= 2
+        self._blocks = CentralMoments()
 
     def mean(self) -> tuple[float, int]:
         """Return the mean weight of a sample as a fraction and an exponent of two; (0.0, 0) of none."""
@@ -129,32 +134,34 @@ class Tally:
         return self._moments
 
     def _measure(self) -> Moments:
-        units = self._units
-        draws = len(units) * self.span * self._draws
-        largest = float(units.max(initial=0.0))
-        if largest == 0:
-            return Moments(len(units), self.span, draws, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
-        exponent = frexp(largest)[1]
-        scaled = np.ldexp(units, -exponent)
-        total = float(scaled.sum())
-        deviations = scaled - total / len(units)
-        squares = deviations * deviations
-        second = float(squares.mean())
-        third = float((squares * deviations).mean())  # a power would take ten times as long
+        while (end := self._blocks.size + _BLOCK) <= self._number:
+            self._blocks = self._blocks.merged(CentralMoments.of(self._units[end - _BLOCK : end]))
+        found = self._blocks.merged(CentralMoments.of(self._units[self._blocks.size : self._number]))
+        units, total = found.size, found.mean * found.size
+        squares = found.second + (total * total / (units * self.span) if units else 0.0)
+        variance = found.second / max(1, units)
         return Moments(
-            len(units),
+            units,
             self.span,
-            draws,
+            units * self.span * self._draws,
             total,
-            second * len(units) / max(1, len(units) - 1),
-            float(scaled.min()),
-            ldexp(largest, -exponent),
-            third / second**1.5 if second > 0 else 0.0,
-            total * total / (second * len(units) + total * total / (len(units) * self.span)),
-            exponent,
+            found.second / max(1, units - 1),
+            found.smallest,
+            found.largest,
+            found.third / units / variance**1.5 if variance > 0 else 0.0,
+            total * total / squares if squares > 0 else 0.0,
+            found.exponent,
         )
 
     @property
     def effective(self) -> float:
         """Number of groups of equal weight that would be as uneven."""
         return self.moments().effective
+
+
+def _added_up(numbers: NDArray[np.float64], span: int) -> NDArray[np.float64]:
+    """Return sums of so many neighbours, a power of two: pair by pair, however far they were added before."""
+    while span > 1:
+        numbers = numbers[::2] + numbers[1::2]
+        span //= 2
+    return numbers
