@@ -11,7 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import resolve_tuning
-from motiflux.cpu.sampling import sample_graph
+from motiflux.cpu.sampling import Groups, dealt, sample_graph
 from motiflux.cpu.trawling import (
     CHUNK,
     DEAD,
@@ -176,6 +176,18 @@ class TestSlots:
             trawl.run(0, 0, CHUNK, nodes=1, unfinished="deepen", threads=0)
         with pytest.raises(ValueError, match="nodes"):
             trawl.run(0, 0, CHUNK, nodes=2**60, unfinished="deepen", threads=1)
+
+
+class TestBatches:
+    @pytest.mark.parametrize("first", [0, 3, 10, 14, 20, 29])
+    @pytest.mark.parametrize("count", [0, 1, 6, 7, 10, 57])
+    def test_are_dealt_in_turn_wherever_draws_begin_and_end(self, first: int, count: int) -> None:
+        numbers = np.arange(first, first + count)
+        groups = Groups(numbers.astype(float), numbers.astype(np.uint32), numbers.astype(np.uint32) + 7)
+        for odd, part in enumerate(dealt(groups, first, 10)):
+            expected = numbers[numbers // 10 % 2 == odd].tolist()
+            assert part.weights.tolist() == part.valid.tolist() == expected
+            assert (part.work - 7).tolist() == expected
 
 
 class TestByTheClock:

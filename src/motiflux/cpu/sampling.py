@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,15 @@ def joined(parts: list[Groups]) -> Groups:
         np.concatenate([np.empty(0, np.uint32), *(part.valid for part in parts)]),
         np.concatenate([np.empty(0, np.uint32), *(part.work for part in parts)]),
     )
+
+
+def dealt(groups: Groups, first: int, size: int) -> tuple[Groups, Groups]:
+    """Return the groups of batches of even and of odd numbers: `size` make one, and these begin at `first`."""
+    count = len(groups.weights)
+    begins = [0, *range(size - first % size, count, size), count]
+    batches = [groups.cut(begin, end) for begin, end in pairwise(begins)]
+    one, other = joined(batches[::2]), joined(batches[1::2])
+    return (one, other) if first // size % 2 == 0 else (other, one)
 
 
 def sample_graph(
