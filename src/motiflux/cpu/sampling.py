@@ -56,7 +56,7 @@ def joined(parts: list[Groups]) -> Groups:
 
 
 def dealt(groups: Groups, first: int, size: int) -> tuple[Groups, Groups]:
-    """Return the groups of batches of even and of odd numbers: `size` make one, and these begin at `first`."""
+    """Return the groups of batches of even and of odd numbers: `size` make one; these begin at `first`."""
     count = len(groups.weights)
     begins = [0, *range(size - first % size, count, size), count]
     batches = [groups.cut(begin, end) for begin, end in pairwise(begins)]
