@@ -25,6 +25,7 @@ from motiflux.errors import CompileError, DeviceMemoryError
 from motiflux.plan.sampling import sampling_plan
 from motiflux.statistics import GROUP, UNIT_BITS
 from tests.backend.cases import clique
+from tests.device.test_device import emptied
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no memory or kernels of a device")
 
@@ -122,14 +123,14 @@ class TestKeeping:
 
 class TestMemory:
     def test_candidates_beyond_the_budget_are_refused(self, graph: mf.Graph, device: str) -> None:
-        held = open_accelerator(device).device.used_memory()
+        held = emptied(open_accelerator(device).device)
         sampler = sampler_of(graph, device, gpu_memory=held + 2000)
         with pytest.raises(DeviceMemoryError, match=r"gpu_memory is .*: raise it"):
             sampler.draw("alley", 1, 0, 4)
         assert not kept(graph, device)
 
     def test_what_was_refused_can_be_drawn_with_more(self, graph: mf.Graph, device: str) -> None:
-        held = open_accelerator(device).device.used_memory()
+        held = emptied(open_accelerator(device).device)
         with pytest.raises(DeviceMemoryError):
             sampler_of(graph, device, gpu_memory=held + 2000).draw("alley", 1, 0, 4)
         assert len(sampler_of(graph, device, gpu_memory=1 << 28).draw("alley", 1, 0, 4).valid) == 4
