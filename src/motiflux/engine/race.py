@@ -89,7 +89,11 @@ class _Run:
         self._count = contestant.count
         self._request = replace(request, progress=self._look, check=self._check)
         # The interpreter does not wait for it: `_leave` does, for a while.
-        threading.Thread(target=self._go, name=f"motiflux {self.name}", daemon=True).start()
+        self._thread = threading.Thread(target=self._go, name=f"motiflux {self.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin. Whoever has it begin must know it by then: an interrupt may come as soon as it has."""
+        self._thread.start()
 
     @property
     def share(self) -> float:
@@ -106,12 +110,12 @@ class _Run:
         self._wake.set()
 
     def stop(self) -> None:
-        """Say that it is not needed."""
+        """Say that it is not needed. Safe to repeat."""
         self._stopped = True
         self._wake.set()
 
     def _go(self) -> None:
-        thread = threading.current_thread()
+        thread = self._thread
         _running.add(thread)
         try:
             self.outcome = self._count(self._request, self._wait)
@@ -145,11 +149,11 @@ def race(first: Contestant, second: Contestant, patience: float, request: Reques
     refused: Exception | None = None
     runs: list[_Run] = []
     try:
-        runs.append(_Run(first, request, changed))
+        _begin(_Run(first, request, changed), runs)
         while True:
             now = time.perf_counter()
             if len(runs) == 1 and (now >= begins or refused is not None):
-                runs.append(_Run(second, request, changed, hurry=refused is not None))
+                _begin(_Run(second, request, changed, hurry=refused is not None), runs)
             left = min(begins - now, _LONGEST_WAIT) if len(runs) == 1 else _LONGEST_WAIT
             changed.wait(left if request.progress is None else min(left, _REPORT_SECONDS))
             changed.clear()
@@ -163,8 +167,10 @@ def race(first: Contestant, second: Contestant, patience: float, request: Reques
                 return Result(found.outcome, found.name, refused)
             progress.tell(runs)
     finally:
-        for run in runs:
-            run.stop()
+        try:
+            _stop(runs)
+        finally:
+            _stop(runs)  # again: an interrupt may have come meanwhile
 
 
 def race_here(first: Contestant, second: Contestant, patience: float, request: Request) -> Result:
@@ -178,7 +184,7 @@ def race_here(first: Contestant, second: Contestant, patience: float, request: R
 
     def check() -> None:
         if not runs and time.perf_counter() >= begins:
-            runs.append(_Run(second, replace(request, progress=None), changed))
+            _begin(_Run(second, replace(request, progress=None), changed), runs)
         if runs and changed.is_set() and _done(runs[0], request):
             raise _NotNeededError
 
@@ -201,8 +207,21 @@ def race_here(first: Contestant, second: Contestant, patience: float, request: R
             return Result(other, second.name)
         return Result(outcome, first.name)
     finally:
-        for run in runs:
-            run.stop()
+        try:
+            _stop(runs)
+        finally:
+            _stop(runs)  # again: an interrupt may have come meanwhile
+
+
+def _begin(run: _Run, runs: list[_Run]) -> None:
+    """Have a run begin, which is known first: whatever interrupts this, it will be stopped."""
+    runs.append(run)
+    run.start()
+
+
+def _stop(runs: Sequence[_Run]) -> None:
+    for run in runs:
+        run.stop()
 
 
 def _after_refusal(
