@@ -167,6 +167,26 @@ def test_what_rests_is_given_up_before_copies_of_any_graph(
         assert found == mf.count(graph, HOUSE)
 
 
+def test_a_search_may_be_taken_while_it_is_given_up(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = mf.count(graph, DIAMOND, device=device, tuning=SEARCH)
+    (place,) = resting(graph, accelerator)._places.values()
+    taken: list[DeviceSearch] = []
+    nbytes = DeviceSearch.nbytes.fget  # type: ignore[attr-defined]
+
+    def take(search: DeviceSearch) -> int:
+        """As another thread may, which looked for a search just before."""
+        taken.append(place.pop())
+        return int(nbytes(search))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeviceSearch, "nbytes", property(take))
+        assert resting(graph, accelerator).reclaim(1) > 0
+    assert len(taken) == 1
+    assert mf.count(graph, DIAMOND, device=device, tuning=SEARCH) == expected
+
+
 def test_rows_that_what_rests_reads_count_as_used(graph: mf.Graph, device: str, gpu: Device) -> None:
     copies = resident(graph, gpu)
     star, triangles = WAYS["star"], WAYS["triangles by arcs"]

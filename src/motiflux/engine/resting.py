@@ -74,7 +74,7 @@ class Resting:
                 break
             place = self._places.pop(name, None)
             if place:
-                freed += sum(search.nbytes for search in place)
+                freed += sum(search.nbytes for search in list(place))  # another thread may take one
         return freed
 
     def _fits(self, request: Request) -> bool:
