@@ -116,6 +116,31 @@ def test_the_search_for_one_has_the_time_that_drawing_left(monkeypatch: pytest.M
     assert given[0] <= 0.3
 
 
+def test_the_search_for_one_is_where_trees_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def count(graph: Any, pattern: Any, **options: Any) -> Any:
+        given.append((options["device"], options["gpu_memory"]))
+        return mf.count(graph, pattern)
+
+    monkeypatch.setattr(random_rows, "_DOUBTFUL", 1)
+    monkeypatch.setattr(random_rows, "count", count)
+    square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    options: dict[str, Any] = {"gpu_memory": 1 << 20, "tuning": {"candidates": "off"}}
+    assert len(mf.sample(square, TRIANGLE, 5, device="cpu", **options).to_numpy()) == 0
+    assert given == [("cpu", 1 << 20)]
+
+
+def test_time_that_is_up_before_rows_are_narrowed_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(graph: Any, plan: Any, threads: int, deadline: float | None = None) -> Any:
+        assert deadline is not None
+        raise TimeoutError
+
+    monkeypatch.setattr(random_rows, "sample_graph", late)
+    found = mf.sample(CASES[0].graph, TRIANGLE, 5, timeout=60.0)
+    assert (len(found.to_numpy()), found.complete) == (0, False)
+
+
 class TestWhereTreesAreDrawn:
     RARE: tuple[Any, ...] = (cubic(600, 8), cycle(8), 50)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def sample(
         ``"subgraphs"`` draws occurrences, each as likely as any other, and gives any of its embeddings.
     device
         Where trees are drawn: on a GPU, which tells which are embeddings, where hardly any is; the rows are
-        the same.
+        the same. And where one embedding is searched for, if of very many trees none is one.
     timeout
         Seconds of wall clock, the time you take between batches included.
     gpu_memory
@@ -108,11 +109,8 @@ def sample(
     source: RowSource = NoRows(complete=False)
     where, why = "cpu", "nothing was sampled"
     deadline = None if request.timeout is None else started + request.timeout
-    try:
+    with suppress(TimeoutError):
         plan = plan_samples(graph, pattern, request, deadline)
-    except TimeoutError:
-        pass
-    else:
         if plan.impossible is not None or wanted == 0:
             source = NoRows(complete=True)
         else:
@@ -131,7 +129,7 @@ def sample(
 
 
 class _RandomRows:
-    """Rows of trees that are embeddings."""
+    """Rows of trees that are embeddings; `TimeoutError` if time was up before there was anything to draw."""
 
     def __init__(
         self,
@@ -144,7 +142,7 @@ class _RandomRows:
         deadline: float | None,
     ) -> None:
         self._graph, self._pattern, self._request = graph, pattern, request
-        self._candidates = sample_graph(graph, plan, request.threads)
+        self._candidates = sample_graph(graph, plan, request.threads, deadline)
         if self._candidates.tree_bytes > space_room(graph):
             raise MotifluxError("the numbers of trees to sample from do not fit into memory")
         self.trees = Trees(graph, plan, request, self._candidates, seed)
@@ -203,6 +201,8 @@ class _RandomRows:
             self._graph,
             self._pattern,
             semantics=request.semantics.value,
+            device=request.device,
+            gpu_memory=request.gpu_memory,
             limit=1,
             timeout=self._time_left(),
             threads=request.threads,
