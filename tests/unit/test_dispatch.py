@@ -20,6 +20,7 @@ from motiflux.engine.auto import AutoEngine, Choice
 from motiflux.engine.costs import GpuCosts, GpuState, HostWork
 from motiflux.engine.cpu import CpuEngine
 from motiflux.engine.dispatch import choose_engine
+from motiflux.engine.met import Met
 from motiflux.engine.planning import plan_for
 from motiflux.engine.results import ProgressReport
 from motiflux.errors import CountOverflowError, DeviceError
@@ -200,6 +201,16 @@ class TestLearning:
         fake.error = NO_MEMORY
         outcome, engine, why = counted(FakeGpu(fake, 0.03), small, TRIANGLE, host)
         assert (outcome.value, engine, why) == (24360, "cpu", f"the GPU cannot do it: {NO_MEMORY}")
+
+    def test_counts_that_are_cut_short_are_not_learned_from(self, small: mf.Graph) -> None:
+        host, fake = named("cpu", 0.02), FakeEngine(0.04)
+        gpu = FakeGpu(fake, 0.03)
+        assert self.who(small, gpu, host, 12)[-1] == "cpu"
+        for _ in range(4):
+            outcome, _, why = counted(gpu, small, TRIANGLE, host, timeout=2e-3)
+            assert (outcome.complete, why) == (False, "the CPU was faster before")
+        (met,) = [one for one in small.memo._results.values() if isinstance(one, Met)]
+        assert (met.seconds("CPU") or 0.0) >= 0.02
 
     @pytest.mark.parametrize("switch", ["race", "first"])
     def test_it_can_be_told_not_to(self, small: mf.Graph, switch: str) -> None:

@@ -132,7 +132,8 @@ class AutoEngine:
         began = time.perf_counter()
         if better == _CPU:
             found = self._tried(graph, plan, request, started, _patience(met, _CPU))
-            met.took(_CPU, time.perf_counter() - began)
+            if found is None or found.complete:  # else time was up before, which says nothing
+                met.took(_CPU, time.perf_counter() - began)
             return None if found is None else replace(found, ran=self._ran(_faster(_CPU)))
         engine = self._gpu.engine()
         planned = met.gpu_plan or self._plan_of(graph, plan, request, engine, started)
