@@ -244,6 +244,12 @@ class TestLooks:
         looks.go_on(10.0, 0.1)
         assert (looks.groups, looks.exhausted) == (10_000, True)
 
+    def test_an_interval_of_any_width_is_looked_at_again(self) -> None:
+        for width in (1e200, inf):
+            looks = Looks(0.95, 100, 10_000)
+            looks.go_on(width, 0.05)
+            assert looks.groups == 800
+
     def test_stopping_when_it_looks_narrow_does_not_miss_more_often(self) -> None:
         random = np.random.default_rng(6)
         held = 0

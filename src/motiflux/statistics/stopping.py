@@ -46,6 +46,7 @@ class Looks:
         The width shrinks with the square root of the number of groups; the next look is to be surer.
         """
         self._number += 1
-        needed = self.groups * _MARGIN * (width / wanted) ** 2
+        times = width / wanted
+        needed = self.groups * _MARGIN * (times * times)  # a power that no float holds would be an error
         least, most = (self.groups * factor for factor in _GROWTH)
         self.groups = min(self._most, int(max(least, min(most, needed))))
