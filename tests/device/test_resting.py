@@ -326,6 +326,22 @@ def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
             assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 
 
+def test_an_interrupt_as_an_evaluation_is_opened_loses_no_session(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mf.count(graph, HOUSE, device=device, tuning={**WAYS["house"][1], "rest": "off"})
+    before = set(map(id, accelerator._sessions))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table_run, "Means", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mf.count(graph, HOUSE, device=device, tuning={**WAYS["house"][1], "rest": "off"})
+    gc.collect()
+    assert set(map(id, accelerator._sessions)) == before
+
+
 @pytest.mark.parametrize("way", ["search", "house"])
 def test_a_search_that_was_stopped_is_not_kept(
     way: str, graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch

@@ -115,13 +115,12 @@ class TableRun(DeviceSearch):
     def __init__(
         self, accelerator: Accelerator, graph: Graph, request: Request, deadline: float | None
     ) -> None:
-        super().__init__(accelerator)
+        # All that `close` needs comes first: an interrupt may be heard as soon as the search is open.
         self._graph: Graph | None = graph
         self.vertices = graph.num_vertices
         self.sums: list[tuple[int, int]] = []
         self.constant = 0
         self.repeatable = True
-        self.means = Means(self.stream, request.threads, request.gpu_memory, deadline)
         self._queue: list[Callable[[Stream], Callable[[], None]]] = []
         self._bound: list[Callable[[], None]] = []
         self._frames: list[Any] = []
@@ -130,6 +129,8 @@ class TableRun(DeviceSearch):
         self.share = (0, 1)
         """Of the roots of what is launched next, the first one and how many until the one after it."""
         self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
+        super().__init__(accelerator)
+        self.means = Means(self.stream, request.threads, request.gpu_memory, deadline)
 
     def begin(self) -> None:
         """Prepare for launches, which are done together: the device does not wait for the host in between."""
