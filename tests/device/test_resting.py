@@ -22,7 +22,7 @@ from motiflux.engine.resident import resident
 from motiflux.engine.resting import resting
 from motiflux.engine.session import Session
 from motiflux.errors import DeviceError
-from tests.device.test_device import settled, wait_until
+from tests.device.test_device import emptied, settled, wait_until
 from tests.device.test_device_engine import interrupt_at
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def test_rows_that_are_given_up_are_not_read(way: str, graph: mf.Graph, device: 
 def test_what_rests_is_given_up_before_copies_of_any_graph(
     device: str, gpu: Device, accelerator: Accelerator
 ) -> None:
+    emptied(gpu)
     graphs = [random_graph(seed) for seed in (1, 2)]
     for graph in graphs:
         mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
@@ -401,7 +402,7 @@ class Clears:
         stream = gpu.stream()
         kind: Any = type(stream)
         stream.close()
-        self.before_launch = 0
+        self.before_launch = self.all = 0
         self._launched = False
         clearing, launching = kind.clearing, kind.launching
 
@@ -409,6 +410,7 @@ class Clears:
             clear = clearing(stream, *given)
 
             def tell() -> None:
+                self.all += 1
                 self.before_launch += not self._launched
                 clear()
 
@@ -447,7 +449,8 @@ def test_nothing_is_cleared_before_what_comes_again_is_launched(
     pattern, tuning = WAYS[way]
     ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
     expected = mf.count(graph, pattern, device="cpu")
-    first = clears.of(ask)
+    clears.of(ask)
+    first = clears.all  # on some devices kernels that order roots are launched before anything is cleared
     assert first > 0
     inner = 0 if way not in ("diamond", "wedges") else clears.of(ask)
     for _ in range(3):
