@@ -157,7 +157,7 @@ class DeviceSearch:
             self._borrow(one)
         if moved:
             if self._ahead is not None and not self._ahead.done():
-                self.close()  # what it needs clear is being cleared beside this session
+                self.close()  # what it needs clear is still being cleared on another stream
                 return False
             self._start = None
             for buffer in (*self._memory, *(buffer for one in rows for buffer in one.buffers)):
