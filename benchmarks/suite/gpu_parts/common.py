@@ -21,6 +21,7 @@ from motiflux.engine.resident import resident
 
 DEVICE, ENGINE = "cuda", "dfs"
 LEAST, LONG = 3, 1.0
+"""Calls at least, and seconds after which one is enough."""
 ENOUGH_SECONDS = 1.0
 """What is measured again and again is measured no more after this time."""
 COMPILE_SECONDS = 60.0

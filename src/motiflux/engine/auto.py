@@ -99,7 +99,7 @@ class AutoEngine:
         """Return the count, at most ``request.limit``, and who counted."""
         met = self._met(graph, plan, request.threads)
         met.times += 1
-        learns = self._drafts and request.limit is None and request.tuning["dispatch"] == "learn"
+        learns = self._learns(request)
         if learns and (better := met.better(_CPU, _GPU)) is not None:
             known = self._by_known(graph, plan, request, started, met, better)
             if known is not None:
@@ -148,7 +148,7 @@ class AutoEngine:
 
     def settled(self, graph: Graph, plan: Plan, request: Request) -> KnownFaster | None:
         """Return how to count by a plan again without looking at anything else; None if that is open."""
-        if not self._drafts or request.limit is not None or request.tuning["dispatch"] != "learn":
+        if not self._learns(request):
             return None
         met = self._met(graph, plan, request.threads)
         if met.gpu_plan is None or met.better(_CPU, _GPU) != _GPU:
@@ -243,6 +243,10 @@ class AutoEngine:
         if gpu < host:
             return Choice(True, host, gpu, f"{there} expected, {here} on the CPU")
         return Choice(False, host, gpu, f"{here} expected, {there} on the GPU")
+
+    def _learns(self, request: Request) -> bool:
+        """Whether what engines take is remembered for later counts."""
+        return self._drafts and request.limit is None and request.tuning["dispatch"] == "learn"
 
     def _met(self, graph: Graph, plan: Plan, threads: int) -> Met:
         """Return what is known of a plan of this graph."""
