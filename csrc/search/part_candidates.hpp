@@ -37,6 +37,7 @@ void PartCounter::for_each_open(int level, std::uint32_t apart, sets::Span& open
   });
   const Vertex* const start = open.first;
   const std::size_t size = open.size();
+  walker_.begin_level(level);
   while (open.first != open.last) {
     const Vertex value = *open.first++;
     bool taken = false;
@@ -47,11 +48,12 @@ void PartCounter::for_each_open(int level, std::uint32_t apart, sets::Span& open
       if (step.bounds_out && problem.out.degree(vertex) < bounds.min_out_degree) continue;
       if (step.bounds_in && problem.in.degree(vertex) < bounds.min_in_degree) continue;
     }
+    walker_.begin_candidate(level);
     walker_.assign(level, value);
     try {
       visit(value);
     } catch (const Stopped&) {
-      walker_.add_progress(static_cast<std::size_t>(open.first - 1 - start), size);
+      walker_.stop_at(level, static_cast<std::size_t>(open.first - 1 - start), size);
       throw;
     }
   }

@@ -150,6 +150,7 @@ bool Walker::is_fresh(int level) const {
 
 bool Walker::visit(int level, Span candidates) {
   if (level == last_level_) return visit_last(level, candidates);
+  begin_level(level);
   if (adaptive_) {
     open_all(level, candidates);
     return adapt_on(level);
@@ -163,7 +164,7 @@ bool Walker::visit(int level, Span candidates) {
   }
   for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
     if (!try_candidate(level, *candidate)) {
-      add_progress(static_cast<std::size_t>(candidate - candidates.first), candidates.size());
+      stop_at(level, static_cast<std::size_t>(candidate - candidates.first), candidates.size());
       return false;
     }
     if (jumping_ == Jumping::kOff) continue;
@@ -198,7 +199,7 @@ bool Walker::go_on(int level) {
   const std::size_t size = state.open.size();
   while (state.open.first != state.open.last) {
     if (!try_candidate(level, *state.open.first++)) {
-      add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
+      stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), size);
       return false;
     }
     if (jumping_ != Jumping::kOff) return start_to_jump(level);
@@ -206,9 +207,18 @@ bool Walker::go_on(int level) {
   return spend(size + 1);
 }
 
-// Of a search that is being stopped after it tried so many of its candidates.
-void Walker::add_progress(std::size_t tried, std::size_t candidates) {
-  progress_ = (static_cast<double>(tried) + progress_) / static_cast<double>(candidates);
+// Of a search that is being stopped while it tries one more of the candidates of `level`.
+void Walker::stop_at(int level, std::size_t tried, std::size_t candidates) {
+  if (!pace_) return;
+  const Pace& pace = (*pace_)[static_cast<std::size_t>(level)];
+  const bool innermost = left_off_.work == 0;
+  const double last = innermost ? static_cast<double>(work() - pace.last)
+                                : static_cast<double>(left_begun_ - pace.last) + left_off_.work;
+  const double all = static_cast<double>(pace.last - pace.begun) + last;
+  const auto size = static_cast<double>(candidates);
+  left_off_.share = (static_cast<double>(tried) + left_off_.share) / size;
+  left_off_.work = std::max(all, 1.0) * size / (static_cast<double>(tried) + 1);
+  left_begun_ = pace.begun;
 }
 
 bool Walker::visit_last(int level, Span candidates) {

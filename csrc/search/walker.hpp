@@ -77,8 +77,19 @@ class Walker : private Adaptive::Owner {
   // Candidates met and elements of sets read so far, about.
   std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(problem_.look_every - budget_); }
 
-  // After a search that was stopped: how much of its last piece was done, were all subtrees alike.
-  double progress() const { return progress_; }
+  // Has left_off() say something.
+  void keep_pace() { pace_ = std::make_unique<std::array<Pace, view::kMaxLevels>>(); }
+
+  // Where a search was stopped, its last piece of work as a whole.
+  struct LeftOff {
+    // How much of it was done, were all subtrees alike: too much where it was stopped in a larger one.
+    double share = 0;
+    // Its work, were the candidates of each level alike on the average, with the one being tried counted as
+    // what it seems to take itself: too much where it is larger than others, as it often is, or where what is
+    // remembered makes later ones cheaper.
+    double work = 0;
+  };
+  LeftOff left_off() const { return left_off_; }
 
   std::uint32_t value(int level) const { return value_[static_cast<std::size_t>(level)]; }
 
@@ -122,7 +133,18 @@ class Walker : private Adaptive::Owner {
     state.open = candidates;
     state.given = false;
   }
-  void add_progress(std::size_t tried, std::size_t candidates);
+  // Work so far when the candidates of a level were begun, and the last of them.
+  struct Pace {
+    std::uint64_t begun = 0;
+    std::uint64_t last = 0;
+  };
+  void begin_level(int level) {
+    if (pace_) (*pace_)[static_cast<std::size_t>(level)] = {work(), work()};
+  }
+  void begin_candidate(int level) {
+    if (pace_) (*pace_)[static_cast<std::size_t>(level)].last = work();
+  }
+  void stop_at(int level, std::size_t tried, std::size_t candidates);
   bool go_on(int level);
   bool jumps() const { return jumping_ == Jumping::kOn; }
   bool jump_on(int level);
@@ -165,6 +187,7 @@ class Walker : private Adaptive::Owner {
   }
   bool try_candidate(int level, Vertex candidate) {
     if (!accepts(level, candidate)) return true;
+    begin_candidate(level);
     assign(level, candidate);
     return extend(level + 1);
   }
@@ -251,7 +274,9 @@ class Walker : private Adaptive::Owner {
   Walker* outermost_ = nullptr;
   std::uint64_t clock_ = 0;
   std::uint64_t spent_ = 0;
-  double progress_ = 0;
+  std::unique_ptr<std::array<Pace, view::kMaxLevels>> pace_;  // asked for by keep_pace()
+  LeftOff left_off_;              // of the outermost level that was not done with when the search was stopped
+  std::uint64_t left_begun_ = 0;  // when that level was begun
   std::int64_t budget_;
 };
 

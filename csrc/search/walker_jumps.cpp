@@ -52,9 +52,10 @@ bool Walker::jump_on(int level) {
       failing |= why_refused(level, candidate);
       continue;
     }
+    begin_candidate(level);
     assign(level, candidate);
     if (!extend(level + 1)) {
-      add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
+      stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), size);
       return false;
     }
     if (!jumps()) {  // given up on the way: why candidates failed is not known
@@ -106,13 +107,14 @@ bool Walker::adapt_on(int level) {
   Levels failing = why_no_others(level, state.open);
   bool more = true, jumped = !adaptive_->begin(value_.data(), level);
   while (more && !jumped && state.open.first != state.open.last) {
+    begin_candidate(level);
     more = adaptive_->search(level, *state.open.first++);
     jumped = problem_.backjump != Backjump::kOff && (adaptive_->failing() & bit(level)) == 0;
     failing |= adaptive_->failing();
   }
   adaptive_->end();
   if (!more) {
-    add_progress(static_cast<std::size_t>(state.open.first - state.start - 1), size);
+    stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), size);
     return false;
   }
   state.open.first = state.open.last;

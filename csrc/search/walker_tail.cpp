@@ -28,7 +28,7 @@ bool Walker::count_parts() {
   try {
     failing_ = parts_->count() ? kAllLevels : tail_reads_;
   } catch (const Stopped&) {
-    return false;  // progress_ says how much of the tail was done
+    return false;  // left_off_ says how much of the tail was done
   }
   return spend(1);
 }
