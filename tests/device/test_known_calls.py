@@ -8,12 +8,13 @@ import pytest
 
 import motiflux as mf
 from motiflux.engine import accelerator as accelerator_module
-from motiflux.engine import calls, met, several
+from motiflux.engine import calls, several
 from motiflux.engine.accelerator import Accelerator, open_accelerator
 from motiflux.engine.auto import AutoEngine, KnownFaster
 from motiflux.engine.base import Request
 from motiflux.engine.calls import known_call
 from motiflux.engine.dfs import DfsEngine
+from motiflux.engine.met import Met
 from motiflux.errors import ArgumentError
 from tests.device.test_resting import DIAMOND, HOUSE, WAYS, random_graph
 from tests.unit.dispatch_cases import NO_MEMORY, FakeEngine, FakeGpu
@@ -137,11 +138,24 @@ class TestOpenChoices:
         return DfsEngine(open_accelerator(device))
 
     @pytest.fixture
-    def settlings(self, gpu_engine: DfsEngine, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    def host(self) -> FakeEngine:
+        """Return a CPU that never is done before the device is, however slow that is emulated."""
+        return FakeEngine(300.0)
+
+    @pytest.fixture
+    def took(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+        """Have what engines took be these seconds, whatever the clock says."""
+        took, remember = {"CPU": 0.2, "GPU": 0.001}, Met.took
+        monkeypatch.setattr(Met, "took", lambda self, engine, _: remember(self, engine, took[engine]))
+        return took
+
+    @pytest.fixture
+    def settlings(
+        self, host: FakeEngine, gpu_engine: DfsEngine, took: object, monkeypatch: pytest.MonkeyPatch
+    ) -> list[Request]:
         """Have ``"auto"`` choose between a slow CPU and the device; return each request that it looks at."""
-        auto = AutoEngine(FakeEngine(0.2), FakeGpu(gpu_engine, 1e-9))
+        auto = AutoEngine(host, FakeGpu(gpu_engine, 1e-9))
         looked: list[Request] = []
-        monkeypatch.setattr(met, "_LONG", 60.0)  # a sanitized kernel on a busy machine may take long
         monkeypatch.setattr(several, "choose_engine", lambda request: (looked.append(request), (auto, ""))[1])
         return looked
 
@@ -156,22 +170,28 @@ class TestOpenChoices:
         assert [type(call.settled) for call in kept(graph).values()] == [KnownFaster]
 
     def test_are_settled_anew_where_the_cpu_turns_out_faster(
-        self, graph: mf.Graph, settlings: list[Request]
+        self, graph: mf.Graph, settlings: list[Request], host: FakeEngine, took: dict[str, float]
     ) -> None:
         expected = mf.count(graph, DIAMOND, device="cpu")
         learn(graph)
         (call,) = kept(graph).values()
+        took["CPU"] = host.seconds = 0.0
         for _ in range(2):
-            call.settled.met.took("CPU", 1e-9)
+            call.settled.met.took("CPU", 0.0)
         settlings.clear()
         assert mf.count(graph, DIAMOND) == expected
         assert len(settlings) == 1
 
     def test_are_counted_by_the_cpu_where_the_gpu_refuses(
-        self, graph: mf.Graph, settlings: list[Request], monkeypatch: pytest.MonkeyPatch
+        self,
+        graph: mf.Graph,
+        settlings: list[Request],
+        host: FakeEngine,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         expected = mf.count(graph, DIAMOND, device="cpu")
         learn(graph)
+        host.seconds = 0.0
 
         def refused(*_: object) -> None:
             raise NO_MEMORY

@@ -31,7 +31,7 @@ LITMUS_TESTS = [
 FLAGS = (
     "-std=c++20",
     "-O1",
-    "-g",
+    "-g1",
     "-pthread",
     "-Wall",
     "-Wextra",
