@@ -31,7 +31,6 @@ demo: $(STAMPS)/package ## search WordNet and a million transfers, play them liv
 	  $(if $(filter-out 0,$(DIRECTED)),--directed)
 
 test: lint ## lint, then all tests but the long ones
-	@echo "==> tests of the GPU's kernels, emulated and sanitized"
 	@scripts/test-kernels.sh $(BIN)/python tests/device tests/backend/test_specialized.py tests/backend/test_every_kernel.py \
 	  tests/property/test_agreement.py tests/property/test_invariance.py tests/property/test_device_sampling.py
 
