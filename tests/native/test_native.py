@@ -18,6 +18,9 @@ from pathlib import Path
 
 import pytest
 
+# The first that links the search compiles thirty files of it with a sanitizer.
+pytestmark = pytest.mark.timeout(900)
+
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 SOURCES = sorted(HERE.glob("test_*.cpp"))
