@@ -16,7 +16,7 @@ kernels() {
 }
 
 set -m # a process group of its own, so that all of it ends with this script
-kernels "$@" &
+kernels "$@" </dev/null &
 kernels=$!
 set +m
 trap 'kill -- "-$kernels" 2>/dev/null || true; rm -rf "$folder"' EXIT

@@ -77,16 +77,17 @@ class Walker : private Adaptive::Owner {
   // Candidates met and elements of sets read so far, about.
   std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(problem_.look_every - budget_); }
 
-  // Has left_off() say something.
+  // Has left_off() say something once the search was stopped, after which this walker serves no more.
   void keep_pace() { pace_ = std::make_unique<std::array<Pace, view::kMaxLevels>>(); }
 
-  // Where a search was stopped, its last piece of work as a whole.
+  // Where a search was stopped, its last piece of work as a whole; zeros if that was done but for the last
+  // look.
   struct LeftOff {
     // How much of it was done, were all subtrees alike: too much where it was stopped in a larger one.
     double share = 0;
     // Its work, were the candidates of each level alike on the average, with the one being tried counted as
     // what it seems to take itself: too much where it is larger than others, as it often is, or where what is
-    // remembered makes later ones cheaper.
+    // remembered makes later ones cheaper; too little where other parts of a tail were not begun.
     double work = 0;
   };
   LeftOff left_off() const { return left_off_; }

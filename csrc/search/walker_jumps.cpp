@@ -45,6 +45,7 @@ void Walker::note_sources() {
 bool Walker::jump_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
+  const auto all = static_cast<std::size_t>(state.open.last - state.start);
   Levels failing = why_no_others(level, state.open);
   while (state.open.first != state.open.last) {
     const Vertex candidate = *state.open.first++;
@@ -55,7 +56,7 @@ bool Walker::jump_on(int level) {
     begin_candidate(level);
     assign(level, candidate);
     if (!extend(level + 1)) {
-      stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), size);
+      stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), all);
       return false;
     }
     if (!jumps()) {  // given up on the way: why candidates failed is not known
@@ -104,6 +105,7 @@ void Walker::adapt() {
 bool Walker::adapt_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
+  const auto all = static_cast<std::size_t>(state.open.last - state.start);
   Levels failing = why_no_others(level, state.open);
   bool more = true, jumped = !adaptive_->begin(value_.data(), level);
   while (more && !jumped && state.open.first != state.open.last) {
@@ -114,7 +116,7 @@ bool Walker::adapt_on(int level) {
   }
   adaptive_->end();
   if (!more) {
-    stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), size);
+    stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), all);
     return false;
   }
   state.open.first = state.open.last;
