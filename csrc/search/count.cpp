@@ -93,7 +93,7 @@ constexpr double kLeastShare = 1e-9;
 
 // The work of a piece that was left off after so much: the geometric mean of what is too little where
 // subtrees differ and of what is mostly too much; the latter alone where the piece was hardly begun. By the
-// first alone, yeast sparse_32_183 is counted by a plan that takes 374 s of CPU time instead of 7.5 (an Intel
+// first alone, yeast sparse_32_183 is counted by a plan that takes 374 s of CPU time instead of 8 (an Intel
 // Xeon). It costs dense_16_158, which is counted by a plan of 19 s instead of 7.6.
 double expected_work(const Walker::LeftOff& left_off, double done) {
   const double much = std::max(done, left_off.work);

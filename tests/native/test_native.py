@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-# The first that links the search compiles thirty files of it with a sanitizer.
+# The first that links the search compiles all of it with a sanitizer.
 pytestmark = pytest.mark.timeout(900)
 
 HERE = Path(__file__).parent
