@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -124,6 +125,18 @@ class PySampleGraph {
 
   const sample::CandidateGraph& get() const { return graph_->get(); }
   sample::OwnedGraph& owned() { return *graph_; }
+
+  // Whether each level of a search takes the same values: positions in equal sets, or data vertices.
+  bool has_values_of(const search::Problem& problem) const {
+    if (problem.members.empty()) return get().level[0].members == nullptr;
+    for (std::uint32_t level = 0; level < get().levels; ++level) {
+      const std::uint32_t *mine = get().level[level].members, *theirs = problem.members[level];
+      const std::uint32_t size = graph_->size(level);
+      if (mine == nullptr || size != problem.sizes[level]) return false;
+      if (mine != theirs && !std::equal(mine, mine + size, theirs)) return false;
+    }
+    return true;
+  }
 
  private:
   PyAdjacency out_;
@@ -265,14 +278,15 @@ class PyTrawl {
   PyTrawl(nb::object graph, std::vector<nb::object> problems, std::int64_t look_every)
       : graph_(std::move(graph)), held_(std::move(problems)) {
     require(look_every >= 1, "look_every must be 1 or more");
-    const sample::CandidateGraph& given = nb::cast<PySampleGraph&>(graph_).get();
+    const PySampleGraph& sampled = nb::cast<PySampleGraph&>(graph_);
+    const sample::CandidateGraph& given = sampled.get();
     require(given.levels > 1, "at least 2 levels expected");
     require(held_.size() == given.levels - 1, "a search for each depth expected");
     for (std::size_t at = 0; at < held_.size(); ++at) {
       const search::Problem& problem = problem_of(held_[at]);
       require(problem.plan.shape.levels == given.levels, "searches of as many levels expected");
       require(problem.tail.start >= static_cast<int>(at + 1), "a tail that is sampled");
-      require((problem.members.empty()) == (given.level[0].members == nullptr), "searches of other values");
+      require(sampled.has_values_of(problem), "searches of other values");
       const bool again = at > 0 && held_[at].is(held_[at - 1]);
       if (!again) own_.push_back(problem);
       own_.back().look_every = look_every;

@@ -159,6 +159,12 @@ class OwnedProblem {
       problem_.sizes.push_back(static_cast<std::uint32_t>(set.size()));
       problem_.vertices = std::max(problem_.vertices, static_cast<std::uint32_t>(set.size()));
     }
+    // Positions in one set are read as positions in the other.
+    for (std::size_t level = 0; level < levels; ++level)
+      require(
+          steps_[level].reuse < 0 || space.class_of(order[level]) ==
+                                         space.class_of(order[static_cast<std::size_t>(steps_[level].reuse)]),
+          "levels that share an intersection have other candidates");
     problem_.roots = static_cast<std::uint32_t>(space.set(order[0]).size());
     for (const auto& [edge, from_source] : source_edges) {
       require(edge < space.edges(), "no such query edge");

@@ -282,11 +282,19 @@ def label_choices(kind: str | None) -> st.SearchStrategy[Any]:
 
 @st.composite
 def pattern_vertices(draw: st.DrawFn, num_query: int, labels: str | None) -> tuple[Any, ...]:
-    """Draw what query vertices accept, often all the same, so that patterns have automorphisms."""
+    """Draw what query vertices accept.
+
+    Often all accept the same, so that patterns have automorphisms, and often some accept any label and the
+    others one, so that query vertices which require different labels can have the same candidates.
+    """
     choice = label_choices(labels)
-    if draw(st.booleans()):
+    mix = draw(st.sampled_from(("same", "wildcards", "wildcards", "any")))
+    if mix == "same":
         return (draw(choice),) * num_query
-    return tuple(draw(choice) for _ in range(num_query))
+    if mix == "any" or labels is None:
+        return tuple(draw(choice) for _ in range(num_query))
+    labelled = draw(st.sampled_from(LABELS[labels]))
+    return tuple(draw(st.sampled_from((None, labelled, labelled))) for _ in range(num_query))
 
 
 @st.composite

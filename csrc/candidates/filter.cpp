@@ -29,11 +29,6 @@ void each_bit(std::uint32_t mask, Visit&& visit) {
   for (; mask != 0; mask &= mask - 1) visit(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
-// Words are narrowed by several threads at once: each reads what it finds, old or new; both are sound.
-std::uint32_t load(const Words& words, std::uint32_t vertex) {
-  return std::atomic_ref(const_cast<Words&>(words)[vertex]).load(std::memory_order_relaxed);
-}
-
 }  // namespace
 
 Words::Words(std::size_t count)
@@ -109,6 +104,8 @@ Outcome Filter::run(const FilterOptions& options) {
 Outcome Filter::start(std::uint64_t max_bytes) {
   const std::size_t size = query_.vertices.size();
   sets_.resize(size);
+  active_.resize(size);
+  checked_.resize(size);
   left_.assign(size, 0);
   std::uint64_t bytes = 0;
   const auto groups = static_cast<std::uint32_t>(graph_.label_offsets.size() - 1);
@@ -136,7 +133,7 @@ Outcome Filter::start(std::uint64_t max_bytes) {
     if (bytes > max_bytes || set.size() > kMostCandidates) return Outcome::kTooLarge;
     left_[u] = set.size();
     for (std::uint32_t v : set) {
-      if (serves_[v] == 0) active_.push_back(v);
+      if (serves_[v] == 0) active_[u].push_back(v);
       serves_[v] |= bit(static_cast<std::uint32_t>(u));
     }
   }
@@ -144,16 +141,28 @@ Outcome Filter::start(std::uint64_t max_bytes) {
 }
 
 // One round over all vertices that serve any query vertex; false once another one would not pay.
+//
+// The vertices of one query vertex are all checked before any of their words is written; those of the next
+// query vertex see what was written. So no word changes while it may be read, whatever the threads.
 bool Filter::sweep() {
   std::array<std::atomic<std::uint64_t>, kMaxQueryVertices> removed{};
-  parallel_for(workers_, active_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> counts;
+  for (std::size_t u = 0; u < active_.size(); ++u) {
+    checked_[u].resize(active_[u].size());
+    counts.insert(counts.end(), 2, active_[u].size());
+  }
+  parallel_stages(workers_, counts, kGrain, [&](std::size_t stage, std::size_t begin, std::size_t end) {
+    const auto& vertices = active_[stage / 2];
+    auto& after = checked_[stage / 2];
+    if (stage % 2 == 0) {
+      for (std::size_t at = begin; at < end; ++at) after[at] = checked(vertices[at]);
+      return;
+    }
     std::array<std::uint64_t, kMaxQueryVertices> gone{};
     for (std::size_t at = begin; at < end; ++at) {
-      const std::uint32_t vertex = active_[at];
-      const std::uint32_t before = serves_[vertex], after = checked(vertex);
-      if (before == after) continue;
-      std::atomic_ref(serves_[vertex]).store(after, std::memory_order_relaxed);
-      each_bit(before & ~after, [&](std::uint32_t u) { ++gone[u]; });
+      std::uint32_t& word = serves_[vertices[at]];
+      each_bit(word & ~after[at], [&](std::uint32_t u) { ++gone[u]; });
+      word = after[at];
     }
     for (std::size_t u = 0; u < left_.size(); ++u) removed[u].fetch_add(gone[u], std::memory_order_relaxed);
   });
@@ -165,7 +174,7 @@ bool Filter::sweep() {
     total_left += left_[u];
   }
   if (total_removed == 0) return false;
-  std::erase_if(active_, [&](std::uint32_t v) { return serves_[v] == 0; });
+  for (auto& vertices : active_) std::erase_if(vertices, [&](std::uint32_t v) { return serves_[v] == 0; });
   return total_removed * kLeastShare >= total_left;
 }
 
@@ -189,7 +198,7 @@ std::uint32_t Filter::checked_plain(std::uint32_t vertex, std::uint32_t served) 
   const std::uint64_t last = graph_.out.offsets[vertex + 1];
   for (std::uint64_t at = graph_.out.offsets[vertex]; at < last && (reached & wanted) != wanted;) {
     const std::uint64_t stop = std::min(last, at + kLook);
-    for (; at < stop; ++at) reached |= load(serves_, graph_.out.neighbors[at]);
+    for (; at < stop; ++at) reached |= serves_[graph_.out.neighbors[at]];
   }
   each_bit(served, [&](std::uint32_t u) {
     if (needs_[u][0].mask & ~reached) served &= ~bit(u);
@@ -214,7 +223,7 @@ std::uint32_t Filter::checked_kinds(std::uint32_t vertex, std::uint32_t served) 
 void Filter::reach(std::uint32_t vertex, std::uint32_t* reached) const {
   const auto along = [&](const graph::ArcRows& rows, const std::vector<std::uint64_t>& kinds_of, bool out) {
     for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1]; ++at) {
-      const std::uint32_t serves = load(serves_, rows.neighbors[at]);
+      const std::uint32_t serves = serves_[rows.neighbors[at]];
       if (serves == 0) continue;
       for (std::uint64_t kinds = kinds_of[rows.labels.empty() ? 0 : rows.labels[at]]; kinds != 0;
            kinds &= kinds - 1) {
@@ -239,7 +248,7 @@ bool Filter::enough(std::uint32_t vertex, const Group& group) const {
     for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1] && found < group.least;
          ++at) {
       const std::uint32_t neighbor = rows.neighbors[at];
-      if (neighbor == counted || !(load(serves_, neighbor) & group.mask)) continue;
+      if (neighbor == counted || !(serves_[neighbor] & group.mask)) continue;
       if (!passes(kind.edge_labels, rows.labels.empty() ? 0 : rows.labels[at]) || !passes(arcs, at)) continue;
       counted = neighbor;
       ++found;

@@ -1,4 +1,6 @@
 // Candidate sets: label, degree and conditions first, then rounds of consistency along the query edges.
+//
+// The sets are the same on any number of threads: plans, which outlive them, and estimates rely on that.
 #pragma once
 
 #include <cstdint>
@@ -77,8 +79,10 @@ class Filter {
   std::vector<std::uint64_t> out_kinds_;  // by edge label: the kinds that follow such an arc
   std::vector<std::uint64_t> in_kinds_;
   Words serves_;
-  std::vector<std::uint32_t> active_;  // data vertices that serve some query vertex
-  std::vector<std::uint64_t> left_;    // candidates left of each query vertex
+  // Data vertices that serve some query vertex, under the first that they served.
+  std::vector<std::vector<std::uint32_t>> active_;
+  std::vector<std::vector<std::uint32_t>> checked_;  // their words after the round
+  std::vector<std::uint64_t> left_;                  // candidates left of each query vertex
   std::vector<std::vector<std::uint32_t>> sets_;
   int rounds_ = 0;
 };

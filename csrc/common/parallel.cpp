@@ -47,6 +47,47 @@ void parallel_for(const Workers& workers, std::size_t count, std::size_t grain,
   on_threads(std::max(threads, 1), drain);
 }
 
+void parallel_stages(const Workers& workers, std::span<const std::size_t> counts, std::size_t grain,
+                     const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
+  struct Stage {
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> done{0};  // elements, those of chunks that are over
+  };
+  std::vector<Stage> stages(counts.size());
+  std::atomic<bool> failed{false};
+  const auto drain = [&](std::size_t stage) {
+    const std::size_t count = counts[stage];
+    for (;;) {
+      const std::size_t begin = stages[stage].next.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= count) return;
+      workers.check();
+      const std::size_t end = std::min(begin + grain, count);
+      body(stage, begin, end);
+      stages[stage].done.fetch_add(end - begin, std::memory_order_release);
+    }
+  };
+  // However few of the threads start, those that did get through: none waits for a thread, all for chunks.
+  const auto run = [&](int) {
+    for (std::size_t stage = 0; stage < counts.size(); ++stage) {
+      try {
+        drain(stage);
+      } catch (...) {
+        failed.store(true, std::memory_order_relaxed);
+        throw;
+      }
+      while (stages[stage].done.load(std::memory_order_acquire) < counts[stage]) {
+        if (failed.load(std::memory_order_relaxed)) return;
+        std::this_thread::yield();
+      }
+    }
+  };
+  const std::size_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+  const std::size_t chunks = (most + grain - 1) / grain;
+  const auto threads =
+      static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(workers.threads), chunks));
+  on_threads(std::max(threads, 1), run);
+}
+
 void parallel_rows(const Workers& workers, std::span<const std::uint64_t> offsets, std::size_t arcs,
                    const std::function<void(std::size_t, std::size_t)>& body) {
   // Each row weighs its arcs and one more, so that ranges of empty rows are bounded too.

@@ -134,6 +134,34 @@ def test_labels_and_conditions_are_kinds_of_members(device: str) -> None:
             assert found == expected > 0
 
 
+def test_roots_cut_for_one_meaning_do_not_serve_another(device: str) -> None:
+    """Under homomorphism a root needs fewer members; all else of the two counts is the same."""
+    labels, edges = [], []
+
+    def add(names: str, *joined: tuple[int, int]) -> None:
+        first = len(labels)
+        labels.extend(names)
+        edges.extend((first + u, first + v) for u, v in joined)
+
+    for _ in range(3000):  # the few others are not sampled, so that both plans expect the same
+        add("RCEEEEEE", (0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 6), (1, 7), (1, 5))
+    add("RABCD", (0, 1), (0, 2), (0, 3), (0, 4), (1, 3), (3, 4), (4, 2))
+    for _ in range(3):  # two query vertices meet in the A
+        add("RACDE", (0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1), (0, 4))
+    first = len(labels)
+    add("CD" * 9000)
+    edges.extend((first + v, first + v + 1) for v in range(0, 18000, 2))
+    edges.extend((first + v, first + v - 2) for v in range(2, 18000, 2))
+    edges.append((0, len(labels) - 1))
+    graph = mf.Graph.from_edges(edges, vertex_labels=labels)
+    wheel = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 3), (3, 4), (4, 2)]
+    apart = mf.Pattern.from_edges(wheel, vertex_labels=["R", "A", "B", "C", "D"])
+    together = mf.Pattern.from_edges(wheel, vertex_labels=["R", "A", {"A", "B"}, "C", "D"])
+    tuning = {"bitmaps": "on", "tables": "off", "parts": "off"}
+    assert mf.count(graph, apart, device=device, tuning=tuning) == 1
+    assert mf.count(graph, together, semantics="homomorphism", device=device, tuning=tuning) == 4
+
+
 def test_edges_of_one_label_and_either_direction_are_one_relation(device: str) -> None:
     pairs = np.random.default_rng(8).integers(0, 18, (150, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]

@@ -19,7 +19,7 @@ from motiflux.engine.accelerator import open_accelerator
 from motiflux.engine.base import make_request
 from motiflux.engine.device_candidates import DeviceCandidates
 from motiflux.engine.device_sampler import DeviceSampler, Drawing
-from motiflux.engine.resident import resident
+from motiflux.engine.resident import DeviceRows, resident
 from motiflux.engine.sampler import open_sampler
 from motiflux.errors import CompileError, DeviceMemoryError
 from motiflux.plan.sampling import sampling_plan
@@ -100,6 +100,18 @@ class TestKeeping:
         resident(graph, open_accelerator(device).device).reclaim(1 << 40)
         assert kept(graph, device) == []
         assert_same(sampler.draw("tree", 1, 0, 4), groups)
+
+    def test_candidates_are_copied_anew_after_the_rows_they_point_into_were_given_up(
+        self, graph: mf.Graph, device: str
+    ) -> None:
+        sampler = sampler_of(graph, device, candidates="off")
+        groups = sampler.draw("alley", 1, 0, 4)
+        (before,) = kept(graph, device)
+        resident(graph, open_accelerator(device).device).forget(DeviceRows)
+        gc.collect()
+        assert_same(sampler.draw("alley", 1, 0, 4), groups)
+        (after,) = kept(graph, device)
+        assert after is not before
 
     def test_candidates_stay_while_they_are_drawn_from(self, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from motiflux.engine.resident import Means
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.space import candidate_space
 from tests.property.test_conditions import Conditioned, conditioned_cases
+from tests.simt.image import unkind_by
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no candidate spaces of a device")
@@ -104,7 +106,25 @@ def test_sets_and_rows_are_those_of_the_cpu(combination: Combination, depth: str
             lengths = [len(row) for row in found]
             assert (rows.arcs, rows.longest) == (sum(lengths), max(lengths))
 
-    holds()
+    with unkind_by(0):  # the emulator's filter goes as far as the CPU's
+        holds()
+
+
+def test_the_emulators_filter_stops_at_different_points(device: str) -> None:
+    if device != "emulated":
+        pytest.skip("a filter on a GPU takes the chances that come")
+    edges = [(v, v + 1) for v in range(11)]
+    graph_of = partial(mf.Graph.from_edges, edges, vertex_labels=[0, 1, 2] * 4)
+    pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 2, 0])
+    sizes = {}
+    for seed in range(12):
+        with unkind_by(seed):
+            graph = graph_of()  # it keeps its spaces
+            sizes[seed] = Made(
+                device, graph, plan_of(graph, pattern, "homomorphism", MANY_ROUNDS)
+            ).space.sizes
+    assert all(mine >= least for found in sizes.values() for mine, least in zip(found, sizes[0], strict=True))
+    assert len(set(sizes.values())) > 2
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

@@ -36,6 +36,8 @@
 #define gridDim (::motiflux_simt::Index{::motiflux_simt::here->grid_blocks, 1, 1})
 inline constexpr int warpSize = 32;
 
+#define MOTIFLUX_SIMT_UNKIND(key, one_in) ::motiflux_simt::unkind(key, one_in)
+
 // As on a GPU, a failed assertion ends the launch, not the process.
 #undef assert
 #define assert(condition) ((condition) ? void() : ::motiflux_simt::fail("assertion failed: " #condition))

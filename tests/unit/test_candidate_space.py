@@ -202,3 +202,34 @@ class TestMemory:
         counted = mf.count(graph, "(a:0)--(b:1)--(c:0)", timeout=0.0)
         assert (int(counted), counted.complete) == (0, False)
         assert mf.count(graph, "(a:0)--(b:1)--(c:0)") > 0
+
+
+class TestEqualCandidates:
+    def test_the_sets_are_the_same_on_any_number_of_threads(self) -> None:
+        rng = np.random.default_rng(1)
+        size = 60_000
+        edges = rng.integers(0, size, (200_000, 2))
+        labels = rng.integers(0, 3, size)
+        graph = mf.Graph.from_edges(
+            edges[edges[:, 0] != edges[:, 1]], num_vertices=size, vertex_labels=labels
+        )
+        ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)]
+        bound = bind(mf.Pattern.from_edges(ring, vertex_labels=[0, 1, 2, 0, None, 2]), graph)
+        for rounds in "1", "4":
+            switches = resolve_tuning({"candidates": "on", "rounds": rounds})
+            key = space_key(bound, Semantics.ISOMORPHISM, switches)
+            assert key is not None
+            found = set()
+            for threads in (1, 2, 3, 8, 8):
+                graph.memo.drop(KEPT_SPACES)
+                space = candidate_space(graph, key, threads)
+                assert space is not None
+                found.add(tuple(space.native.members(vertex).tobytes() for vertex in range(6)))
+            assert len(found) == 1
+
+    def test_query_vertices_that_require_different_labels_are_of_different_classes(self) -> None:
+        path = mf.Graph.from_edges([(0, 1), (1, 2)], vertex_labels=["a", "b", "a"])
+        space = space_of(path, "(x:a)--(y:b)--(z)")
+        assert candidates(path, space) == [[0, 2], [1], [0, 2]]
+        assert space.classes == (0, 1, 2)
+        assert space_of(path, "(x:a)--(y:b)--(z:a)").classes == (0, 1, 0)

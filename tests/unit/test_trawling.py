@@ -23,6 +23,7 @@ from motiflux.cpu.trawling import (
     Trawl,
     searches_of,
 )
+from motiflux.plan.space import KEPT_SPACES
 from motiflux.statistics import UNIT_BITS, Interval, blended_interval, share_by
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.sampling_cases import CASES, SamplingCase, random_graph
@@ -440,3 +441,21 @@ class TestBlends:
         """One slot that found something is no reason to throw away what the other half's samples say."""
         assert share_by((0.0, 0.0), (7.0, 1.0)) == pytest.approx(0.55)
         assert share_by((7.0, 5.0), (0.0, 0.0)) == pytest.approx(0.25)
+
+
+def test_searches_over_other_candidates_than_those_sampled_are_refused() -> None:
+    path = mf.Graph.from_edges([(0, 1), (1, 2)], num_vertices=4, vertex_labels=[0, 1, 0, 0])
+    case = SamplingCase("path", path, "(a:0)--(b:1)--(c:0)")
+    sampled = sample_graph(path, case.plan(), 1)
+    wider = case.plan(rounds="0", degrees="off", cycles="0")
+    with pytest.raises(ValueError, match="other values"):
+        Trawl(sampled, searches_of(path, wider, 1, resolve_tuning({})))
+
+
+def test_searches_over_the_same_candidates_made_anew_are_taken() -> None:
+    path = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 0, 1])
+    case = SamplingCase("path", path, "(a:0)--(b:1)--(c:0)")
+    sampled = sample_graph(path, case.plan(), 1)
+    path.memo.drop(KEPT_SPACES)
+    found = Trawl(sampled, searches_of(path, case.plan(), 1, resolve_tuning({})))
+    assert found.count_all(PLENTY, threads=1) == 2

@@ -89,6 +89,8 @@ def sample_graph(
         space = candidate_space(graph, plan.space, threads)
         if space is None:
             raise InternalError("the candidate space of a plan does not fit into memory any more")
+        if space.empty:
+            raise InternalError("the candidate space of a plan is empty now")
         return _native.SampleGraph(
             levels=levels,
             space=space.native,

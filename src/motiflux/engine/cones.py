@@ -293,7 +293,7 @@ def _set_up(
     above = copies.rows(graph, RowsKey(asked.members, above=True), means)
     search.read([above])
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
-    name = ("cones", asked.roots, cone.shape, cone.plan.estimates, MOST_MEMBERS, teams)
+    name = ("cones", asked.roots, cone.shape, cone.least, cone.plan.estimates, MOST_MEMBERS, teams)
     units = graph.memo.get(name, lambda: cut_cone(_degrees(graph, cone, request.threads), cone, teams))
     cut = copies.keep(name, lambda: upload_units(units, rows, device, means))
     search.read([cut])

@@ -7,6 +7,7 @@ and its samples would be others.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -58,17 +59,27 @@ class DeviceCandidates(DeviceCopy):
         As kernels see it; rows of the data graph that it points into are not filled in.
     sources
         An array of `SampleSource`, as it lies on the device.
+    sizes
+        Of the host's candidate graph that was copied.
+    rows
+        Rows on the device that it points into. It does not keep them there.
     """
 
     name: Hashable
     buffer: Buffer
     graph: CandidateGraph
     sources: Sequence[SampleSource]
+    sizes: tuple[int, ...] = ()
+    rows: tuple[weakref.ref[DeviceRows], ...] = ()
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """Its memory."""
         return (self.buffer,)
+
+    def is_of(self, sizes: tuple[int, ...], rows: Sequence[DeviceRows]) -> bool:
+        """Whether it was copied from a graph of these sizes, and points into these rows."""
+        return self.sizes == sizes and [ref() for ref in self.rows] == list(rows)
 
 
 class Loader:
@@ -97,6 +108,8 @@ class Loader:
         self._host = host
         self._bits = bits
         self._copies = resident(graph, accelerator.device)
+        sources = range(sum(len(step.sources) for step in plan.shape.steps))
+        self._sizes = (host.root_count, *(len(host.rows(number)[1]) for number in sources))
 
     def load(self, search: DeviceSearch, means: Means, *, tree: bool, arcs: bool) -> CandidateGraph:
         """Return the candidate graph, which stays until `search` is over.
@@ -117,7 +130,7 @@ class Loader:
         """
         rows = self._rows(search, means)
         name = ("candidates", self._plan, self._bits)
-        found = self._copies.keep(name, lambda: self._copy_graph(name, means, rows))
+        found = self._kept(name, rows, lambda: self._copy_graph(name, means, rows))
         search.read([found])
         graph = CandidateGraph.from_buffer_copy(found.graph)
         steps = self._plan.shape.steps
@@ -130,6 +143,16 @@ class Loader:
             self._add_tree(graph, search, means)
         return graph
 
+    def _kept(
+        self, name: Hashable, rows: Sequence[DeviceRows], make: Callable[[], DeviceCandidates]
+    ) -> DeviceCandidates:
+        """Return what is kept under a name, made anew where it points into rows that were given up."""
+        while True:
+            found = self._copies.keep(name, make)
+            if found.is_of(self._sizes, rows):
+                return found
+            self._copies.drop(name)
+
     def _rows(self, search: DeviceSearch, means: Means) -> list[DeviceRows]:
         """Return the rows of all sources where they are rows of the graph; none over a candidate space."""
         if self._plan.space is not None:
@@ -141,7 +164,7 @@ class Loader:
 
     def _add_tree(self, graph: CandidateGraph, search: DeviceSearch, means: Means) -> None:
         name = ("sums of candidates", self._plan)
-        tree = self._copies.keep(name, lambda: self._copy(name, means, self._pack_tree))
+        tree = self._kept(name, (), lambda: self._copy(name, means, (), self._pack_tree))
         search.read([tree])
         graph.root_sums, graph.trees = tree.graph.root_sums, tree.graph.trees
         for level in range(1, graph.levels):
@@ -153,15 +176,19 @@ class Loader:
         if self._bits:
             sources = self._sources_with_bits()
             try:
-                copied = self._copy(name, means, partial(self._pack, rows, sources))
+                copied = self._copy(name, means, rows, partial(self._pack, rows, sources))
                 self._write_bits(copied, sources, means)
                 return copied
             except DeviceMemoryError:
                 pass
-        return self._copy(name, means, partial(self._pack, rows, {}))
+        return self._copy(name, means, rows, partial(self._pack, rows, {}))
 
     def _copy(
-        self, name: Hashable, means: Means, pack: Callable[[Packer, CandidateGraph], Sequence[SampleSource]]
+        self,
+        name: Hashable,
+        means: Means,
+        rows: Sequence[DeviceRows],
+        pack: Callable[[Packer, CandidateGraph], Sequence[SampleSource]],
     ) -> DeviceCandidates:
         """Copy to the device what `pack` packs, which it does twice: addresses come with the memory."""
         seconds_left(means.deadline)
@@ -174,7 +201,8 @@ class Loader:
         means.stream.upload(buffer, packer.bytes)
         means.stream.clear(buffer, packer.nbytes)
         means.stream.wait()  # searches on other streams may read it from now on
-        return DeviceCandidates(name, buffer, graph, sources)
+        of_rows = tuple(weakref.ref(one) for one in rows)
+        return DeviceCandidates(name, buffer, graph, sources, self._sizes, of_rows)
 
     def _sources_with_bits(self) -> dict[int, _Bits]:
         """Return how rows are written as bits, for those sources in which edges are looked up."""

@@ -103,8 +103,11 @@ def slot_keys(plan: Plan) -> list[list[SlotKey]]:
     assert plan.space is not None
     pattern = plan.space.pattern
     together: dict[int, int] = {}
+    required: dict[int, object] = {}
     for vertex, number in zip(plan.order, plan.classes, strict=True):
         together[number] = together.get(number, 0) | 1 << vertex
+        asked = pattern.labels[vertex], pattern.filters[vertex]
+        assert required.setdefault(number, asked) == asked, "query vertices of one class differ"
     bits = {vertex: together[number] for vertex, number in zip(plan.order, plan.classes, strict=True)}
     keys: list[list[SlotKey]] = []
     for args in plan.args.steps:

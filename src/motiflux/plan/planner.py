@@ -147,5 +147,5 @@ def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
         plan = drafter.widened(in_parts(drafter, plan, orders))
     plan = replace(plan, free=drafter.free(plan), images=drafter.images, asked=pattern)
     if options.switches["room"] == "on":
-        plan = replace(plan, room=room_needed(plan.shape, plan.args, drafter.classes(plan.order)))
+        plan = replace(plan, room=room_needed(plan.shape, plan.args, plan.classes or None))
     return plan

@@ -11,7 +11,7 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.ir import Plan, StepShape, TailBlock, TailList
-from motiflux.plan.space import candidate_space
+from motiflux.plan.space import CandidateSpace, candidate_space
 
 _List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
 _Component: TypeAlias = tuple[list[int], list[int], list[int], list[int], list[_List]]
@@ -103,6 +103,8 @@ def native_problem(
         space = candidate_space(graph, plan.space, threads)
         if space is None:
             raise InternalError("the candidate space of a plan does not fit into memory any more")
+        if not _is_of(plan, space):
+            raise InternalError("the candidate space of a plan has other candidates now")
         problem = _native.Problem(
             steps=given.steps,
             bounds=given.bounds,
@@ -134,6 +136,12 @@ def native_problem(
     )
     problem.prune(_BACKJUMP[backjump], plan.room)
     return problem
+
+
+def _is_of(plan: Plan, space: CandidateSpace) -> bool:
+    """Whether candidates are equal wherever the plan takes them to be, and there are some."""
+    pairs = {(number, space.classes[v]) for number, v in zip(plan.classes, plan.order, strict=True)}
+    return not space.empty and len(pairs) == len(set(plan.classes))
 
 
 @cache

@@ -51,7 +51,11 @@ class CandidateSpace:
     arcs
         Number of arcs between candidates for each query edge.
     classes
-        A number per query vertex, equal where the candidates are the same.
+        A number per query vertex, equal where the candidates are the same and the query vertices require the
+        same of a data vertex (labels, conditions, ids). Another engine, whose filter stops elsewhere, may
+        give query vertices of one class the union of their candidates.
+    empty
+        Whether a query vertex has no candidate.
     """
 
     native: _native.Space
@@ -84,6 +88,8 @@ def candidate_space(
     graph: Graph, key: SpaceKey, threads: int, deadline: float | None = None
 ) -> CandidateSpace | None:
     """Return the candidate space, kept with the graph for later calls; None where it would not fit.
+
+    It is the same whenever it is made, on any number of threads: plans and seeds outlive it.
 
     Raises
     ------
@@ -153,9 +159,15 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
     )
     if native.state not in (_READY, _EMPTY):
         return None
-    return CandidateSpace(
-        native, tuple(native.sizes), tuple(native.arcs), tuple(native.classes), native.state == _EMPTY
-    )
+    classes = _classes(native, pattern)
+    return CandidateSpace(native, tuple(native.sizes), tuple(native.arcs), classes, native.state == _EMPTY)
+
+
+def _classes(native: _native.Space, pattern: BoundPattern) -> tuple[int, ...]:
+    """Return, per query vertex, the first with the same candidates and the same requirements."""
+    first: dict[object, int] = {}
+    required = zip(native.classes, pattern.labels, pattern.filters, strict=True)
+    return tuple(first.setdefault(one, vertex) for vertex, one in enumerate(required))
 
 
 def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np.uint8] | None:

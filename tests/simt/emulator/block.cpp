@@ -145,6 +145,12 @@ void Block::fail(const std::string& message) {
   __builtin_unreachable();
 }
 
+bool Block::unkind(std::uint64_t key, unsigned one_in) const {
+  if (launch_.options.unkind == 0) return false;
+  std::uint64_t state = launch_.options.unkind * 0x9E3779B97F4A7C15U ^ key;
+  return (draw(state) >> 32) % one_in == 0;
+}
+
 int Block::pick() {
   const Policy policy = launch_.options.policy;
   if (policy == Policy::random) {

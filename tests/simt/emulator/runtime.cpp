@@ -83,6 +83,9 @@ unsigned barrier(int value) noexcept {
 void doze(unsigned nanoseconds) noexcept {
   running_block()->doze(nanoseconds);
 }
+bool unkind(std::uint64_t key, unsigned one_in) noexcept {
+  return running_block()->unkind(key, one_in);
+}
 void fail(const char* message) noexcept {
   running_block()->fail(message);
 }

@@ -3,10 +3,6 @@
 
 #include "motiflux/platform.hpp"
 
-#if !defined(__CUDACC_RTC__)
-#include <cassert>
-#endif
-
 namespace motiflux {
 
 // Position of the lowest bit of `word`, which is not 0.
@@ -14,7 +10,7 @@ MOTIFLUX_HOST_DEVICE inline std::uint32_t lowest_bit(std::uint32_t word) {
 #if defined(__CUDACC_RTC__)
   return static_cast<std::uint32_t>(__ffs(static_cast<int>(word)) - 1);
 #else
-  assert(word != 0);
+  MOTIFLUX_ASSERT(word != 0);
   return static_cast<std::uint32_t>(__builtin_ctz(word));
 #endif
 }

@@ -8,6 +8,8 @@
 #if defined(__CUDACC_RTC__)
 
 #define MOTIFLUX_SIMT 1
+// Checked in the emulator, and nowhere else.
+#define MOTIFLUX_ASSERT(condition) static_cast<void>(0)
 #define MOTIFLUX_HOST_DEVICE __host__ __device__
 #define MOTIFLUX_DEVICE __device__ inline
 // What is called from several places of a kernel, and would be copied to each.
@@ -32,9 +34,11 @@ static_assert(sizeof(std::uint64_t) == 8, "motiflux expects a 64-bit Linux host"
 
 #else
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
+#define MOTIFLUX_ASSERT(condition) assert(condition)
 #define MOTIFLUX_HOST_DEVICE
 #define MOTIFLUX_DEVICE inline
 #define MOTIFLUX_DEVICE_CALL __attribute__((noinline)) inline

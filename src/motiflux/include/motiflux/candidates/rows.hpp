@@ -22,6 +22,13 @@ MOTIFLUX_DEVICE Slot slot_of_lane(const Warp& warp, const SpaceArgs& args, std::
   return slot < args.slot_count ? args.slots[slot] : Slot{0, 0, 0};
 }
 
+// Whether a vertex that serves one of the slot's query vertices has what all of them require. The plan sees
+// to that: it gives only such query vertices one set of candidates.
+MOTIFLUX_DEVICE bool fits(const SpaceArgs& args, std::uint32_t mask, std::uint32_t vertex,
+                          std::uint32_t serves) {
+  return (mask & serves) == 0 || (mask & ~required(args, vertex)) == 0;
+}
+
 // Calls take(lane, which, neighbor) for each strip of the vertex's rows and each lane whose slot has a row
 // there: `which` of the lanes' neighbours are in it.
 template <class Take>
@@ -35,6 +42,8 @@ MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const S
       const std::uint32_t* const place = at + warp.lane();
       const std::uint32_t neighbor = place < end ? *place : 0;
       const std::uint32_t reached = place < end ? args.serves[neighbor] : 0;
+      MOTIFLUX_ASSERT(fits(args, mine.from, vertex, serves) &&
+                      (place >= end || fits(args, mine.to, neighbor, reached)));
       for_each_bit(taking, [&](std::uint32_t lane) {
         take(lane, warp.ballot((reached & warp.broadcast(mine.to, lane)) != 0), neighbor);
       });
