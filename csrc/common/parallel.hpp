@@ -29,9 +29,9 @@ struct Workers {
 void parallel_for(const Workers& workers, std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body);
 
-// Calls body(stage, begin, end) for chunks of at most `grain` that together cover [0, counts[stage]), for each
-// stage in turn: no chunk of a stage begins before all chunks of the stage before it are done, and what these
-// wrote is visible. Otherwise as parallel_for.
+// Calls body(stage, begin, end) for chunks of at most `grain` that together cover [0, counts[stage]), for
+// each stage in turn: no chunk of a stage begins before all chunks of the stage before it are done, and what
+// these wrote is visible. Otherwise as parallel_for.
 void parallel_stages(const Workers& workers, std::span<const std::size_t> counts, std::size_t grain,
                      const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 

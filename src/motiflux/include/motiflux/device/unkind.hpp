@@ -2,7 +2,8 @@
 // (an old word or a new one, a number that was kept or not), the emulator draws one, so that a result which
 // depends on the usual one is found without a GPU.
 //
-//   if (device::unkind(vertex, 4)) ...    // in the emulator once in four times, by seed and key; never on a GPU
+//   if (device::unkind(vertex, 4)) ...    // in the emulator once in four times, by seed and key; never on a
+//   GPU
 #pragma once
 
 #include "motiflux/platform.hpp"
