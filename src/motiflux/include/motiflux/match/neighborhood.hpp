@@ -25,7 +25,10 @@ struct WarpTeam {
   MOTIFLUX_DEVICE std::uint32_t place() const { return warp.lane(); }
   MOTIFLUX_DEVICE void sync() const { warp.sync(); }
   // A barrier that says whether any thread says yes.
-  MOTIFLUX_DEVICE bool any(bool yes) const { return warp.ballot(yes) != 0; }
+  MOTIFLUX_DEVICE bool any(bool yes) const {
+    warp.sync();  // a vote orders no memory
+    return warp.ballot(yes) != 0;
+  }
 };
 
 // The threads of a block, all of them.

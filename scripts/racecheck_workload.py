@@ -1,0 +1,470 @@
+"""Short searches by every kernel that uses shared memory, each answer compared with the CPU's.
+
+    python scripts/racecheck_workload.py [CASE...] [--device cuda]
+
+`scripts/racecheck.py` runs one case after another under compute-sanitizer, which makes kernels some hundred
+times slower. So graphs are small and grids have few blocks. Prints a line for each case: its seconds, how
+often work changed hands within blocks, and the units whose kernels ran. It ends with an error if an answer is
+wrong, or if a unit did not run that the case is for. Patterns are made from edges, as the pattern language
+needs a package that a machine with a GPU may lack.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from unittest import mock
+
+import numpy as np
+
+import motiflux as mf
+from motiflux.codegen import kernels
+from motiflux.engine import cliques, cones, device_roots, prepare, ring_rows, stored_rows, table_run
+from motiflux.engine.accelerator import Accelerator, open_accelerator
+from motiflux.engine.device_search import DeviceSearch
+from motiflux.engine.dfs import DfsEngine
+from motiflux.engine.table_run import Shape
+from motiflux.jit import Source
+
+Edges = Sequence[tuple[int, int]]
+
+MULTIPROCESSORS = 2
+"""As many as grids are made for: some blocks run beside each other, and racecheck follows all of them."""
+ATTEMPTS = 10
+"""Times that a search is repeated until work has changed hands within a block."""
+
+SEARCH = {"tables": "off", "bitmaps": "off", "parts": "off", "stealing": "none", "specialize": "off"}
+"""Nothing but the search; the other cases add to it."""
+MATCHED = {**SEARCH, "tail": "off"}
+PARTS = {**SEARCH, "parts": "on", "order": "given"}
+
+
+class WrongAnswerError(Exception):
+    """What a device found is not what the CPU found, or a case did not run what it is for."""
+
+
+@dataclass
+class Checked:
+    """Runs searches on a device and compares their answers with the CPU's.
+
+    Attributes
+    ----------
+    units
+        Names of the units whose kernels ran.
+    stolen
+        How often work changed hands within a block.
+    """
+
+    device: str
+    units: set[str] = field(default_factory=set)
+    stolen: int = 0
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Note units and work that changes hands; have grids be small."""
+        unit, found = Accelerator._unit, DeviceSearch.found
+
+        def noting_unit(accelerator: Accelerator, source: Source) -> object:
+            self.units.add(source.name)
+            return unit(accelerator, source)
+
+        def noting_stolen(search: DeviceSearch) -> int:
+            self.stolen += int(search._on().final().stolen)
+            return found(search)
+
+        device = open_accelerator(self.device).device
+        with (
+            mock.patch.object(Accelerator, "_unit", noting_unit),
+            mock.patch.object(DeviceSearch, "found", noting_stolen),
+            mock.patch.object(device, "multiprocessors", MULTIPROCESSORS),
+        ):
+            yield
+
+    def count(
+        self, graph: mf.Graph, pattern: mf.Pattern, tuning: dict[str, str], semantics: str = "isomorphism"
+    ) -> None:
+        """Count on the device and on the CPU."""
+        expected = int(mf.count(graph, pattern, semantics=semantics, device="cpu"))
+        found = int(mf.count(graph, pattern, semantics=semantics, device=self.device, tuning=tuning))
+        _compare(pattern, found, expected)
+        if expected == 0:
+            raise WrongAnswerError(f"{pattern}: expected a pattern that occurs")
+
+    def count_until_stolen(self, graph: mf.Graph, pattern: mf.Pattern, tuning: dict[str, str]) -> None:
+        """Count again and again until work has changed hands within a block."""
+        before = self.stolen
+        for _ in range(ATTEMPTS):
+            self.count(graph, pattern, tuning)
+            if self.stolen > before:
+                return
+        raise WrongAnswerError(f"{pattern}: no work changed hands within a block in {ATTEMPTS} counts")
+
+    def rows(self, graph: mf.Graph, pattern: mf.Pattern, tuning: dict[str, str]) -> None:
+        """List on the device and on the CPU."""
+        expected = mf.match(graph, pattern, device="cpu").to_numpy().tolist()
+        found = mf.match(graph, pattern, device=self.device, tuning=tuning).to_numpy().tolist()
+        _compare(pattern, sorted(found), sorted(expected))
+
+    def ids(self, graph: mf.Graph, pattern: mf.Pattern) -> None:
+        """List into arrays of ids on the device."""
+        batches = mf.match(graph, pattern, device=self.device, tuning=MATCHED).device_batches()
+        found = [row for batch in batches for row in batch.to_numpy().tolist()]
+        expected = mf.match(graph, pattern, device="cpu").to_numpy().tolist()
+        _compare(pattern, sorted(found), sorted(expected))
+
+    def estimate(
+        self, graph: mf.Graph, pattern: mf.Pattern, estimator: str | mf.SamplingPolicy, tuning: dict[str, str]
+    ) -> None:
+        """Estimate from the same samples on the device and, but by an estimator of one's own, on the CPU."""
+        tuning = {**tuning, "count_first": "off", "trawling": "off"}
+
+        def drawn(device: str) -> tuple[float, float, float]:
+            one = mf.estimate(
+                graph, pattern, estimator=estimator, samples=2048, seed=5, device=device, tuning=tuning
+            )
+            return one.value, one.low, one.high
+
+        found = drawn(self.device)
+        if isinstance(estimator, str):
+            _compare(pattern, found, drawn("cpu"))
+        elif not found[1] <= int(mf.count(graph, pattern, device="cpu")) <= found[2]:
+            raise WrongAnswerError(f"{pattern}: the count is not in the interval of {found}")
+
+
+def _compare(pattern: mf.Pattern, found: object, expected: object) -> None:
+    if found != expected:
+        raise WrongAnswerError(f"{pattern}: expected {str(expected)[:200]}, found {str(found)[:200]}")
+
+
+def path(size: int) -> Edges:
+    """Return the edges of a path of so many vertices."""
+    return [(v, v + 1) for v in range(size - 1)]
+
+
+def cycle(size: int) -> Edges:
+    """Return the edges of a cycle of so many vertices."""
+    return [*path(size), (size - 1, 0)]
+
+
+def clique(size: int) -> Edges:
+    """Return the edges of a clique of so many vertices."""
+    return list(combinations(range(size), 2))
+
+
+def pattern(edges: Edges, labels: Sequence[int] | None = None) -> mf.Pattern:
+    """Return an undirected pattern."""
+    return mf.Pattern.from_edges(edges, vertex_labels=labels)
+
+
+def over(rim: Edges, size: int) -> mf.Pattern:
+    """Return the pattern of vertex 0 over a pattern of so many vertices."""
+    return pattern([*((0, v + 1) for v in range(size)), *((u + 1, v + 1) for u, v in rim)])
+
+
+def skewed(vertices: int, edges: int, seed: int, labels: int = 0, *, directed: bool = False) -> mf.Graph:
+    """Return a random graph with a few hubs."""
+    random = np.random.default_rng(seed)
+    weights = random.random(vertices) ** 3
+    pairs = random.choice(vertices, (edges, 2), p=weights / weights.sum())
+    return mf.Graph.from_edges(
+        pairs[pairs[:, 0] != pairs[:, 1]],
+        num_vertices=vertices,
+        directed=directed,
+        vertex_labels=np.arange(vertices) % labels if labels else None,
+    )
+
+
+def one_sided(seed: int, *, plain: bool = False) -> mf.Graph:
+    """Return a graph in which all matches of patterns with a vertex labelled 1 hang from two arcs."""
+    random = np.random.default_rng(seed)
+    pairs = random.integers(1, 36, (320, 2))
+    edges = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    edges = np.concatenate([[(0, 1), (0, 2)], edges])
+    return mf.Graph.from_edges(edges, vertex_labels=None if plain else [1] + [0] * 35)
+
+
+def with_hub() -> mf.Graph:
+    """Return a sparse graph beside a vertex, the only one labelled 1, that is the neighbour of all others."""
+    random = np.random.default_rng(3)
+    pairs = np.unique(np.sort(random.integers(1, 161, (240, 2))), axis=0)
+    edges = [*((0, v) for v in range(1, 161)), *pairs[pairs[:, 0] != pairs[:, 1]].tolist()]
+    return mf.Graph.from_edges(edges, vertex_labels=[1] + [0] * 160)
+
+
+ROOTED_PATH = pattern(path(5), [1, 0, 0, 0, 0])
+ROOTED_FORK = pattern([(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)], [1, 0, 0, 0, 0, 0])
+FORK = pattern([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (5, 6)])
+"""Paths of two and of three from one end of an edge: any of their vertices might be the same."""
+TAILED_TRIANGLE = pattern([(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (4, 5), (5, 6)])
+
+
+def counts(run: Checked) -> None:
+    """Search, the last two levels at once and one after the other, with groups of all widths."""
+    graph = skewed(90, 500, seed=1, labels=3)
+    for lanes, packing in (("8", "on"), ("32", "on"), ("32", "off")):
+        tuning = {**MATCHED, "lanes": lanes, "packing": packing}
+        run.count(graph, pattern(cycle(4)), tuning)
+        run.count(graph, pattern(clique(4)), tuning)
+        run.count(graph, pattern(path(4), [0, 1, 2, 0]), tuning, "induced")
+    run.count(graph, pattern(cycle(4)), {**MATCHED, "specialize": "on"})
+
+
+def tails(run: Checked) -> None:
+    """Count the last levels in closed form."""
+    graph = skewed(60, 300, seed=2, labels=3)
+    run.count(graph, pattern([(0, 1), (1, 2), (2, 0), (0, 3), (1, 4), (2, 5)]), SEARCH)
+    run.count(graph, pattern([(0, 1), (1, 2), (2, 0), (0, 3), (0, 4)], [0, 1, 2, 0, 1]), SEARCH)
+    run.count(graph, pattern([(0, 1), (0, 2), (0, 3)]), SEARCH)
+
+
+def parts(run: Checked) -> None:
+    """Count pieces that hang from others, keeping numbers that come again and not."""
+    graph = skewed(30, 100, seed=2)
+    for remember in ("on", "off"):
+        run.count(graph, TAILED_TRIANGLE, {**PARTS, "remember": remember})
+
+
+def meetings(run: Checked) -> None:
+    """Count pieces that meet others in one vertex, and in several."""
+    graph = skewed(40, 160, seed=2)
+    labelled = skewed(40, 200, seed=3, labels=3)
+    run.count(graph, FORK, PARTS)
+    run.count(
+        graph, pattern([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)]), {**SEARCH, "parts": "on"}
+    )
+    run.count(labelled, pattern([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5)], [1, 0, 0, 2, 0, 1]), PARTS)
+
+
+def stealing_counts(run: Checked, within: str) -> None:
+    """Share matched levels within blocks, with groups of several to a warp and one."""
+    more = {"stealing": within}
+    for lanes in ("8", "32"):
+        for handover in ("on", "off"):
+            tuning = {**MATCHED, **more, "lanes": lanes, "handover": handover}
+            run.count_until_stolen(one_sided(6), ROOTED_PATH, tuning)
+    run.count(one_sided(6, plain=True), pattern(clique(4)), {**MATCHED, **more, "packing": "off"})
+
+
+def stealing_tails(run: Checked, within: str) -> None:
+    """Share levels before tails, parts and meetings within blocks."""
+    more = {"stealing": within}
+    run.count_until_stolen(one_sided(5), pattern(path(6), [1, 0, 0, 0, 0, 0]), {**SEARCH, **more})
+    with mock.patch.object(prepare, "_piece_of", lambda _groups, _fewest, arcs: arcs):
+        # Only the roots are shared: one group has all of the hub's row, which is longer than it is wide.
+        run.count_until_stolen(with_hub(), ROOTED_PATH, {**PARTS, **more})
+        run.count_until_stolen(with_hub(), ROOTED_FORK, {**PARTS, **more})
+
+
+def stealing_rows(run: Checked, within: str) -> None:
+    """Share what is listed within blocks, with groups that find no room for rows and go on later."""
+    for rows in ("memory", "ring"):
+        with little_room():
+            for handover in ("on", "off"):
+                tuning = {"stealing": within, "rows": rows, "lanes": "16", "handover": handover}
+                run.rows(one_sided(7), ROOTED_PATH, {**MATCHED, **tuning})
+
+
+@contextlib.contextmanager
+def little_room() -> Iterator[None]:
+    """Leave listing groups little room, so that they park and go on in another launch."""
+    with (
+        mock.patch.multiple(ring_rows, _MOST_SLOTS=64, _LEAST_SLOTS=64),
+        mock.patch.multiple(stored_rows, _FIRST_BYTES=16_000, _MOST_BYTES=16_000),
+    ):
+        yield
+
+
+def rows(run: Checked) -> None:
+    """List into memory of the device, through the ring, and as ids on the device."""
+    graph = one_sided(4)
+    for way in ("memory", "ring"):
+        run.rows(graph, pattern(clique(4)), {**MATCHED, "rows": way})
+        with little_room():
+            run.rows(graph, ROOTED_PATH, {**MATCHED, "rows": way, "lanes": "8"})
+    run.ids(skewed(30, 120, seed=8), pattern(cycle(4)))
+
+
+def clique_bits(run: Checked) -> None:
+    """Count cliques in bits: rows for warps and for blocks, in slices, and too long for shared memory."""
+    graph = skewed(70, 900, seed=3)
+    tuning = {**SEARCH, "bitmaps": "cliques"}
+    for size in (3, 4, 5, 6):
+        run.count(graph, pattern(clique(size)), tuning)
+    cuts = (
+        {"_SHORT_ROW": 8},
+        {"_SHORT_ROW": 8, "_LEAST_SLICE": 1.0},
+        {"_SHORT_ROW": 8, "_SHARED_BYTES": 1500},
+    )
+    for cut in cuts:
+        for size in (3, 4, 5, 7):
+            with mock.patch.multiple(cliques, _LONG_ON_AVERAGE=0, **cut):
+                # A graph of its own: how units are cut up stays with a graph.
+                run.count(skewed(70, 900, seed=3), pattern(clique(size)), tuning)
+
+
+def cone_bits(run: Checked) -> None:
+    """Count cones in bits, likewise."""
+    patterns = (
+        over(cycle(4), 4),
+        pattern([edge for edge in clique(4) if edge != (2, 3)]),
+        over(path(4), 4),
+        over([*cycle(3), (3, 4)], 5),
+        pattern([edge for edge in clique(5) if edge != (3, 4)]),
+    )
+    for short, shared, slice_ in ((32, 24 << 10, 2e4), (8, 24 << 10, 1.0), (8, 2500, 2e4)):
+        graph = skewed(50, 350, seed=4)
+        with (
+            mock.patch.multiple(cones, _SHORT_ROW=short, _LEAST_SLICE=slice_, _ROOT=1e-3, _LOOK_UP=1e-3),
+            mock.patch.multiple(cliques, _SHORT_ROW=short, _SHARED_BYTES=shared),
+        ):
+            tuning = {**SEARCH, "bitmaps": "on"}
+            for one in patterns:
+                run.count(graph, one, tuning)
+            run.count(graph, patterns[0], tuning, "induced")
+
+
+def tables(run: Checked) -> None:
+    """Count from tables, with light roots and heavy ones, in much shared memory and in little."""
+    diamond = pattern([(0, 1), (1, 2), (2, 0), (1, 3), (3, 2)])
+    house = pattern([*cycle(4), (0, 4), (4, 1)])
+    theta = pattern([(0, 2), (2, 1), (0, 3), (3, 1), (0, 4), (4, 5), (5, 1)])
+    bipartite = pattern([(hub, leaf) for hub in (0, 1) for leaf in (2, 3, 4, 5)])
+    tailed = pattern([*cycle(3), (0, 3)])
+    undirected = (diamond, tailed, pattern(cycle(4)), house, bipartite, pattern(cycle(5)), theta)
+    several = mf.Pattern.from_edges(
+        [(0, 2), (2, 1), (0, 3), (3, 1)], vertex_labels=[0, None, 1, 0], directed=True
+    )
+    hanging = pattern([*cycle(4), (0, 4)])
+    shapes = (None, Shape(threads=64, words=128, slots=32))
+    tuning = {**SEARCH, "tables": "on"}
+    for shape in shapes:
+        graph = skewed(120, 500, seed=6)
+        whole = table_run.shape_of if shape is None else lambda *_, shape=shape: shape
+        with (
+            mock.patch.object(table_run, "shape_of", whole),
+            mock.patch.object(device_roots, "_LEAST_PIECE", 8),
+        ):
+            for one in (*undirected, hanging):
+                run.count(graph, one, tuning)
+            run.count(skewed(120, 700, seed=5, labels=2, directed=True), several, tuning)
+
+
+def spaces(run: Checked) -> None:
+    """Search the candidate space, made on the device."""
+    graph = skewed(150, 900, seed=7, labels=4)
+    tuning = {**MATCHED, "candidates": "on"}
+    run.count(graph, pattern(path(5), [0, 1, 2, 3, 0]), tuning)
+    run.count(graph, pattern(cycle(4), [0, 1, 2, 1]), tuning)
+
+
+WEIGHTED = """\
+struct Custom : Alley {
+  static constexpr Pick kPick = Pick::kWeighted;
+  MOTIFLUX_HOST_DEVICE static bool refines(const Level&) { return true; }
+  template <class State>
+  MOTIFLUX_HOST_DEVICE static double sample(const CandidateGraph&, const State&, std::uint32_t, const Row&,
+                                            std::uint32_t candidate) {
+    return 1 + candidate % 3;
+  }
+};
+"""
+
+
+def estimates(run: Checked) -> None:
+    """Estimate, with candidates that lanes refine together in every way."""
+    graph = skewed(120, 2500, seed=9)
+    house = pattern([*cycle(4), (0, 4), (4, 1)])
+    ways = (("packed", "sample"), ("adaptive", "sample"), ("leader", "iteration"), ("packed", "iteration"))
+    for streaming, sync in ways:
+        run.estimate(graph, house, "alley", {"streaming": streaming, "sync": sync})
+    run.estimate(graph, house, "wanderjoin", {"inheritance": "one"})
+    run.estimate(graph, house, "tree", {})
+    run.estimate(graph, house, mf.SamplingPolicy(WEIGHTED, name="weighted"), {"streaming": "packed"})
+
+
+@dataclass(frozen=True)
+class Case:
+    """Searches, and how the names of the units begin whose kernels they must have run."""
+
+    run: Callable[[Checked], None]
+    units: tuple[str, ...]
+
+
+def _stealing(within: str) -> dict[str, Case]:
+    """Return the cases of one way in which work changes hands within a block."""
+
+    def units(*goals: str) -> tuple[str, ...]:
+        return tuple(f"search-{goal}-{within}" for goal in goals)
+
+    return {
+        f"{within}-counts": Case(
+            lambda run: stealing_counts(run, within), units("count-any-8", "count-any-32")
+        ),
+        f"{within}-tails": Case(
+            lambda run: stealing_tails(run, within), units("tail-any-32", "parts-any-32", "meetings-any-32")
+        ),
+        f"{within}-rows": Case(lambda run: stealing_rows(run, within), units("store-any-16", "list-any-16")),
+    }
+
+
+CASES = {
+    "counts": Case(counts, ("search-count-any-8", "search-count-any-32", "search-count-4v-32")),
+    "tails": Case(tails, ("search-tail-any", "search-stars-any")),
+    "parts": Case(parts, ("search-parts-any",)),
+    "meetings": Case(meetings, ("search-meetings-any",)),
+    **_stealing("passive"),
+    **_stealing("active"),
+    "rows": Case(rows, ("search-store-any", "search-list-any", "number")),
+    "cliques": Case(clique_bits, ("cliques",)),
+    "cones": Case(cone_bits, ("cone",)),
+    "tables": Case(
+        tables,
+        tuple(
+            f"local-{name}"
+            for name in ("triangles", "wedge-total", "wedge-ends", "wedge-arcs", "kinds", "walks", "sums")
+        ),
+    ),
+    "spaces": Case(spaces, ("space",)),
+    "estimates": Case(estimates, ("draw-alley", "draw-wanderjoin", "draw-tree", "draw-custom")),
+}
+
+
+def run_case(name: str, device: str) -> Checked:
+    """Run a case; raises `WrongAnswerError`."""
+    case, run = CASES[name], Checked(device)
+    with (
+        run.watching(),
+        mock.patch.object(DfsEngine, "searchers", 1),  # else so small graphs are enumerated, to be busy
+        mock.patch.object(kernels, "LOOKS", (1, 2)),  # so that so little work changes hands
+    ):
+        case.run(run)
+    if missed := [start for start in case.units if not any(unit.startswith(start) for unit in run.units)]:
+        raise WrongAnswerError(f"{name}: expected units {missed}, found {sorted(run.units)}")
+    return run
+
+
+def main() -> None:
+    """Run the cases named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="all if none is named")
+    parser.add_argument("--device", default="cuda", help="where to run them")
+    parser.add_argument("--list", action="store_true", help="print the names of all cases, and run none")
+    given = parser.parse_args()
+    if given.list:
+        print("\n".join(CASES))
+        return
+    if unknown := set(given.cases) - set(CASES):
+        parser.error(f"expected cases of {', '.join(CASES)}, found {', '.join(sorted(unknown))}")
+    for name in given.cases or CASES:
+        started = time.perf_counter()
+        run = run_case(name, given.device)
+        seconds = time.perf_counter() - started
+        print(f"{name}: {seconds:.1f} s; {run.stolen} stolen; {', '.join(sorted(run.units))}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
