@@ -1,4 +1,4 @@
-"""A graph and a pattern of the user's own."""
+"""A graph file and a pattern file of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same transfers played live: each ring is reported when its closing transfer arrives."""
+"""The same transfers as a stream: each ring is reported when its last transfer arrives."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ BAND = f"wire of {LOW:,} to {HIGH:,}"
 
 @dataclass(frozen=True)
 class Report:
-    """A ring that appeared: the transfer that closed it, by row, and its accounts."""
+    """A ring that appeared: the row of its last transfer, and its accounts."""
 
     row: int
     accounts: frozenset[int]
 
 
 def run(console: Console, drawn: Transfers) -> bool:
-    """Play all transfers in the order of their times on a graph without edges; True if every check held."""
-    heading(console, "The same transfers played live, in the order of their times")
+    """Insert all transfers in the order of their times into an empty graph; True if every check held."""
+    heading(console, "The same transfers as a stream, in the order of their times")
     updates = stream(drawn)
     steps = [f"(a{at})-[:`{BAND}`]->(a{(at + 1) % RING_SIZE})" for at in range(RING_SIZE)]
     ring = mf.Pattern.parse(", ".join(steps), name="ring")
@@ -52,15 +52,15 @@ def run(console: Console, drawn: Transfers) -> bool:
         p50, _, p99, most = (f"{value / 1000:.2f}" for value in totals.latency)
         say(
             console,
-            f"from a transfer's arrival to the report: median {p50} ms, 99% within {p99} ms, "
+            f"latency from a transfer's arrival to its report: median {p50} ms, 99% within {p99} ms, "
             f"at most {most} ms "
-            f"({AT_ONCE} are taken at once)",
+            f"(batches of {AT_ONCE})",
         )
     return _check(console, drawn, reports)
 
 
 def stream(drawn: Transfers) -> mf.Updates:
-    """Return the transfers as insertions, those wires that rings are made of under a label of their own."""
+    """Return the transfers as insertions; wires in the amounts of rings get a separate label."""
     columns = drawn.columns()
     amounts, times = (np.asarray(columns.edge_attributes[name]) for name in ("amount", "time"))
     kinds: NDArray[Any] = np.array(drawn.edge_label_names)[columns.edge_labels]
@@ -81,7 +81,7 @@ def _show(console: Console, reports: list[Report], times: NDArray[Any]) -> None:
         minutes = rest // 60_000
         when = f"day {day + 1}, {minutes // 60:02}:{minutes % 60:02}"
         rows.append((f"{one.row:,}", when, ", ".join(map(str, sorted(one.accounts)))))
-    console.print(table(("closed by transfer", "on", "accounts"), rows, right=("closed by transfer",)))
+    console.print(table(("last transfer", "time", "accounts"), rows, right=("last transfer",)))
 
 
 def _check(console: Console, drawn: Transfers, reports: list[Report]) -> bool:

@@ -1,4 +1,4 @@
-"""A made-up network of transfers: what was planted in it is found, and nothing else."""
+"""A generated network of transfers: the search finds the planted structures, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MILLISECONDS_OF_DAY = 86_400_000
 
 @dataclass
 class Checks:
-    """What was checked and how it came out."""
+    """The checks and their results."""
 
     console: Console
     failed: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class Found:
-    """What a pattern of one kind of structure found."""
+    """The matches of the pattern of one kind of structure."""
 
     kind: Kind
     pattern: mf.Pattern
@@ -72,15 +72,14 @@ def plan(transfers: int, each: int, seed: int) -> Transfers:
 
 def run(console: Console, drawn: Transfers, picture: Path) -> bool:
     """Draw, search, show and check; True if every check held."""
-    hidden = f"with {drawn.rings} structures of each kind hidden among them"
-    heading(console, f"{drawn.transfers:,} transfers, {hidden}")
-    with timed(console, "drew them and built the graph"):
+    heading(console, f"{drawn.transfers:,} transfers with {drawn.rings} planted structures of each kind")
+    with timed(console, "generated the transfers and built the graph"):
         graph = drawn.graph()
-    say(console, f"{graph.num_vertices:,} accounts, {graph.num_edges:,} different (payer, payee, kind)")
+    say(console, f"{graph.num_vertices:,} accounts, {graph.num_edges:,} distinct edges (payer, payee, kind)")
     kinds = {one.kind: mf.Pattern.parse(one.pattern(), name=one.kind) for one in drawn.planted}
     found = []
     for kind, pattern in kinds.items():
-        with timed(console, f"looked for {kind.replace('_', '-')}s"):
+        with timed(console, f"searched for {kind.replace('_', '-')}s"):
             count = mf.count(graph, pattern, symmetry="subgraphs", progress=True)
             rows = mf.match(graph, pattern, symmetry="subgraphs").to_numpy()
         planted = [one for one in drawn.planted if one.kind == kind]
@@ -91,11 +90,11 @@ def run(console: Console, drawn: Transfers, picture: Path) -> bool:
         (one.kind, one.pattern.num_edges, len(one.planted), int(one.count), _milliseconds(one))
         for one in found
     ]
-    columns = ("structure", "edges", "planted", "found", "search")
+    columns = ("structure", "edges", "planted", "found", "search time")
     console.print(table(columns, summary, right=columns[1:]))
     if found and len(found[0].rows):
         _show_rings(console, graph, drawn, found[0], picture)
-    heading(console, "Checked against what was planted, and another way")
+    heading(console, "Checks against the planted structures and against plain Python sets")
     return _check(console, drawn, found)
 
 
@@ -104,8 +103,8 @@ def _milliseconds(found: Found) -> str:
 
 
 def _show_rings(console: Console, graph: mf.Graph, drawn: Transfers, rings: Found, picture: Path) -> None:
-    """List the first rings with what was paid when, and draw one."""
-    heading(console, f"The first {min(SHOWN, len(rings.rows))} rings, and what each account paid the next")
+    """List the first rings with amounts and days, and draw one."""
+    heading(console, f"The first {min(SHOWN, len(rings.rows))} rings, with their transfers in order")
     columns = drawn.columns()
     amounts, times = (np.asarray(columns.edge_attributes[name]) for name in ("amount", "time"))
     of_accounts = {frozenset(one.vertices.tolist()): one for one in rings.planted}
@@ -116,10 +115,10 @@ def _show_rings(console: Console, graph: mf.Graph, drawn: Transfers, rings: Foun
             paid = ", ".join(f"{amount:,.0f}" for amount in amounts[ring.rows])
             day = times[ring.rows[0]] // MILLISECONDS_OF_DAY
             rows.append((" > ".join(map(str, ring.vertices.tolist())), paid, day + 1))
-    console.print(table(("accounts", "paid", "day"), rows, right=("day",)))
+    console.print(table(("accounts", "amounts", "day"), rows, right=("day",)))
     picture.parent.mkdir(parents=True, exist_ok=True)
     mf.draw_match(graph, rings.pattern, rings.rows[0].tolist(), attributes=["amount"]).save(picture)
-    say(console, f"a picture of one: {picture}")
+    say(console, f"picture of the first ring: {picture}")
 
 
 def _check(console: Console, drawn: Transfers, found: list[Found]) -> bool:

@@ -1,6 +1,6 @@
-"""Search WordNet, find everything planted in a million transfers, then play them live and watch for rings.
+"""Query WordNet, find the structures planted in a million transfers, then replay them as a stream.
 
-With a graph and a pattern file: count its matches, show the first ones and the plan.
+With a graph file and a pattern file: count the matches, show the first ones and the plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ EXIT_USAGE = 2
 def main() -> int:
     """Run the demo; 0 if all went well."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--graph", help="a graph file of your own; needs --pattern")
+    parser.add_argument("--graph", help="your own graph file; needs --pattern")
     parser.add_argument("--pattern", help="a pattern file")
     direction = parser.add_mutually_exclusive_group()
     direction.add_argument("--directed", dest="directed", action="store_true", default=None)
     direction.add_argument("--undirected", dest="directed", action="store_false")
-    parser.add_argument("--transfers", type=int, default=1_000_000, help="size of the made-up network")
-    parser.add_argument("--rings", type=int, default=25, help="structures of each kind to hide in it")
-    parser.add_argument("--seed", type=int, default=7, help="another seed, another network")
-    parser.add_argument("--picture", type=Path, default=PICTURE, help="a picture of a ring, as SVG")
+    parser.add_argument("--transfers", type=int, default=1_000_000, help="number of generated transfers")
+    parser.add_argument("--rings", type=int, default=25, help="number of planted structures of each kind")
+    parser.add_argument("--seed", type=int, default=7, help="random seed of the network")
+    parser.add_argument("--picture", type=Path, default=PICTURE, help="SVG file for a picture of a ring")
     options = parser.parse_args()
     if (options.graph is None) != (options.pattern is None):
         parser.error("--graph and --pattern go together (make demo GRAPH=file PATTERN=file)")
@@ -55,8 +55,8 @@ def main() -> int:
     except KeyboardInterrupt:
         say(Console(stderr=True), "interrupted")
         return EXIT_FAILED
-    verdict = "every check holds" if held else "SOME CHECKS FAILED"
-    say(console, f"{verdict}; {time.perf_counter() - start:.1f} s in all")
+    verdict = "all checks passed" if held else "SOME CHECKS FAILED"
+    say(console, f"{verdict}; {time.perf_counter() - start:.1f} s in total")
     return 0 if held else EXIT_FAILED
 
 

@@ -1,4 +1,4 @@
-"""Answers to the demo's questions by plain Python sets, to check motiflux against.
+"""Counts by plain Python sets, to check the counts of motiflux.
 
 Nothing here searches along a plan: rings are walked, collectors and distributors are counted in closed form.
 """
@@ -12,7 +12,7 @@ from math import comb
 
 
 class WireBook:
-    """Who wired money to whom."""
+    """The payees and payers of each account, by wire."""
 
     def __init__(self, wires: Iterable[tuple[int, int]]) -> None:
         self.payees: defaultdict[int, set[int]] = defaultdict(set)
