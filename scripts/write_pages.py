@@ -50,8 +50,8 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 COMMANDS = """\
-Every option of every command. [The command line](../guide/command-line.md) shows how they are used,
-[errors and exit codes](errors.md) how they end."""
+This page lists every option of every command. [The command line](../guide/command-line.md) has examples;
+[errors and exit codes](errors.md) lists the exit codes."""
 
 
 def commands_page() -> str:
@@ -135,15 +135,16 @@ TUNING_PAGE = f"""\
 # Tuning switches
 
 {MADE}
-Switches for ablations, and for looking into a slow search: `tuning={{"order": "cost"}}` in Python, `--set
-order=cost` on the command line. `motiflux info --tuning` prints the same list.
+Tuning switches are for ablations and for the analysis of slow searches. Set them with `tuning={{"order":
+"cost"}}` in Python and with `--set order=cost` on the command line. `motiflux info --tuning` prints the same
+list.
 
-No switch changes a count, the set of matches (a limit may cut it elsewhere) or what a monitor tells. With
-those of `estimate` and `sample` other embeddings may be drawn: an estimate is then another number, as with
-another seed, and still right on average. But for one: `trawl_unfinished=drop` leaves out what takes long to
-search, as the paper does, and makes estimates too low.
+No switch changes a count, the set of matches (but a limit may select other matches) or the results of a
+monitor. The switches of `estimate` and `sample` may change the random samples: the estimate then changes, as
+with another seed, and stays unbiased. One exception: `trawl_unfinished=drop` drops searches that take long,
+as the paper does, and makes estimates too low.
 
-| switch | values | default | what it does |
+| switch | values | default | effect |
 |---|---|---|---|"""
 
 

@@ -1,8 +1,8 @@
-"""motiflux finds every place where a small pattern occurs in a large graph, exactly.
+"""motiflux finds the occurrences of a small pattern in a large graph.
 
-The calls are `read_graph` and `Graph.from_edges` for the data, `read_pattern`, `Pattern.from_edges` and
-`PatternBuilder` for what is looked for, and `count`, `match`, `estimate`, `sample` and
-`explain`.
+`read_graph` and `Graph.from_edges` make data graphs. `Pattern.parse`, `read_pattern`, `Pattern.from_edges`
+and `PatternBuilder` make patterns. `count`, `match`, `estimate`, `sample` and `explain` search; `Monitor`
+watches a graph that changes.
 """
 
 from importlib import import_module as _import_module

@@ -1,4 +1,4 @@
-"""Options that switch parts of the search on and off, for ablations."""
+"""Tuning switches: options that turn parts of the search on and off, for ablations."""
 
 from __future__ import annotations
 
@@ -23,28 +23,33 @@ _OPTIONS = (
         "order",
         ("sampled", "cost", "given", "adaptive"),
         "sampled",
-        "matching order: the cheapest by sampling, by frequencies alone, as the pattern lists its vertices "
-        "where that stays connected, or (CPU, candidate space, not induced) at each step the query vertex "
-        "with the fewest candidates left",
+        "matching order. sampled: the cheapest by sampling; cost: the cheapest by label frequencies; given: "
+        "the order of the pattern, as far as it stays connected; adaptive (CPU, candidate space, not "
+        "induced): at each step the query vertex with the fewest candidates left",
     ),
     TuningOption(
         "multiply",
         ("on", "off"),
         "on",
-        "count embeddings as subgraphs times |Aut|, or one by one",
+        "on: count embeddings as subgraphs times |Aut|; off: count them one by one",
     ),
-    TuningOption("reuse", ("on", "off"), "on", "start an intersection from an earlier level's where it can"),
+    TuningOption(
+        "reuse",
+        ("on", "off"),
+        "on",
+        "start an intersection from the result of an earlier level where possible",
+    ),
     TuningOption(
         "intersect",
         ("auto", "merge", "gallop"),
         "auto",
-        "how sorted lists are intersected: by their length ratio, always merged, always galloping",
+        "intersection of sorted lists. auto: merge or gallop by their length ratio; merge, gallop: always",
     ),
     TuningOption(
         "simd",
         ("auto", "scalar", "avx2", "avx512"),
         "auto",
-        "CPU: instructions that intersect lists: the widest this processor has, or the given; avx512 needs "
+        "CPU: instructions for list intersections. auto: the widest of this processor; avx512 needs "
         "VP2INTERSECT",
     ),
     TuningOption(
@@ -54,258 +59,273 @@ _OPTIONS = (
         "candidates",
         ("auto", "on", "off"),
         "auto",
-        "search the candidate space: where labels filter, always, or never",
+        "search a candidate space. auto: if labels filter candidates; on: always; off: never",
     ),
     TuningOption(
         "rounds",
         ("0", "1", "2", "3", "4", "8", "16"),
         "4",
-        "most rounds of consistency along query edges while candidates are filtered",
+        "maximum number of rounds in which candidates are filtered along query edges",
     ),
-    TuningOption("tail", ("on", "off"), "on", "count trailing levels in closed form where they allow it"),
+    TuningOption(
+        "tail",
+        ("on", "off"),
+        "on",
+        "count trailing levels in closed form where possible",
+    ),
     TuningOption(
         "parts",
         ("auto", "on", "off"),
         "auto",
-        "count what falls into parts as a product, each part remembered: where probing says that it is "
-        "cheaper, wherever the plan allows it, or never",
+        "count independent parts of a pattern as a product and store the counts of parts. auto: if probing "
+        "predicts that it is cheaper; on: wherever the plan allows it; off: never",
     ),
     TuningOption(
         "lists",
         ("on", "off"),
         "on",
-        "count parts that meet others in several vertices as lists of the choices for those, or match them",
+        "parts that share several vertices with other parts. on: count them as lists of the choices for "
+        "these vertices; off: match these vertices",
     ),
     TuningOption(
         "meetings",
         ("on", "off"),
         "on",
-        "count parts that meet others in vertices from which something hangs, or in several, as a whole, or "
-        "match their first vertices",
+        "parts that share several vertices with other parts, or a vertex with further parts below it. on: "
+        "count them as a whole; off: match their first vertices",
     ),
     TuningOption(
         "backjump",
         ("auto", "on", "off"),
         "auto",
-        "CPU: leave levels that have no part in a failure: where a search finds little, which then takes the "
-        "order `adaptive` too if it may; always, in the order as it was; or never",
+        "CPU: after a failure, skip levels that did not contribute to it. auto: if a search finds little, "
+        "which then also uses the order `adaptive` if possible; on: always, without changing the order; "
+        "off: never",
     ),
     TuningOption(
         "room",
         ("on", "off"),
         "on",
-        "leave a level as soon as its candidates are fewer than later levels must take from them",
+        "leave a level as soon as it has fewer candidates than later levels need from it",
     ),
     TuningOption(
         "tables",
         ("auto", "on", "off"),
         "auto",
-        "count from tables of local counts: where that is expected to be faster than the search, wherever it "
-        "is known how, or never",
+        "count from tables of local counts. auto: if expected to be faster than the search; on: wherever "
+        "possible; off: never",
     ),
     TuningOption(
         "share",
         ("on", "off"),
         "on",
-        "several patterns in one call: walk levels that they share once, or each",
+        "several patterns in one call. on: search shared levels once; off: search them for each pattern",
     ),
     TuningOption(
         "dispatch",
         ("learn", "race", "first"),
         "learn",
-        "device='auto': the engine that is expected to take longer starts too where the other one is not "
-        "done soon, and short counts that come again are done where they took less time before; the same, "
-        "but nothing is learned; or it starts only where the other one cannot do it",
+        "device='auto'. learn: start the other engine too if the selected one does not finish soon, and run "
+        "repeated short counts where they were faster before; race: the same without learning; first: start "
+        "the other engine only if the selected one cannot run the search",
     ),
     TuningOption(
         "sample_order",
         ("cost", "quicksi", "plan"),
         "cost",
-        "estimate: samples grow by the vertex that multiplies them least, by the rarest edge (QuickSI), or "
-        "as the search would",
+        "estimate: order in which samples grow. cost: by the vertex that multiplies them least; quicksi: by "
+        "the rarest edge (QuickSI); plan: as in the search",
     ),
     TuningOption(
         "cycles",
         ("4", "3", "0"),
         "4",
-        "estimate, sample: candidates stay joined only where the pattern's cycles of up to so many edges can "
-        "close over them",
+        "estimate, sample: keep an arc between candidates only if the pattern's cycles of up to this many "
+        "edges can close over it",
     ),
     TuningOption(
         "inheritance",
         ("spread", "one", "off"),
         "spread",
-        "estimate: samples that died go on with those of others in their group of 32: dealt to all that "
-        "live, all with the first, or not",
+        "estimate: samples that died continue with living samples of their group of 32. spread: distributed "
+        "over all of them; one: all with the first; off: not at all",
     ),
     TuningOption(
         "streaming",
         ("packed", "adaptive", "leader", "off"),
         "packed",
-        "GPU, estimate: candidates are refined by all lanes of a warp, those of all samples as one list, "
-        "always or but for short rows, or full blocks of one sample's at a time; or by each lane alone",
+        "GPU, estimate: refinement of candidates by all lanes of a warp. packed: candidates of all samples "
+        "as one list; adaptive: the same, except for short rows; leader: full blocks of one sample at a "
+        "time; off: by each lane alone",
     ),
     TuningOption(
         "edge_bits",
         ("on", "off"),
         "on",
-        "GPU, estimate: rows of small candidate sets are bits too, in which an edge is one look, or not",
+        "GPU, estimate: also store rows of small candidate sets as bits, so that an edge test is one look-up",
     ),
     TuningOption(
         "sync",
         ("sample", "iteration"),
         "sample",
-        "GPU, estimate: lanes of a warp begin new samples together when all are done, or each as soon as its "
-        "own died, and nothing is inherited",
+        "GPU, estimate. sample: lanes of a warp start new samples together when all are done; iteration: "
+        "each lane starts when its own sample died, without inheritance",
     ),
     TuningOption(
         "count_first",
         ("on", "off"),
         "on",
-        "estimate, where no estimator is named: try to count all first of patterns of four vertices or more, "
-        "meeting 8 candidates for each sample and 524,288 at most",
+        "estimate without a named estimator: first try to count patterns of four vertices or more exactly, "
+        "with at most 8 candidates per sample and 524,288 in total",
     ),
     TuningOption(
         "count_on",
         ("on", "off"),
         "on",
-        "estimate to a relative error, after `count_first`: count on where samples do not do soon, with as "
-        "much work as they take",
+        "estimate to a relative error, after `count_first`: continue the exact count if samples take long, "
+        "with as much work as the samples take",
     ),
     TuningOption(
         "trawling",
         ("auto", "on", "off"),
         "auto",
-        "estimate: beside the samples, search what extends a few short ones: where a pilot finds few that "
-        "are embeddings, always, or never",
+        "estimate: besides sampling, search all extensions of a few short samples. auto: if few samples of "
+        "a pilot are embeddings; on: always; off: never",
     ),
     TuningOption(
         "trawl_whole",
         ("on", "off"),
         "on",
-        "estimate: where there is trawling, try to count all first, meeting 4 candidates for each sample at "
-        "most",
+        "estimate: before trawling, try an exact count with at most 4 candidates per sample",
     ),
     TuningOption(
         "trawl_batches",
         ("1", "2", "4", "6", "8", "12", "16"),
         "6",
-        "estimate: samples are drawn in so many batches, and slots of the trawl searched beside each",
+        "estimate: number of batches of samples; slots of the trawl are searched beside each batch",
     ),
     TuningOption(
         "trawl_samples",
         ("auto", "64", "128", "256", "512", "1024", "4096"),
         "auto",
-        "estimate: slots of the trawl beside a batch: one for 1,024 samples and 64 at least, or so many; by "
-        "the clock, at most, and for 64 samples",
+        "estimate: slots of the trawl per batch. auto: one per 1,024 samples, at least 64; with "
+        "`trawl_budget=clock` this is a maximum, and auto is one per 64 samples",
     ),
     TuningOption(
         "trawl_depth",
         ("1", "2", "3"),
         "1",
-        "estimate: levels that slots of the trawl sample at least before what is left is searched",
+        "estimate: minimum number of levels that a slot of the trawl samples before it searches the rest",
     ),
     TuningOption(
         "trawl_budget",
         ("auto", "nodes", "clock"),
         "auto",
-        "estimate: searches of the trawl end after so much work each, so that a seed gives one answer; or "
-        "with the samples too, which is the default where a GPU was named to draw them",
+        "estimate: end of trawl searches. nodes: after a fixed amount of work each, so that a seed gives "
+        "one result; clock: with the samples; auto: clock if a GPU was named to draw them, otherwise nodes",
     ),
     TuningOption(
         "trawl_nodes",
         ("0", "64", "512", "1024", "4096", "65536", "1048576"),
         "4096",
-        "estimate: candidates that searches may meet for each slot, 64 of which share; by the clock up to 64 "
-        "times as many, the more the longer it takes",
+        "estimate: candidates that trawl searches may visit per slot, shared by 64 slots; with "
+        "`trawl_budget=clock` up to 64 times as many, growing with the time",
     ),
     TuningOption(
         "trawl_unfinished",
         ("deepen", "sample", "drop"),
         "deepen",
-        "estimate: a sample whose search was given up goes one level on and is searched again, or to its "
-        "end; or it is left out, and estimates are too low",
+        "estimate: samples with an unfinished search. deepen: extend by one level and search again; sample: "
+        "extend to the end; drop: drop, which makes estimates too low",
     ),
     TuningOption(
         "lanes",
         ("auto", "8", "16", "32"),
         "auto",
-        "GPU: lanes that search together: a warp to count, by the length of rows to list, or given",
+        "GPU: number of lanes that search together. auto: a warp for counting, by the length of rows for "
+        "listing",
     ),
     TuningOption(
-        "remember", ("on", "off"), "on", "GPU: keep the numbers of parts that come again, or count them again"
+        "remember",
+        ("on", "off"),
+        "on",
+        "GPU: store the counts of parts that repeat, or count them again",
     ),
     TuningOption(
         "specialize",
         ("auto", "on", "off"),
         "auto",
-        "GPU: compile the plan's shape into the kernel once it comes again, always, or never",
+        "GPU: compile the plan's shape into the kernel. auto: once the plan is repeated; on: always; off: "
+        "never",
     ),
     TuningOption(
         "handover",
         ("on", "off"),
         "on",
-        "GPU: lanes that have no work left wait for half of what others have, or end",
+        "GPU: lanes without work. on: wait for half of the work of other lanes; off: end",
     ),
     TuningOption(
         "stealing",
         ("auto", "none", "passive", "active"),
         "auto",
-        "GPU: before that, they get work of others in their block, through shared memory: where few root "
-        "arcs lead deep (passively), never, as half of a walk that those give, or by taking half of what "
-        "those offer",
+        "GPU: before `handover`, lanes without work get work of their block through shared memory. auto: "
+        "passive, if few root arcs lead deep; none: never; passive: other lanes give half of a walk; "
+        "active: take half of the work that others offer",
     ),
     TuningOption(
         "packing",
         ("on", "off"),
         "on",
-        "GPU: count the last two levels at once, a lane for each pair, or one candidate after the other",
+        "GPU: count of the last two levels. on: one lane per pair; off: one candidate after the other",
     ),
     TuningOption(
         "bitmaps",
         ("auto", "on", "cliques", "off"),
         "auto",
-        "GPU: bits that say which neighbours of a vertex are linked, for cliques and patterns with a vertex "
-        "adjacent to all others: for the latter where that is expected to pay, wherever it can be, not, or "
-        "not for cliques either",
+        "GPU: bits that store which neighbours of a vertex are adjacent, for cliques and patterns with a "
+        "vertex adjacent to all others. auto: for cliques, and for the others if expected to be faster; on: "
+        "wherever possible; cliques: for cliques only; off: never",
     ),
     TuningOption(
         "rest",
         ("on", "off"),
         "on",
-        "GPU: keep what a count was set up with for the next one like it, or set up each anew",
+        "GPU: keep the setup of a count for the next equal count, or repeat it",
     ),
     TuningOption(
         "rows",
         ("memory", "ring"),
         "memory",
-        "GPU: list into memory of the device, copied by the piece, or through a ring while the kernel runs",
+        "GPU: rows of a listing. memory: into device memory, copied in pieces; ring: through a ring buffer "
+        "while the kernel runs",
     ),
     TuningOption(
         "images",
         ("on", "off"),
         "on",
-        "to list embeddings, search for one of each subgraph and write its images under automorphisms, "
-        "or search for each",
+        "list embeddings. on: search for one embedding of each subgraph and write its images under "
+        "automorphisms; off: search for each embedding",
     ),
     TuningOption(
         "orbits",
         ("on", "off"),
         "on",
-        "Monitor: one search serves all query edges that automorphisms exchange, or each has its own",
+        "Monitor. on: one search for all query edges of an automorphism orbit; off: one search per query "
+        "edge",
     ),
     TuningOption(
         "at_once",
         ("auto", "on", "off"),
         "auto",
-        "Monitor: with several threads, match several updates at once: where each takes long enough, always, "
-        "or never",
+        "Monitor, with several threads: match several updates at the same time. auto: if each takes long "
+        "enough; on: always; off: never",
     ),
     TuningOption(
         "put_off",
         ("on", "off"),
         "on",
-        "Monitor: write updates that concern no pattern together, row by row, or each in its turn",
+        "Monitor: updates that concern no pattern. on: write them together, row by row; off: write each one "
+        "in its turn",
     ),
 )
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 class MotifluxError(Exception):
-    """Base of every error motiflux raises on purpose."""
+    """Base class of every error that motiflux raises deliberately."""
 
 
 class ArgumentError(MotifluxError, ValueError):
-    """An argument of a public call is not usable."""
+    """An argument of a public call is invalid."""
 
     def __init__(self, argument: str, expected: str, found: object) -> None:
         self.argument = argument
@@ -22,17 +22,17 @@ class ArgumentError(MotifluxError, ValueError):
 
 
 class GraphError(MotifluxError, ValueError):
-    """The data given for a graph does not describe one."""
+    """The input data do not describe a graph."""
 
 
 class PatternError(MotifluxError, ValueError):
-    """The query graph is malformed, or cannot be asked of this data graph."""
+    """The pattern is invalid, or does not fit this data graph."""
 
 
 class PatternSyntaxError(PatternError):
-    """Pattern text is malformed, or asks for what the language does not have.
+    """The text of a pattern is invalid, or uses unsupported syntax.
 
-    The message shows the line of the text with a caret under the place.
+    The message shows the line of the text with a caret under the error.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class PatternSyntaxError(PatternError):
     Attributes
     ----------
     line, column
-        The place, counted from 1; columns are characters.
+        The position of the error, counted from 1; columns are characters.
     """
 
     def __init__(self, message: str, text: str, position: int, path: str | Path | None = None) -> None:
@@ -101,7 +101,7 @@ def _width(character: str) -> int:
 
 
 class FormatError(MotifluxError, ValueError):
-    """A file does not hold what its format says.
+    """A file violates its format.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class FormatError(MotifluxError, ValueError):
     message
         What was found and what was expected.
     line
-        1-based line number, where the format has lines.
+        1-based line number, for formats with lines.
     """
 
     def __init__(self, path: str | Path, message: str, line: int | None = None) -> None:
@@ -121,7 +121,7 @@ class FormatError(MotifluxError, ValueError):
 
 
 class StreamError(MotifluxError, ValueError):
-    """Updates cannot be applied as they are: nothing of the call that raised this was.
+    """Updates cannot be applied; no update of the call was applied.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ class StreamError(MotifluxError, ValueError):
 
 
 class OutputError(MotifluxError, OSError):
-    """Results could not be written; nothing was left under the output's name."""
+    """Results could not be written; no file was left under the output's name."""
 
 
 class DeviceError(MotifluxError, RuntimeError):
-    """The device or engine asked for is not available here."""
+    """The requested device or engine is not available."""
 
 
 class DeviceMemoryError(DeviceError):
@@ -154,13 +154,13 @@ class DeviceMemoryError(DeviceError):
     Parameters
     ----------
     what
-        What the memory was for.
+        The use of the memory.
     needed
-        Bytes asked for.
+        Requested bytes.
     available
-        Bytes that could be had.
+        Available bytes.
     advice
-        What to do about it.
+        A remedy.
     """
 
     def __init__(self, what: str, needed: int, available: int, advice: str) -> None:
@@ -170,14 +170,14 @@ class DeviceMemoryError(DeviceError):
 
 
 class CompileError(MotifluxError, RuntimeError):
-    """A kernel did not compile: a defect of motiflux, or of the compiler's installation.
+    """A kernel did not compile: a bug in motiflux, or a broken compiler installation.
 
     Parameters
     ----------
     name
         The unit that was compiled.
     log
-        All that the compiler said.
+        The whole output of the compiler.
     path
         Where the source was saved, if it could be.
     description
@@ -199,11 +199,12 @@ class CountOverflowError(MotifluxError, OverflowError):
 
 
 class InternalError(MotifluxError, RuntimeError):
-    """A defect of motiflux itself: a check inside it failed."""
+    """An internal check of motiflux failed: a bug."""
 
 
 class MotifluxWarning(UserWarning):
-    """Something went on, but not as well as it might: the message says what, and what to do.
+    """A call continued with a restriction; the message names the restriction and a remedy.
 
-    Part of the input was left out, compiled kernels could not be kept, a plan runs without its own kernel.
+    Examples: part of the input was dropped, compiled kernels could not be stored, a plan runs without its own
+    kernel.
     """

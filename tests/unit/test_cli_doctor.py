@@ -114,7 +114,7 @@ def test_gpus_are_listed_and_the_first_runs_a_kernel(
     assert self_test.ok
     assert "12,345 bytes free" in self_test.found
     monkeypatch.setattr(doctor, "_run_kernel", lambda: (answer[::-1], 1))
-    assert doctor._self_test().found == "a kernel's answer is wrong"
+    assert doctor._self_test().found == "a kernel returned a wrong result"
 
 
 def test_a_gpu_that_is_too_old_is_named(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +183,6 @@ def test_a_kernel_cache_that_cannot_be_written_to_is_told(
     assert "MOTIFLUX_CACHE" in check.advice
     monkeypatch.setenv("MOTIFLUX_CACHE", str(tmp_path))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert "cannot be written to" in doctor._kernel_cache().found
+    assert "not writable" in doctor._kernel_cache().found
     monkeypatch.setenv("MOTIFLUX_CACHE_BYTES", "many")
     assert "MOTIFLUX_CACHE_BYTES" in doctor._kernel_cache().found

@@ -59,18 +59,18 @@ def test_what_is_certain_is_said_to_the_last_digit(tmp_path: Path) -> None:
     """Counted, and where no sample can fail."""
     graph = complete_graph(tmp_path / "k40.txt", 40)
     edge = motiflux("estimate", graph, "(a)--(b)", "--samples", "3200", "--estimator", "tree")
-    first = "1,560 embeddings, exactly: each of 3,200 samples is one"
+    first = "1,560 embeddings, exactly: all of 3,200 samples are embeddings"
     assert edge.stdout.splitlines()[0] == first
     path = write_edges(tmp_path / "path.txt", [(v, v + 1) for v in range(2000)])
     exact = motiflux("estimate", path, "(a)--(b)--(c)--(d)")
-    assert exact.stdout.splitlines()[0] == "3,996 embeddings, exactly: they were all counted"
+    assert exact.stdout.splitlines()[0] == "3,996 embeddings, exactly: counted without sampling"
 
 
 def test_an_error_that_was_not_reached_is_incomplete(graph: Path, triangle: Path) -> None:
     arguments = ("estimate", graph, triangle, "--rel-error", "0.0001", "--samples", "320")
     result = motiflux(*arguments)
     assert result.exit_code == 1
-    assert "stopped before it was as sure as asked for" in result.stdout
+    assert "stopped before the requested precision" in result.stdout
     assert only_json(motiflux(*arguments, "--json"))["complete"] is False
 
 

@@ -70,7 +70,7 @@ def test_explain_shows_the_plan_in_one_way(tmp_path: Path) -> None:
     files = complete_graph(tmp_path / "k4.txt", 4), clique_pattern(tmp_path / "triangle.graph", 3)
     both = motiflux("explain", *files, "--json", "--mermaid")
     assert both.exit_code == 2
-    assert both.stderr == "error: explain takes one of --json, --mermaid, --html and --svg\n"
+    assert both.stderr == "error: expected at most one of --json, --mermaid, --html and --svg\n"
 
 
 def test_info_gives_the_statistics(tmp_path: Path) -> None:

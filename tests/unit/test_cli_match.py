@@ -85,7 +85,7 @@ def test_a_timeout_keeps_the_rows_so_far_and_is_exit_1(tmp_path: Path) -> None:
 def test_one_row_is_one_row(graph: Path, triangle: Path, tmp_path: Path) -> None:
     output = tmp_path / "rows.csv"
     result = motiflux("match", graph, triangle, "--limit", "1", "-o", output)
-    assert result.stdout.startswith(f"1 row written to {output}, not all")
+    assert result.stdout.startswith(f"1 row written to {output}, incomplete")
 
 
 def test_rows_go_to_no_file_without_a_name(graph: Path, triangle: Path) -> None:

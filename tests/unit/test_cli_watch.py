@@ -152,7 +152,7 @@ class TestRefusals:
             (["none", "absent.stream", "--pattern", TRIANGLE, "-o", "o.xlsx"], "found suffix '.xlsx'"),
             (
                 ["none", "absent.stream", "--pattern", TRIANGLE, "--src", "x"],
-                "expected a graph that is a table",
+                "expected a graph table",
             ),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "src"], "PART=COLUMN"),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "x=y"], "parts out of op, src"),

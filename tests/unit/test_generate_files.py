@@ -170,7 +170,7 @@ class TestCommand:
     def test_progress_is_shown_where_it_is_asked_for(self, tmp_path: Path) -> None:
         arguments = ("generate", "rmat", tmp_path / "graph.npz", "--scale", "8", "--edges", "3000")
         assert "drawing" not in motiflux(*arguments).stderr
-        assert "drawing graph.npz: 100%, 3,000 edges" in motiflux(*arguments, "--progress").stderr
+        assert "generating graph.npz: 100%, 3,000 edges" in motiflux(*arguments, "--progress").stderr
 
     def test_what_cannot_be_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "graph.npz"
@@ -205,4 +205,4 @@ def test_what_a_file_has_no_place_for_is_said(
 def test_what_was_planted_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "graph.npz"
     done = motiflux("generate", "transfers", path, "--transfers", 5000, "--truth", path)
-    assert (done.exit_code, path.exists(), "expected another file" in done.stderr) == (2, False, True)
+    assert (done.exit_code, path.exists(), "expected different files" in done.stderr) == (2, False, True)

@@ -35,7 +35,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("count nofile.txt (a)--(b)", "nofile.txt: cannot be opened: No such file or directory"),
         (
             "count g.txt triangle",
-            "triangle: expected a pattern: text such as '(a)--(b)', or a file in .graph, .pattern, .cypher",
+            "triangle: expected pattern text such as '(a)--(b)', or a file: .graph, .pattern, .cypher",
         ),
         (
             "count g.txt (a)-->(b)",
@@ -46,20 +46,20 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "match t.csv (a)-->(b) --directed -o ./t.csv",
-            "t.csv: expected another file for the output than those that are read",
+            "t.csv: expected an output file that is not an input file",
         ),
         (
             "match t.csv (a)-->(b) --directed --picture t.csv",
-            "t.csv: expected another file for the output than those that are read",
+            "t.csv: expected an output file that is not an input file",
         ),
-        ("convert t.csv t.csv", "t.csv: expected another file for the output than those that are read"),
+        ("convert t.csv t.csv", "t.csv: expected an output file that is not an input file"),
         (
             "estimate t.csv (a)-->(b) -o t.csv",
-            "t.csv: expected another file for the output than those that are read",
+            "t.csv: expected an output file that is not an input file",
         ),
         (
             "explain g.txt (a)--(b) --html g.txt",
-            "g.txt: expected another file for the output than those that are read",
+            "g.txt: expected an output file that is not an input file",
         ),
         (
             "count g.txt (a{id:7})--(b)",

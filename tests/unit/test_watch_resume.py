@@ -167,7 +167,7 @@ def test_a_table_from_a_pipe_goes_on_too(tmp_path: Path) -> None:
     out, err = process.communicate("".join(lines))
     assert process.returncode == 0, err
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [["1", "2", "3"], ["1", "4", "5"]]
-    assert "note: standard input: its first 25 bytes, which were read before, are left out" in err
+    assert "note: standard input: skipping the first 25 bytes, which the saved run has read" in err
 
 
 def test_a_bad_line_may_be_mended_before_going_on(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ class TestRefusals:
             (["--set", "tail=off"], "--set: expected"),
             (["-o", "other.csv"], "--output: expected"),
             (["--stream-format", "csv"], "--stream-format: expected none"),
-            (["--limit", "3"], "--limit: expected none beside --save and --resume"),
+            (["--limit", "3"], "--limit: not allowed with --save or --resume"),
         ],
     )
     def test_what_was_otherwise_is_refused_by_name(
@@ -237,12 +237,12 @@ class TestRefusals:
         [
             (["--save-every", "3"], "--save-every: expected --save"),
             (["--save", "m.mfg", "--save-every", "soon"], "--save-every: expected a number of updates"),
-            (["--save", "m.mfg", "-o", "o.parquet"], "expected a file beside --save"),
+            (["--save", "m.mfg", "-o", "o.parquet"], "expected a format that --save can append to"),
             (["--resume", "absent.mfg"], "absent.mfg"),
             (["--save", "no/m.mfg"], "there is no folder"),
-            (["-o", "-", "--json"], "expected a file beside --json"),
-            (["-o", "m.csv", "--save", "m.csv"], "expected another file"),
-            (["-o", "./a.csv", "--stream-format", "stream"], "expected another file"),
+            (["-o", "-", "--json"], "expected a file, because --json writes to stdout"),
+            (["-o", "m.csv", "--save", "m.csv"], "neither read nor saved"),
+            (["-o", "./a.csv", "--stream-format", "stream"], "neither read nor saved"),
         ],
     )
     def test_bad_usage_is_exit_2(

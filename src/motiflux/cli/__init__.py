@@ -1,7 +1,7 @@
 """The command line: one thin command per module, each with one function `run`.
 
-A command parses its options, calls the library and prints. Modules here import the library inside `run`,
-so that ``motiflux --help`` starts at once and ``motiflux doctor`` works where the extension does not load.
+A command parses its options, calls the library and prints. Modules here import the library inside `run`, so
+that ``motiflux --help`` starts quickly and ``motiflux doctor`` works if the extension does not load.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line on `sys.argv` and leave with its exit code (`motiflux.cli.exits`)."""
+    """Run the command line on `sys.argv` and exit with its exit code (`motiflux.cli.exits`)."""
     try:
         from motiflux.cli.app import app
         from motiflux.cli.exits import report_error, report_stop, stop_on_sigterm

@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The command-line application with all commands."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import re
@@ -45,7 +45,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 incomplete (timeout, interrupt), 2 bad usage or input, "
+    epilog="Exit codes: 0 success, 1 incomplete (timeout or interrupt), 2 usage error or bad input, "
     "3 device not available, 4 internal error, 143 terminated (SIGTERM).",
 )
 
@@ -73,7 +73,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help="Find every place where a small pattern occurs in a large graph, exactly.")
+@app.callback(help="Find the occurrences of a small pattern in a large graph.")
 def _motiflux(
     show_version: Annotated[
         bool,
@@ -86,4 +86,4 @@ def _motiflux(
         ),
     ] = False,
 ) -> None:
-    """Options that belong to no command."""
+    """Options of the program itself."""

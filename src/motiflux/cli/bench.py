@@ -1,4 +1,4 @@
-"""``motiflux bench``: run a benchmark suite and keep its result."""
+"""``motiflux bench``: run a benchmark suite and store its result."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import sys
@@ -20,20 +20,22 @@ if TYPE_CHECKING:
 KEEP_SECONDS = 1.0
 
 HELP = (
-    "Run the benchmark SUITE and write its result. A count that disagrees with its oracle, or with a peer, "
-    "fails the command (exit 4) after the result is written."
+    "Run the benchmark SUITE and write its result. If a count differs from its oracle or from a peer, the "
+    "exit code is 4."
 )
 
 
 def run(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="Name of a file in the suites folder.")],
+    suite: Annotated[
+        str, typer.Argument(metavar="SUITE", help="Suite name: a file in the folder of suites.")
+    ],
     suites: Annotated[Path, typer.Option(help="Folder of the suites.")] = Path("benchmarks/suite"),
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("benchmarks/results"),
     quick: Annotated[
-        bool, typer.Option("--quick", metavar=opt.FLAG, help="Only the quick cases, two runs each.")
+        bool, typer.Option("--quick", metavar=opt.FLAG, help="Run only the quick cases, two runs each.")
     ] = False,
-    only: Annotated[str, typer.Option(metavar="TEXT", help="Only cases with TEXT in their name.")] = "",
-    timeout: Annotated[float, typer.Option(help="Seconds that one count may take.")] = 60.0,
+    only: Annotated[str, typer.Option(metavar="TEXT", help="Run only cases with TEXT in their name.")] = "",
+    timeout: Annotated[float, typer.Option(help="Maximum seconds per count.")] = 60.0,
     as_json: opt.JsonOption = False,
 ) -> ExitCode:
     """Run it, write it, print it."""
@@ -45,7 +47,7 @@ def run(
     last = time.monotonic()
 
     def keep(report: "Callable[[], Report]") -> None:
-        """Write what there is, every second or so: a run that is cut short keeps it."""
+        """Write the result so far, about every second, so that an interrupted run keeps it."""
         nonlocal last
         if time.monotonic() - last >= KEEP_SECONDS:
             write_report(report(), out, whole=False)
@@ -65,7 +67,7 @@ def run(
 
 
 def _print_result(case: "CaseResult") -> None:
-    """Say on stderr, while the suite runs, what one case gave."""
+    """Print the result of one case on stderr while the suite runs."""
     count = "not finished" if case.count is None else grouped(case.count)
     time = "" if case.seconds is None else seconds_text(case.seconds.min)
     print(f"{case.case:<44} {count:>22} {time:>9}  {case.engine}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""``motiflux watch --save`` and ``--resume``: runs that go on where an earlier one was."""
+"""``motiflux watch --save`` and ``--resume``: runs that continue a saved run."""
 
 import time
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _SAME_FACTS = ("batch_size", "stream_format", "columns")
 
 @dataclass(frozen=True)
 class Task:
-    """What a run plays, and where to."""
+    """Inputs and output of a run."""
 
     graph: Path
     stream: str
@@ -53,7 +53,7 @@ class Task:
         }
 
     def going_on(self, earlier: "Earlier") -> "Task":
-        """Return it with what an earlier run had, where nothing else is said."""
+        """Return the task with the options of a saved run as defaults."""
         facts, said = earlier.facts, self.facts()
         output = said["output"] or facts.get("output")
         return Task(
@@ -67,7 +67,7 @@ class Task:
         )
 
     def check_places(self, *more: Path | None) -> None:
-        """Refuse to write the matches over what is read, or saved.
+        """Raise an error if the output file is also an input file or the save file.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class Task:
             return
         others = [self.graph, Path(self.stream), *more]
         if opt.is_one_of(self.output, others):
-            raise UsageError(f"-o {self.output}: expected another file than those that are read or saved")
+            raise UsageError(f"-o {self.output}: expected a file that is neither read nor saved")
 
     def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":
         """Open the stream."""
@@ -88,7 +88,7 @@ class Task:
 
         start = BEGIN if earlier is None else earlier.start
         if self.stream == STDOUT and start.offset:
-            text = f"its first {grouped(start.offset)} bytes, which were read before, are left out"
+            text = f"skipping the first {grouped(start.offset)} bytes, which the saved run has read"
             warnings.warn(f"standard input: {text}", mf.MotifluxWarning, stacklevel=2)
         return mf.open_source(
             self.stream,
@@ -101,18 +101,18 @@ class Task:
 
 
 class Saver:
-    """Saves a monitor now and then, with all that a later run must know of this one.
+    """Saves a monitor periodically, with the options that a later run needs.
 
     Parameters
     ----------
     monitor, path
-        What is saved, and where.
+        The monitor, and the file.
     every
-        The time, or the number of updates, after which it is.
+        The interval: a duration, or a number of updates.
     sink
-        Whose output is recorded.
+        The sink whose output position is saved.
     facts
-        What the command line said.
+        The options of the command line.
     """
 
     def __init__(
@@ -134,13 +134,13 @@ class Saver:
         self.idle()
 
     def idle(self) -> None:
-        """Save if it is time, and something has come since."""
+        """Save if the interval is over and there were new updates."""
         done = time.monotonic_ns() - self._since if self._every.timed else self._updates
         if self._is_new and done >= self._every.length:
             self._save()
 
     def end(self, *, failed: bool) -> None:
-        """Save: the sink is closed; after an error only what has come since."""
+        """Save at the end, after the sink is closed; after an error, only if there were new updates."""
         if self._is_new or not failed:
             self._save()
 
@@ -158,7 +158,7 @@ class Saver:
 
 
 def absolute(name: str) -> str:
-    """Return the name of a file as it is from everywhere; ``-`` and ``none`` are no files."""
+    """Return the absolute name of a file; ``-`` and ``none`` stay as they are."""
     return name if name in (STDOUT, NO_GRAPH) else str(Path(name).absolute())
 
 
@@ -176,7 +176,7 @@ def read_every(text: str) -> "Span":
         return parse_window(text)
     except ArgumentError:
         raise ArgumentError(
-            "--save-every", "a number of updates, or a time such as 30s or 5min", text
+            "--save-every", "a number of updates, or a duration such as 30s or 5min", text
         ) from None
 
 
@@ -220,7 +220,7 @@ class Earlier:
         return Position(self.facts["line"], self.facts["offset"])
 
     def check(self, said: Mapping[str, Any]) -> None:
-        """Refuse what the command line says otherwise.
+        """Raise an error for an option that contradicts the checkpoint.
 
         Parameters
         ----------
@@ -266,11 +266,11 @@ class Earlier:
         if "directed" in said and said["directed"] != self.monitor._base.directed:
             self._refuse("directed", self.monitor._base.directed, said["directed"])
         if "settings" in said and dict(resolve_tuning(opt.tuning_of(said["settings"]))) != options["tuning"]:
-            self._refuse("set", "the switches that were set before", said["settings"])
+            self._refuse("set", "the switches of the saved run", said["settings"])
         if "patterns" in said and tuple(opt.read_patterns(said["patterns"])) != self.monitor.patterns:
             self._refuse("pattern", [str(one) for one in self.monitor.patterns], said["patterns"])
 
     def _refuse(self, name: str, expected: object, found: object) -> None:
         option = name if name.isupper() else "--" + name.replace("_", "-")
         before = "none" if expected is None else str(expected)
-        raise UsageError(f"{option}: expected {before}, as {self._path} says, found {found}")
+        raise UsageError(f"{option}: expected {before} as in {self._path}, found {found}")

@@ -1,4 +1,4 @@
-"""The options that say which column of a table means what, the same on every command that reads a graph."""
+"""The options for columns of tables, shared by all commands that read a graph."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import functools
@@ -14,12 +14,12 @@ import typer
 def column(text: str) -> str | int:
     """Take a column by name, or by position: digits."""
     if not text:
-        raise typer.BadParameter("expected the name or the position of a column, found nothing")
+        raise typer.BadParameter("expected the name or the position of a column, found an empty text")
     return int(text) if text.isdecimal() and text.isascii() else text
 
 
 def columns(text: str) -> list[str | int]:
-    """Take several columns, with commas between; nothing is none of them."""
+    """Return the columns of a comma-separated list; an empty text is an empty list."""
     return [column(part) for part in text.split(",")] if text else []
 
 
@@ -28,7 +28,7 @@ def separator(text: str) -> str:
     return "\t" if text == r"\t" else text
 
 
-_PANEL = "Graphs that are tables (.csv, .parquet and the like)"
+_PANEL = "Graph tables (.csv, .parquet and similar formats)"
 
 
 def _option(name: str, metavar: str, parser: Callable[[str], Any], text: str, default: str) -> Any:
@@ -41,7 +41,7 @@ def _option(name: str, metavar: str, parser: Callable[[str], Any], text: str, de
 
 def _flag(names: str, text: str) -> Any:
     option = typer.Option(
-        names, metavar="", help=text, show_default="unless its ids are integers", rich_help_panel=_PANEL
+        names, metavar="", help=text, show_default="yes, unless its ids are integers", rich_help_panel=_PANEL
     )
     return Annotated[bool | None, option]
 
@@ -51,26 +51,23 @@ OPTIONS = {
         "--src",
         "COLUMN",
         column,
-        "The sources of edges, by name or position.",
+        "Column of edge sources, by name or position from 0.",
         "src, source, from, or the first",
     ),
-    "dst": _option("--dst", "COLUMN", column, "The targets of edges.", "dst, target, to, or the second"),
-    "label": _option("--label", "COLUMN", column, "The labels of edges.", "label"),
-    "time": _option("--time", "COLUMN", column, "The times of edges.", "time, timestamp"),
+    "dst": _option("--dst", "COLUMN", column, "Column of edge targets.", "dst, target, to, or the second"),
+    "label": _option("--label", "COLUMN", column, "Column of edge labels.", "label"),
+    "time": _option("--time", "COLUMN", column, "Column of edge times.", "time, timestamp"),
     "attributes": _option(
-        "--attributes", "COLUMNS", columns, "The attributes of edges, with commas between.", "all others"
+        "--attributes", "COLUMNS", columns, "Columns of edge attributes, separated by commas.", "all others"
     ),
-    "vertices": _option(
-        "--vertices", "FILE", Path, "A table of the vertices: id, label, attributes.", "none"
-    ),
-    "vertex_id": _option("--vertex-id", "COLUMN", column, "The ids in it.", "id, or the first"),
-    "vertex_label": _option("--vertex-label", "COLUMN", column, "The labels in it.", "label"),
-    "sep": _option(
-        "--sep", "TEXT", separator, r"What stands between fields of text; \t is a tab.", "as the suffix says"
-    ),
-    "header": _flag("--header/--no-header", "Whether the first line of text names the columns."),
+    "vertices": _option("--vertices", "FILE", Path, "Vertex table: id, label, attributes.", "none"),
+    "vertex_id": _option("--vertex-id", "COLUMN", column, "Column of vertex ids.", "id, or the first"),
+    "vertex_label": _option("--vertex-label", "COLUMN", column, "Column of vertex labels.", "label"),
+    "sep": _option("--sep", "TEXT", separator, r"Field separator of text tables; \t is a tab.", "by suffix"),
+    "header": _flag("--header/--no-header", "Whether the first line of a text table holds column names."),
     "vertices_header": _flag(
-        "--vertices-header/--no-vertices-header", "Whether that of the table of vertices does."
+        "--vertices-header/--no-vertices-header",
+        "Whether the first line of the vertex table holds column names.",
     ),
 }
 
@@ -78,14 +75,14 @@ _said: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
 
 
 def said() -> dict[str, Any]:
-    """Return what the command line says of columns: keywords of `motiflux.read_graph`."""
+    """Return the column options of the command line as keywords of `motiflux.read_graph`."""
     return dict(_said.get() or {})
 
 
 def with_columns(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options.
+    """Add these options to a command.
 
-    No command looks at them: what they say goes past it to where graphs are read.
+    The command does not see them; `said` passes them to the reader of the graph.
     """
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -13,8 +13,8 @@ from motiflux.cli.output import print_json
 from motiflux.units import quantity, seconds_text
 
 HELP = (
-    "Read GRAPH and write it to OUTPUT, in the format that its suffix says. An .mfg file opens at once, "
-    "whatever its size."
+    "Convert GRAPH to the format of OUTPUT, given by its suffix. An .mfg file of any size opens in "
+    "milliseconds."
 )
 
 
@@ -25,7 +25,7 @@ def run(
         typer.Argument(
             metavar="OUTPUT",
             parser=opt.file_name,
-            help="The file to write: .mfg .npz .csv .tsv .parquet .arrow .graph .txt .mtx (.gz .zst).",
+            help="Output file: .mfg .npz .csv .tsv .parquet .arrow .graph .txt .mtx (.gz .zst).",
         ),
     ],
     vertices_output: Annotated[
@@ -34,7 +34,7 @@ def run(
             "--vertices-output",
             metavar="FILE",
             parser=opt.file_name,
-            help="Beside a table of edges: a table of the vertices, their labels and attributes.",
+            help="For a table of edges: also write a vertex table with labels and attributes.",
             show_default=False,
         ),
     ] = None,
@@ -43,7 +43,7 @@ def run(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Refuse an output that cannot be written before the long read."""
+    """Convert a graph; check the output file before the long read."""
     import motiflux as mf
     from motiflux.io import check_graph_output
 

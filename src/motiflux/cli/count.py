@@ -1,4 +1,4 @@
-"""``motiflux count``: how many."""
+"""``motiflux count``: the number of occurrences."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import time
@@ -72,7 +72,7 @@ def _several_fields(
 
 
 def count_text(result: "mf.Count", search: Search) -> str:
-    """Say the count, and when it is only a lower bound, that it is and why."""
+    """Return the count as text; for a lower bound, with the reason."""
     number = quantity(int(result), search.symmetry.value.removesuffix("s"))
     if result.complete:
         return number

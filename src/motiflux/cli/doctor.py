@@ -1,4 +1,4 @@
-"""``motiflux doctor``: what works here, what does not, and what to do about it."""
+"""``motiflux doctor``: a check of the installation."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import ctypes
@@ -19,7 +19,7 @@ from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json, print_table
 from motiflux.errors import DeviceError, MotifluxError
 
-HELP = "Check this installation: what works, what is missing, what to do."
+HELP = "Check this installation, and advise on missing parts."
 
 MINIMUM_PYTHON = (3, 11)
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
@@ -28,7 +28,7 @@ FOR_GPU = "only for GPUs: "
 INSTALL = FOR_GPU + "pip install 'motiflux[gpu]'"
 
 _ANY_ARCH = "sm_80"
-"""What the compiler is tried on where there is no GPU."""
+"""Architecture of the compiler check if there is no GPU."""
 
 _KERNEL = """
 struct Job { unsigned int* found; unsigned long long first; unsigned int count; };
@@ -49,7 +49,7 @@ class _Job(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at. What is not `required` may be missing."""
+    """One check. A check that is not `required` may fail."""
 
     check: str
     ok: bool
@@ -59,7 +59,7 @@ class Check:
 
 
 def run(as_json: opt.JsonOption = False) -> ExitCode:
-    """Look at everything, and leave with 0 when the CPU engine works."""
+    """Run all checks; the exit code is 0 if the CPU engine works."""
     checks = [
         _python(),
         _package("motiflux"),
@@ -103,7 +103,7 @@ def _package(name: str) -> Check:
 
 
 def _extension() -> Check:
-    """Load the extension and count something whose answer is known: K4 has four triangles."""
+    """Load the extension and check a known count: K4 has four triangles."""
     try:
         import motiflux as mf
 
@@ -125,7 +125,7 @@ def _processor() -> Check:
 
 
 def _nvidia_driver() -> Check:
-    """Say which driver there is, and which CUDA it supports as far as the packages can tell."""
+    """Check the driver, and the CUDA version that it supports if the packages are installed."""
     try:
         found = NVIDIA_DRIVER.read_text(encoding="utf-8", errors="replace").splitlines()[0]
     except (OSError, IndexError):
@@ -145,7 +145,7 @@ def _nvidia_driver() -> Check:
 
 
 def _module(name: str) -> Check:
-    """Say whether a module can be found, without importing it or its package."""
+    """Check whether a module is installed, without importing it or its package."""
     if _is_installed(name):
         return Check(name, True, False, "installed")
     return Check(name, False, False, "not installed", INSTALL)
@@ -161,7 +161,7 @@ def _is_installed(name: str) -> bool:
 
 
 def _compiler() -> Check:
-    """Compile a small kernel, uncached, and say how long that took."""
+    """Compile a small kernel without the cache, and report the time."""
     from motiflux.jit.base import BuildError, Source
     from motiflux.jit.nvrtc import NvrtcToolchain
 
@@ -181,37 +181,37 @@ def _compiler() -> Check:
 
 
 def _kernel_cache() -> Check:
-    """Say where compiled kernels are kept, how much is there, and whether more can be."""
+    """Check the folder of compiled kernels: its size, and whether it is writable."""
     from motiflux.jit.cache import KernelCache
 
-    advice = FOR_GPU + "set MOTIFLUX_CACHE to a folder that can be written to"
+    advice = FOR_GPU + "set MOTIFLUX_CACHE to a writable folder"
     try:
         folder = KernelCache.from_environment().folder
     except MotifluxError as error:
-        return Check("kernel cache", False, False, str(error), FOR_GPU + "mend that variable")
+        return Check("kernel cache", False, False, str(error), FOR_GPU + "correct this variable")
     if folder is None:
-        return Check("kernel cache", True, False, "off: each process compiles its kernels anew")
+        return Check("kernel cache", True, False, "off: each process compiles its kernels again")
     try:
         sizes = [entry.stat().st_size for entry in folder.glob("*.kernel")]
     except OSError as error:
         return Check("kernel cache", False, False, f"{folder}: {error.strerror}", advice)
     found = f"{folder}: {len(sizes)} kernels, {sum(sizes):,} bytes"
     if not _can_be_written(folder):
-        return Check("kernel cache", False, False, f"{found}; cannot be written to", advice)
+        return Check("kernel cache", False, False, f"{found}; not writable", advice)
     return Check("kernel cache", True, False, found)
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Return whether a folder can be written to, or be made."""
+    """Return whether a folder is writable or can be created."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _gpus() -> list[Check]:
-    """Look at the GPUs, and have the first run a kernel."""
+    """Check the GPUs, and run a kernel on the first one."""
     if not _is_installed("cuda.bindings"):
-        return [Check("GPU", False, False, "not looked for: packages are missing", INSTALL)]
+        return [Check("GPU", False, False, "not checked: packages are missing", INSTALL)]
     from motiflux.device.cuda import list_devices
 
     try:
@@ -232,13 +232,15 @@ def _gpus() -> list[Check]:
 
 
 def _self_test() -> Check:
-    """Have the GPU that searches run on compile, run and answer."""
+    """Compile and run a kernel on the default GPU, and check its result."""
     try:
         found, free = _run_kernel()
     except Exception as error:  # noqa: BLE001 - whatever is wrong is the finding
         return Check("GPU self-test", False, False, type(error).__name__, FOR_GPU + str(error))
     if not np.array_equal(found, np.arange(7, 7 + _COUNT, dtype=np.uint32)):
-        return Check("GPU self-test", False, False, "a kernel's answer is wrong", "report this as a bug")
+        return Check(
+            "GPU self-test", False, False, "a kernel returned a wrong result", "report this as a bug"
+        )
     return Check("GPU self-test", True, False, f"a kernel runs; {free:,} bytes free")
 
 

@@ -1,4 +1,4 @@
-"""``motiflux estimate``: how many, about."""
+"""``motiflux estimate``: an estimate of the number of occurrences."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import math
@@ -40,21 +40,21 @@ class Estimator(StrEnum):
 RelErrorOption = Annotated[
     float | None,
     typer.Option(
-        help="Stop once the interval reaches no further from the estimate than this share of it.",
-        show_default="0.05, or about a million samples",
+        help="Stop at this relative error.",
+        show_default="0.05, or after about a million samples",
     ),
 ]
-ConfidenceOption = Annotated[float, typer.Option(help="How often the interval is to hold the true count.")]
+ConfidenceOption = Annotated[float, typer.Option(help="Confidence level of the interval.")]
 SamplesOption = Annotated[
     int | None,
-    typer.Option(help="Draw so many samples; with --rel-error, at most.", show_default="as many as it takes"),
+    typer.Option(help="Number of samples; with --rel-error, the maximum.", show_default="as many as needed"),
 ]
 EstimatorOption = Annotated[
     Estimator,
-    typer.Option(help="How to sample. auto: as a few samples of each speak for; tree: candidate trees."),
+    typer.Option(help="Sampling method. auto: chosen by a few samples of each; tree: candidate trees."),
 ]
 SeedOption = Annotated[
-    int, typer.Option(help="The same seed gives the same estimate, unless a timeout cuts it short.")
+    int, typer.Option(help="Random seed. Equal seeds give equal estimates, except after a timeout.")
 ]
 TraceOption = Annotated[
     Path | None,
@@ -63,7 +63,7 @@ TraceOption = Annotated[
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write how the estimate went, a row for each report, to .parquet, .arrow or .csv.",
+        help="Write the progress of the estimate, one row per report, to a .parquet, .arrow or .csv file.",
         show_default=False,
     ),
 ]
@@ -89,7 +89,7 @@ def run(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Estimate, print, and say whether what was asked for was reached."""
+    """Estimate, print, and return whether the requested precision was reached."""
     import motiflux as mf
 
     tuning = opt.tuning_of(settings)
@@ -142,7 +142,7 @@ def run(
 def _shown(
     flag: bool | None, rel_error: float | None, confidence: float, samples: int | None
 ) -> Iterator["EstimateShown"]:
-    """Give what the library's `progress` takes: ``--progress`` shows it anywhere, without it terminals do."""
+    """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
     from motiflux.engine.estimate_rules import make_rules
     from motiflux.engine.estimating import estimate_meter
     from motiflux.io.progress import is_shown
@@ -155,7 +155,7 @@ def _shown(
 
 
 def json_fields(result: "mf.Estimate") -> dict[str, Any]:
-    """Give the JSON fields; an upper end that is not known is null."""
+    """Return the JSON fields; an unknown upper end is null."""
     return {
         "estimate": result.value,
         "low": result.low,
@@ -175,7 +175,7 @@ def json_fields(result: "mf.Estimate") -> dict[str, Any]:
 
 
 def trawled_fields(trawled: "mf.Trawled") -> dict[str, Any]:
-    """Give the JSON fields of what trawling came to."""
+    """Return the JSON fields of the trawling result."""
     return {
         "estimate": trawled.value,
         "low": trawled.low,
@@ -187,17 +187,17 @@ def trawled_fields(trawled: "mf.Trawled") -> dict[str, Any]:
 
 
 def text(result: "mf.Estimate", symmetry: Symmetry) -> str:
-    """Say the estimate and how sure it is."""
+    """Return the estimate with its confidence interval as text."""
     if result.estimator == "exact":
         if result.value == 0:
             return f"0 {symmetry.value}, exactly: nothing can match"
-        return f"{exact_number(result.value)} {symmetry.value}, exactly: they were all counted"
+        return f"{exact_number(result.value)} {symmetry.value}, exactly: counted without sampling"
     if result.low == result.high < _MOST_EXACT:
         drawn = quantity(result.samples, "sample")
-        return f"{exact_number(result.value)} {symmetry.value}, exactly: each of {drawn} is one"
+        return f"{exact_number(result.value)} {symmetry.value}, exactly: all of {drawn} are embeddings"
     interval = f"{100 * result.confidence:g} % interval {number(result.low)} to {number(result.high)}"
     drawn = f"{quantity(result.samples, 'sample')}, {result.valid_samples:,} valid"
-    cut = "" if result.complete else ", stopped before it was as sure as asked for"
+    cut = "" if result.complete else ", stopped before the requested precision"
     if result.trawled is not None:
         both = f"{number(result.sampled)} by samples, {number(result.trawled.value)} by trawling"
         drawn = f"{drawn}, {quantity(result.trawled.slots, 'slot')} trawled: {both}"
@@ -205,7 +205,7 @@ def text(result: "mf.Estimate", symmetry: Symmetry) -> str:
 
 
 def exact_number(value: float) -> str:
-    """Give a count as people read it, to the last digit where a float holds that.
+    """Return a count as text, with all digits if a float represents it exactly.
 
     >>> exact_number(12345678901.0), exact_number(1e30)
     ('12,345,678,901', '1e+30')
@@ -214,7 +214,7 @@ def exact_number(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Give a number as people read it, to four digits.
+    """Return a number as text with four significant digits.
 
     >>> number(12345.6), number(1.23456e13), number(0.12345)
     ('12,346', '1.235e+13', '0.1235')

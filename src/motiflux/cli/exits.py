@@ -1,4 +1,4 @@
-"""Exit codes, and the one place that turns exceptions and warnings into them and into lines on stderr."""
+"""Exit codes, and the conversion of exceptions and warnings into exit codes and lines on stderr."""
 
 from __future__ import annotations
 
@@ -34,42 +34,42 @@ from motiflux.errors import (
 P = ParamSpec("P")
 
 DEBUG_VARIABLE = "MOTIFLUX_DEBUG"
-"""Set to anything but 0 or nothing, errors are raised with their traceback instead of reported."""
+"""Environment variable: unless empty or 0, errors are raised with their traceback, not reported."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What a stream that cannot be written fails with, and nothing else does that has no file name."""
+"""Error numbers of a failed write to a stream; only such errors have no file name."""
 
 
 class UsageError(MotifluxError):
-    """Arguments of a command that do not go together."""
+    """Invalid or contradictory arguments of a command."""
 
 
 _BAD_INPUT = (ArgumentError, GraphError, PatternError, FormatError, OutputError, StreamError, UsageError)
 
 
 class ExitCode(IntEnum):
-    """What the shell sees."""
+    """Exit code of a command."""
 
     DONE = 0
-    """Everything asked for was done; a limit asked for and reached is that."""
+    """Success; also if a requested limit was reached."""
     INCOMPLETE = 1
-    """Stopped by a timeout, an interrupt, or a reader that closed the pipe."""
+    """Incomplete: a timeout, an interrupt, a reader that closed the pipe, or a count above 2^128 - 1."""
     BAD_INPUT = 2
-    """Wrong usage, or an input or output file that cannot be used."""
+    """Usage error, or unusable input or output."""
     NO_DEVICE = 3
-    """The device or engine asked for is not available here."""
+    """The requested device or engine is not available."""
     INTERNAL = 4
-    """A defect: an unexpected exception, or a benchmark count that disagrees with its oracle."""
+    """Internal error: an unexpected exception, or a wrong count of a benchmark."""
     TERMINATED = 128 + signal.SIGTERM
     """Stopped by SIGTERM; nothing is left behind."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which stops whatever Ctrl-C stops, in the same orderly way."""
+    """SIGTERM, handled like Ctrl-C."""
 
 
 def stop_on_sigterm() -> None:
-    """Turn the first SIGTERM into `Terminated` and ignore later ones, which would cut cleaning up short."""
+    """Raise `Terminated` on the first SIGTERM and ignore later ones, which would interrupt the cleanup."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -80,7 +80,7 @@ def stop_on_sigterm() -> None:
 
 
 def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
-    """Wrap a command so that it leaves with the exit code it returns, or with that of its exception."""
+    """Wrap a command so that the process exits with its return value, or with the code of its exception."""
 
     @functools.wraps(command)
     def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -110,14 +110,14 @@ def _exit_code(call: Callable[[], ExitCode]) -> ExitCode:
 
 
 def report_stop(stop: KeyboardInterrupt, state: str) -> ExitCode:
-    """Say that a signal stopped the command, and how things stand: as `stop` says, else `state`."""
+    """Report that a signal stopped the command, with the message of `stop`, or `state` if it is empty."""
     if isinstance(stop, Terminated):
         return _report(f"terminated: {str(stop) or state}", ExitCode.TERMINATED)
     return _report(f"interrupted: {str(stop) or state}", ExitCode.INCOMPLETE)
 
 
 def report_error(error: Exception) -> ExitCode:
-    """Say in one line what went wrong."""
+    """Report an error in one line."""
     if isinstance(error, _BAD_INPUT):
         return _report(f"error: {error}", ExitCode.BAD_INPUT)
     if isinstance(error, CountOverflowError):
@@ -143,7 +143,7 @@ def _report(line: str, code: ExitCode) -> ExitCode:
 
 
 def _silence_stdout() -> None:
-    """Point stdout at nothing, so that flushing it at exit does not complain about the closed pipe."""
+    """Redirect stdout to the null device, so that flushing it at exit raises no error."""
     with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 

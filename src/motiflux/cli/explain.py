@@ -1,4 +1,4 @@
-"""``motiflux explain``: what the search would do, or did."""
+"""``motiflux explain``: the plan of a search."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 from pathlib import Path
@@ -11,7 +11,7 @@ from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
 from motiflux.cli.search import Search
 
-HELP = "Show the search plan for PATTERN in GRAPH, and why it is that one."
+HELP = "Show the search plan for PATTERN in GRAPH, with reasons and predictions."
 
 _STDOUT = Path("-")
 
@@ -22,12 +22,12 @@ def run(
     *,
     analyze: Annotated[
         bool,
-        typer.Option("--analyze", metavar=opt.FLAG, help="Run the count, and show actual beside estimated."),
+        typer.Option("--analyze", metavar=opt.FLAG, help="Run the count and show actual sizes."),
     ] = False,
     search: Search,
     as_json: opt.JsonOption = False,
     as_mermaid: Annotated[
-        bool, typer.Option("--mermaid", metavar=opt.FLAG, help="A mermaid flowchart of the levels.")
+        bool, typer.Option("--mermaid", metavar=opt.FLAG, help="Print the levels as a mermaid flowchart.")
     ] = False,
     html: Annotated[
         Path | None,
@@ -35,15 +35,17 @@ def run(
     ] = None,
     svg: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", parser=opt.file_name, help="Write a picture; - is standard output."),
+        typer.Option(
+            metavar="FILE", parser=opt.file_name, help="Write an SVG picture; - is standard output."
+        ),
     ] = None,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Plan, count if asked to, and print the plan."""
+    """Plan, count on request, and print the plan."""
     import motiflux as mf
 
     if as_json + as_mermaid + (html is not None) + (svg is not None) > 1:
-        raise UsageError("explain takes one of --json, --mermaid, --html and --svg")
+        raise UsageError("expected at most one of --json, --mermaid, --html and --svg")
     for written in (html, svg):
         opt.refuse_to_overwrite(written, graph, pattern)
     keywords = search.keywords()

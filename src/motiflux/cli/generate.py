@@ -1,4 +1,4 @@
-"""``motiflux generate``: random graphs, drawn into files."""
+"""``motiflux generate``: files of random graphs."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import json
@@ -19,18 +19,18 @@ from motiflux.units import grouped, quantity, seconds_text
 if TYPE_CHECKING:
     from motiflux.generate import Generator, Planted
 
-HELP = "Draw a random graph into a file. The same seed gives the same graph, on any number of threads."
+HELP = "Generate a file of a random graph. The same seed gives the same graph on any number of threads."
 
 
 class Duplicates(StrEnum):
-    """What becomes of an edge that is drawn again."""
+    """Handling of repeated edges."""
 
     KEEP = "keep"
     DROP = "drop"
 
 
 class LabelShares(StrEnum):
-    """How often each label comes."""
+    """Distribution of labels."""
 
     ZIPF = "zipf"
     UNIFORM = "uniform"
@@ -41,32 +41,35 @@ OutputArgument = Annotated[
     typer.Argument(
         metavar="OUTPUT",
         parser=opt.file_name,
-        help="The file to write: .npz .csv .txt .edges .el, or .mfg, which needs all of the graph in memory.",
+        help="Output file: .npz .csv .txt .edges .el, or .mfg, which needs the whole graph in memory.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(help="What the graph is drawn from.")]
-EdgesOption = Annotated[int, typer.Option(help="Edges to draw.")]
-VerticesOption = Annotated[int, typer.Option(help="Vertices.")]
+SeedOption = Annotated[int, typer.Option(help="Random seed.")]
+EdgesOption = Annotated[int, typer.Option(help="Number of edges.")]
+VerticesOption = Annotated[int, typer.Option(help="Number of vertices.")]
 DuplicatesOption = Annotated[
-    Duplicates, typer.Option(help="Edges drawn again: kept, or dropped, which needs all in memory.")
+    Duplicates, typer.Option(help="Keep or drop repeated edges; drop needs all edges in memory.")
 ]
 PermuteOption = Annotated[
-    bool, typer.Option("--permute/--no-permute", metavar=opt.FLAG, help="Put the ids in random order.")
+    bool, typer.Option("--permute/--no-permute", metavar=opt.FLAG, help="Permute the ids randomly.")
 ]
 ExponentOption = Annotated[float, typer.Option(help="Exponent of the power law of degrees, above 2.")]
 UndirectedFirst = Annotated[
-    bool, typer.Option("--directed/--undirected", metavar=opt.FLAG, help="Whether edges have a direction.")
+    bool,
+    typer.Option(
+        "--directed/--undirected", metavar=opt.FLAG, help="Generate a directed or an undirected graph."
+    ),
 ]
 
 
 def rmat(
     output: OutputArgument,
-    scale: Annotated[int, typer.Option(help="There are 2^SCALE vertices.")],
+    scale: Annotated[int, typer.Option(help="The graph has 2^SCALE vertices.")],
     edges: EdgesOption,
-    a: Annotated[float, typer.Option("-a", "--a", help="Probability of the quadrant top left.")] = 0.57,
-    b: Annotated[float, typer.Option("-b", "--b", help="Of that top right.")] = 0.19,
-    c: Annotated[float, typer.Option("-c", "--c", help="Of that bottom left.")] = 0.19,
-    noise: Annotated[float, typer.Option(help="How far levels differ, 0 to 1.")] = 0.0,
+    a: Annotated[float, typer.Option("-a", "--a", help="Probability of the top left quadrant.")] = 0.57,
+    b: Annotated[float, typer.Option("-b", "--b", help="Of the top right quadrant.")] = 0.19,
+    c: Annotated[float, typer.Option("-c", "--c", help="Of the bottom left quadrant.")] = 0.19,
+    noise: Annotated[float, typer.Option(help="Variation between levels, 0 to 1.")] = 0.0,
     directed: UndirectedFirst = True,
     permute: PermuteOption = True,
     duplicates: DuplicatesOption = Duplicates.KEEP,
@@ -75,7 +78,7 @@ def rmat(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Draw an R-MAT graph."""
+    """Generate an R-MAT graph."""
     from motiflux.generate import Rmat
 
     return _draw(
@@ -98,15 +101,17 @@ def rmat(
 def erdos_renyi(
     output: OutputArgument,
     vertices: VerticesOption,
-    edges: Annotated[int | None, typer.Option(help="Exactly so many distinct edges.")] = None,
-    probability: Annotated[float | None, typer.Option(help="Of each edge, instead of --edges.")] = None,
+    edges: Annotated[int | None, typer.Option(help="Number of distinct edges.")] = None,
+    probability: Annotated[
+        float | None, typer.Option(help="Probability of each edge, not with --edges.")
+    ] = None,
     directed: UndirectedFirst = False,
     seed: SeedOption = 0,
     threads: opt.ThreadsOption = None,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Draw an Erdos-Renyi graph."""
+    """Generate an Erdos-Renyi graph."""
     from motiflux.generate.uniform import make_uniform
 
     return _draw(
@@ -122,7 +127,7 @@ def power_law(
     exponent: ExponentOption = 2.5,
     vertex_labels: Annotated[int, typer.Option(help="Number of vertex labels.")] = 1,
     edge_labels: Annotated[int, typer.Option(help="Number of edge labels.")] = 1,
-    label_shares: Annotated[LabelShares, typer.Option(help="How often each label comes.")] = LabelShares.ZIPF,
+    label_shares: Annotated[LabelShares, typer.Option(help="Distribution of labels.")] = LabelShares.ZIPF,
     directed: UndirectedFirst = False,
     permute: PermuteOption = True,
     duplicates: DuplicatesOption = Duplicates.KEEP,
@@ -131,7 +136,7 @@ def power_law(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Draw a graph with power-law degrees and labels."""
+    """Generate a graph with power-law degrees and labels."""
     from motiflux.generate import PowerLaw
 
     return _draw(
@@ -153,16 +158,18 @@ def power_law(
 
 def flows(
     output: OutputArgument,
-    flows: Annotated[int, typer.Option(help="How many.")],
-    hosts: Annotated[int | None, typer.Option(help="How many.", show_default="as many as flows")] = None,
+    flows: Annotated[int, typer.Option(help="Number of flows.")],
+    hosts: Annotated[
+        int | None, typer.Option(help="Number of hosts.", show_default="number of flows")
+    ] = None,
     exponent: ExponentOption = 2.2,
-    seconds: Annotated[int, typer.Option(help="How long it takes.")] = 86_400,
+    seconds: Annotated[int, typer.Option(help="Time span in seconds.")] = 86_400,
     seed: SeedOption = 0,
     threads: opt.ThreadsOption = None,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Draw flows between hosts, in the order of their times."""
+    """Generate flows between hosts, in the order of their times."""
     from motiflux.generate import Flows
 
     return _draw(
@@ -173,20 +180,22 @@ def flows(
 
 def transfers(
     output: OutputArgument,
-    transfers: Annotated[int, typer.Option(help="How many.")],
-    accounts: Annotated[int | None, typer.Option(help="How many.", show_default="a third of them")] = None,
-    rings: Annotated[int, typer.Option(help="Planted rings.")] = 25,
-    fan_ins: Annotated[int, typer.Option(help="Planted collectors.")] = 25,
-    fan_outs: Annotated[int, typer.Option(help="Planted distributors.")] = 25,
-    gather_scatters: Annotated[int, typer.Option(help="Planted collectors who distribute.")] = 25,
-    ring_size: Annotated[int, typer.Option(help="Accounts of a ring.")] = 4,
-    fan_size: Annotated[int, typer.Option(help="Payers or payees of the others.")] = 5,
+    transfers: Annotated[int, typer.Option(help="Number of transfers.")],
+    accounts: Annotated[
+        int | None, typer.Option(help="Number of accounts.", show_default="a third of the transfers")
+    ] = None,
+    rings: Annotated[int, typer.Option(help="Number of planted rings.")] = 25,
+    fan_ins: Annotated[int, typer.Option(help="Number of planted collectors.")] = 25,
+    fan_outs: Annotated[int, typer.Option(help="Number of planted distributors.")] = 25,
+    gather_scatters: Annotated[int, typer.Option(help="Number of collectors that also distribute.")] = 25,
+    ring_size: Annotated[int, typer.Option(help="Number of accounts per ring.")] = 4,
+    fan_size: Annotated[int, typer.Option(help="Number of payers or payees of other structures.")] = 5,
     truth: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             parser=opt.file_name,
-            help="Write what was planted there, a line of JSON each.",
+            help="Write the planted structures to this file, one line of JSON each.",
         ),
     ] = None,
     seed: SeedOption = 0,
@@ -194,11 +203,11 @@ def transfers(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Draw transfers between accounts with structures planted in them."""
+    """Generate transfers between accounts, with planted structures."""
     from motiflux.generate import Transfers
 
     if truth is not None and os.path.realpath(truth) == os.path.realpath(output):
-        raise UsageError(f"{truth}: expected another file for what was planted than that of the graph")
+        raise UsageError(f"{truth}: expected different files for the planted structures and the graph")
 
     def make() -> "Transfers":
         made = Transfers(
@@ -226,7 +235,7 @@ COMMANDS: dict[str, Callable[..., ExitCode]] = {
     "flows": flows,
     "transfers": transfers,
 }
-"""Commands by the kind of graph they draw."""
+"""Commands by kind of graph."""
 
 
 def _draw(
@@ -237,7 +246,7 @@ def _draw(
     as_json: bool,
     progress: bool | None,
 ) -> ExitCode:
-    """Refuse an output that cannot be written before anything is drawn."""
+    """Check the output file, then generate and write the graph."""
     from motiflux.generate import check_output
 
     check_output(output)
@@ -262,17 +271,17 @@ def _draw(
     else:
         what = f"{grouped(generator.num_vertices)} vertices, {quantity(edges, 'edge')}"
         print(f"{output}: {what}, {quantity(size, 'byte')}")
-        print(f"drawn in {seconds_text(seconds)}")
+        print(f"generated in {seconds_text(seconds)}")
     return ExitCode.DONE
 
 
 def _write(generator: "Generator", output: Path, threads: int | None, progress: bool | None) -> int:
-    """Write with progress: ``--progress`` shows it anywhere, without it terminals do."""
+    """Write the graph: ``--progress`` always shows progress, the default only on a terminal."""
     from motiflux.io.progress import is_shown, meter
 
     if progress and not is_shown():
         rows = getattr(generator, "num_rows", 0)
-        with meter(f"drawing {output.name}") as update:
+        with meter(f"generating {output.name}") as update:
             return generator.write(
                 output,
                 threads=threads,

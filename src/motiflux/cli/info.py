@@ -1,4 +1,4 @@
-"""``motiflux info``: what a graph holds, and which tuning there is."""
+"""``motiflux info``: statistics of a graph, or the list of tuning switches."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import dataclasses
@@ -24,15 +24,15 @@ def run(
         typer.Argument(metavar="GRAPH", parser=opt.file_name, help="Data graph.", show_default=False),
     ] = None,
     tuning: Annotated[
-        bool, typer.Option("--tuning", metavar=opt.FLAG, help="List the switches that --set takes.")
+        bool, typer.Option("--tuning", metavar=opt.FLAG, help="List the tuning switches of --set.")
     ] = False,
     directed: opt.DirectedOption = None,
     verify: Annotated[
-        bool, typer.Option("--verify", metavar=opt.FLAG, help="First compare all checksums of an .mfg file.")
+        bool, typer.Option("--verify", metavar=opt.FLAG, help="First check all checksums of an .mfg file.")
     ] = False,
     as_json: opt.JsonOption = False,
 ) -> ExitCode:
-    """Print one or the other."""
+    """Print the statistics of the graph or the tuning switches."""
     if tuning and graph is not None:
         raise UsageError("info takes GRAPH or --tuning, not both")
     if verify and graph is None:

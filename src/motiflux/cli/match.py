@@ -1,4 +1,4 @@
-"""``motiflux match``: where."""
+"""``motiflux match``: the list of occurrences."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import sys
@@ -17,7 +17,7 @@ from motiflux.units import quantity
 if TYPE_CHECKING:
     import motiflux as mf
 
-HELP = "List the occurrences of PATTERN in GRAPH, one row each: original ids, in the pattern's vertex order."
+HELP = "List the occurrences of PATTERN in GRAPH, one row of ids each, in the order of its vertices."
 
 OutputOption = Annotated[
     Path | None,
@@ -26,15 +26,15 @@ OutputOption = Annotated[
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write the rows to .parquet, .arrow, .csv (also .csv.gz, .csv.zst) or .npy. Without it they go "
-        "to stdout, or with --json are only counted.",
+        help="Write the rows to a .parquet, .arrow, .csv (also .csv.gz, .csv.zst) or .npy file. Default: "
+        "write them to stdout; with --json, only count them.",
         show_default=False,
     ),
 ]
 EdgesOption = Annotated[
     bool,
     typer.Option(
-        "--edges", metavar=opt.FLAG, help="Columns e0, e1, ...: the edge that each query edge fell on."
+        "--edges", metavar=opt.FLAG, help="Add columns e0, e1, ...: the witness of each query edge."
     ),
 ]
 ColumnsOption = Annotated[
@@ -42,13 +42,13 @@ ColumnsOption = Annotated[
     typer.Option(
         "--column",
         metavar="NAME",
-        help="A column of an attribute beside the ids: country, or v0.country of one vertex; label is the "
-        "label. Those of edges take --edges. Repeatable.",
+        help="Add an attribute column: country, or v0.country for one vertex; label is the label. Edge "
+        "attributes need --edges. Repeatable.",
         show_default=False,
     ),
 ]
 NamesOption = Annotated[
-    bool, typer.Option("--names", metavar=opt.FLAG, help="Name columns as the pattern does, not v0 and e0.")
+    bool, typer.Option("--names", metavar=opt.FLAG, help="Name columns after the pattern, not v0 and e0.")
 ]
 
 
@@ -65,7 +65,7 @@ def run(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Stream the rows to the file or stdout, and say whether they are all."""
+    """Write the rows to the file or stdout, and return whether they are complete."""
     import motiflux as mf
     from motiflux.io.writers import check_output
 
@@ -92,7 +92,7 @@ def run(
         try:
             rows = deliver(matches, output, as_json=as_json)
         except KeyboardInterrupt as stop:
-            where = f"{output} was not written" if output else "the rows so far are not all"
+            where = f"{output} was not written" if output else "the rows are incomplete"
             raise type(stop)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
     drawn = picture is not None and draw_first(inputs, picture, search)
     opt.tell_why_none([inputs.pattern], inputs.graph, [rows])
@@ -108,12 +108,12 @@ def run(
         print(rows_text(matches, output, at_limit=at_limit), file=stream)
         print(timing_text(matches, inputs.load_seconds), file=stream)
         if picture is not None:
-            print(f"picture in {picture}" if drawn else "nothing to draw", file=stream)
+            print(f"picture in {picture}" if drawn else "no occurrence to draw", file=stream)
     return ExitCode.DONE if matches.complete or at_limit else ExitCode.INCOMPLETE
 
 
 def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:
-    """Send the rows to the file, to stdout, or (JSON without a file) nowhere; give their number."""
+    """Write the rows to the file or stdout, or (JSON without a file) only count them; return their number."""
     from motiflux.io import csv_writer
     from motiflux.io.writers import write_matches
 
@@ -127,8 +127,8 @@ def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int
 
 
 def rows_text(matches: "mf.Matches", output: Path | None, *, at_limit: bool) -> str:
-    """Say how many rows there are, where they went, and if some are missing, why."""
+    """Return the number of rows, the output file and, for incomplete rows, the reason as text."""
     text = quantity(matches.rows, "row") + (f" written to {output}" if output else "")
     if matches.complete:
         return text
-    return f"{text}, not all ({'stopped at the limit' if at_limit else 'stopped by the timeout'})"
+    return f"{text}, incomplete ({'stopped at the limit' if at_limit else 'stopped by the timeout'})"

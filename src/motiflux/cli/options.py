@@ -34,7 +34,7 @@ class Engine(StrEnum):
 
 
 def device_name(text: str) -> str:
-    """Take the name of a device there is a way to open; whether it is here shows when it is used."""
+    """Check the name of a device; whether the device is present is checked when it is opened."""
     from motiflux.device import is_device, known_devices
 
     names = ("auto", "cpu", *known_devices())
@@ -44,7 +44,7 @@ def device_name(text: str) -> str:
 
 
 def devices_asked(text: str) -> str:
-    """Take what ``devices=`` takes, as text; whether they are here shows when they are used."""
+    """Check the text of ``devices=``; whether the devices are present is checked when they are opened."""
     from motiflux.engine.device_names import check_devices
 
     try:
@@ -73,8 +73,8 @@ GraphArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         parser=file_name,
-        help="Data graph: .mfg .parquet .arrow .feather, or .npz .graph .mtx .csv .tsv .txt .edges .el, "
-        "each also .gz or .zst.",
+        help="Data graph file: .mfg .parquet .arrow .feather, or .npz .graph .mtx .csv .tsv .txt .edges .el, "
+        "the latter also with .gz or .zst.",
     ),
 ]
 PatternArgument = Annotated[
@@ -82,7 +82,7 @@ PatternArgument = Annotated[
     typer.Argument(
         metavar="PATTERN",
         parser=pattern_source,
-        help="Pattern: text such as '(a)-->(b)', or a file: .pattern .cypher .graph, each also .gz.",
+        help="Pattern text such as '(a)-->(b)', or a file: .pattern .cypher .graph, also with .gz or .zst.",
     ),
 ]
 PatternsArgument = Annotated[
@@ -90,42 +90,45 @@ PatternsArgument = Annotated[
     typer.Argument(
         metavar="PATTERN...",
         parser=pattern_source,
-        help="Patterns: text such as '(a)-->(b)', or files: .pattern .cypher .graph, each also .gz.",
+        help="Pattern texts such as '(a)-->(b)', or files: .pattern .cypher .graph, also with .gz or .zst.",
     ),
 ]
 SemanticsOption = Annotated[
     Semantics,
     typer.Option(
-        help="What counts as an occurrence. isomorphism: other edges allowed between its vertices; "
-        "induced: no other edges; homomorphism: vertices may coincide."
+        help="Definition of an occurrence. isomorphism: other edges are allowed between its vertices; "
+        "induced: no other edges; homomorphism: different query vertices may have the same image."
     ),
 ]
 SymmetryOption = Annotated[
-    Symmetry, typer.Option(help="Every embedding, or each subgraph once (automorphic images folded).")
+    Symmetry, typer.Option(help="embeddings: every embedding; subgraphs: each occurrence once.")
 ]
 DirectedOption = Annotated[
     bool | None,
     typer.Option(
         "--directed/--undirected",
         metavar=FLAG,
-        help="How to read the graph.",
-        show_default="as the file says",
+        help="Read the graph as directed or undirected.",
+        show_default="as stored in the file",
     ),
 ]
-LimitOption = Annotated[int | None, typer.Option(help="Stop after this many.", show_default="none")]
-TimeoutOption = Annotated[
-    float | None, typer.Option(help="Stop after this many seconds of search.", show_default="none")
+LimitOption = Annotated[
+    int | None, typer.Option(help="Stop after this number of results.", show_default="none")
 ]
-ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads.", show_default="all cores")]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(help="Stop after this number of seconds, excluding file reading.", show_default="none"),
+]
+ThreadsOption = Annotated[int | None, typer.Option(help="Number of CPU threads.", show_default="all cores")]
 DeviceOption = Annotated[
-    str, typer.Option(metavar="[auto|cpu|cuda|cuda:N]", parser=device_name, help="Where to run.")
+    str, typer.Option(metavar="[auto|cpu|cuda|cuda:N]", parser=device_name, help="Device of the search.")
 ]
 DevicesOption = Annotated[
     str | None,
     typer.Option(
         metavar="all|N|0,1",
         parser=devices_asked,
-        help="Several GPUs of this machine, each with the graph: all, so many, or by ordinals.",
+        help="Search on several GPUs, each with a copy of the graph: all, a number of GPUs, or ordinals.",
         show_default="one",
     ),
 ]
@@ -133,32 +136,34 @@ GpuMemoryOption = Annotated[
     str | None,
     typer.Option(
         metavar="BYTES",
-        help="Most memory to hold on the GPU (on each), such as 8GiB.",
-        show_default="what is free",
+        help="Maximum memory that motiflux uses on each GPU, such as 8GiB.",
+        show_default="all free memory",
     ),
 ]
-EngineOption = Annotated[Engine, typer.Option(help="What runs the search.")]
+EngineOption = Annotated[Engine, typer.Option(help="Search engine.")]
 TuningOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Tuning; see `motiflux info --tuning`. Repeatable."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Set a tuning switch of `motiflux info --tuning`. Repeatable."
+    ),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", metavar=FLAG, help="One JSON object on stdout, nothing else there.")
+    bool, typer.Option("--json", metavar=FLAG, help="Print exactly one JSON object on stdout.")
 ]
 ProgressOption = Annotated[
     bool | None,
     typer.Option(
         "--progress/--no-progress",
         metavar=FLAG,
-        help="Progress on stderr.",
-        show_default="on when it is a terminal",
+        help="Show progress on stderr.",
+        show_default="on if stderr is a terminal",
     ),
 ]
 
 
 @contextmanager
 def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
-    """Give what the library's `progress` takes: ``--progress`` shows it anywhere, without it terminals do."""
+    """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
     from motiflux.engine.progress import search_meter
     from motiflux.io.progress import is_shown
 
@@ -172,7 +177,7 @@ def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
 def read_graph(
     path: Path, *, directed: bool | None, threads: int | None = None, progress: bool | None = None
 ) -> "mf.Graph":
-    """Read a graph, its columns as the command line says, with progress as `search_progress` shows it."""
+    """Read a graph with the column options of the command line; show progress as `search_progress` does."""
     import motiflux as mf
     from motiflux.cli import columns
     from motiflux.io.progress import is_shown, reading_meter
@@ -185,9 +190,10 @@ def read_graph(
 
 
 def read_pattern(source: str) -> "mf.Pattern":
-    """Give the pattern that `source` is, or that lies in the file it names.
+    """Return the pattern of a file, or of pattern text.
 
-    What exists, or ends like a pattern file, is a file; of the rest, text with a parenthesis is a pattern.
+    `source` is a file name if the file exists or if `source` ends with the suffix of a pattern file.
+    Otherwise it is pattern text if it contains a parenthesis.
 
     Raises
     ------
@@ -204,12 +210,12 @@ def read_pattern(source: str) -> "mf.Pattern":
     from motiflux.io.registry import PATTERN_READERS
 
     raise UsageError(
-        f"{source}: expected a pattern: text such as '(a)--(b)', or a file in {', '.join(PATTERN_READERS)}"
+        f"{source}: expected pattern text such as '(a)--(b)', or a file: {', '.join(PATTERN_READERS)}"
     )
 
 
 def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
-    """Give the ``key=value`` texts as a mapping; None when there are none.
+    """Return the ``key=value`` texts as a mapping; None if there are none.
 
     Raises
     ------
@@ -226,7 +232,7 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
         if key in tuning:
             raise ArgumentError("--set", f"each key once, {key} is repeated", setting)
         if key not in TUNING:
-            raise ArgumentError(f"--set {setting}", f"a key out of {', '.join(TUNING)}", key)
+            raise ArgumentError(f"--set {setting}", f"one of the keys {', '.join(TUNING)}", key)
         if value not in TUNING[key].values:
             raise ArgumentError(f"--set {setting}", f"one of {', '.join(TUNING[key].values)}", value)
         tuning[key] = value
@@ -234,12 +240,12 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
 
 
 def is_one_of(path: Path, others: Iterable[Path | str | None]) -> bool:
-    """Say whether a file is one of others, by whatever names."""
+    """Return whether a file is one of others, also under different names."""
     return any(one is not None and os.path.realpath(path) == os.path.realpath(one) for one in others)
 
 
 def refuse_to_overwrite(output: Path | None, *inputs: Path | str) -> None:
-    """Refuse to write over what is read.
+    """Raise an error if the output file is also an input file.
 
     Raises
     ------
@@ -247,7 +253,7 @@ def refuse_to_overwrite(output: Path | None, *inputs: Path | str) -> None:
         Names the file.
     """
     if output is not None and is_one_of(output, inputs):
-        raise UsageError(f"{output}: expected another file for the output than those that are read")
+        raise UsageError(f"{output}: expected an output file that is not an input file")
 
 
 @dataclass(frozen=True)
@@ -276,7 +282,7 @@ def read_inputs(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Inputs:
-    """Read both, the pattern first: it is small, and a mistake in it shows before the long read."""
+    """Read both, the pattern first, so that its errors show before the long read of the graph."""
     start = time.perf_counter()
     query = read_pattern(pattern)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
@@ -284,7 +290,7 @@ def read_inputs(
 
 
 def read_patterns(patterns: list[str]) -> list["mf.Pattern"]:
-    """Read patterns; of several, a mistake in one names its position as the library does."""
+    """Read patterns; with several patterns, an error names the position of the pattern."""
     from motiflux.engine.several import naming_pattern
 
     queries = []
@@ -310,7 +316,7 @@ def read_several(
 
 
 def tell_why_none(patterns: Sequence["mf.Pattern"], graph: "mf.Graph", numbers: Sequence[float]) -> None:
-    """Say on stderr why there is nothing where there cannot be anything: a label that no vertex has, say."""
+    """Print on stderr why a count is certainly 0, for example because no vertex has a required label."""
     from motiflux.plan.bind import bind
 
     for pattern, number in zip(patterns, numbers, strict=True):

@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, words and tables for people, rows for pipes."""
+"""Output of commands: JSON for programs, text and tables for users, rows for pipes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ JSON_SCHEMA = 1
 
 
 class Outcome(Protocol):
-    """What `motiflux.Count` and `motiflux.Matches` both tell of a search."""
+    """The common properties of `motiflux.Count` and `motiflux.Matches`."""
 
     @property
     def complete(self) -> bool | None:
-        """Whether nothing was cut; None while rows are still coming."""
+        """Whether the result is complete; None during the search."""
 
     @property
     def seconds(self) -> float:
@@ -30,15 +30,15 @@ class Outcome(Protocol):
 
     @property
     def engine(self) -> str:
-        """What ran it."""
+        """Engine of the search."""
 
     @property
     def device(self) -> str:
-        """Where it ran."""
+        """Device of the search."""
 
     @property
     def reason(self) -> str:
-        """Why there."""
+        """Reason for the choice of engine and device."""
 
 
 def outcome_fields(outcome: Outcome, load_seconds: float) -> dict[str, Any]:

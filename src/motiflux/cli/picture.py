@@ -16,23 +16,23 @@ PictureOption = Annotated[
     typer.Option(
         metavar="FILE",
         parser=opt.file_name,
-        help="Draw an occurrence into an SVG file: the first that another search finds. None, no file.",
+        help="Draw one occurrence, found by a separate search, to an SVG file. No occurrence, no file.",
         show_default=False,
     ),
 ]
 
 
 def check_picture(path: Path, output: Path | None) -> None:
-    """Refuse a name that a picture cannot be written under, or that rows are, before any work is done."""
+    """Raise an error early if the picture file is not writable or is the file of the rows."""
     from motiflux.atomic import check_place
 
     check_place(path)
     if output is not None and os.path.realpath(path) == os.path.realpath(output):
-        raise UsageError(f"{path}: expected another file for the picture than that of the rows")
+        raise UsageError(f"{path}: expected different files for the picture and the rows")
 
 
 def draw_first(inputs: opt.Inputs, path: Path, search: Search) -> bool:
-    """Draw the first occurrence that a search finds; tell whether there was one."""
+    """Draw the first occurrence that a search finds; return whether there was one."""
     import motiflux as mf
 
     one = {**search.keywords(), "limit": 1, "devices": None}

@@ -14,7 +14,7 @@ from motiflux.types import Semantics, Symmetry
 
 @dataclass(frozen=True)
 class Search:
-    """What the command line says of a search."""
+    """The search options of the command line."""
 
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS
@@ -29,12 +29,12 @@ class Search:
     settings: opt.TuningOption = None
 
     def keywords(self) -> dict[str, Any]:
-        """Return what `motiflux.count` and its like take; `directed` is for who reads the graph.
+        """Return the keywords of `motiflux.count`, `match` and `explain`; `directed` belongs to the reader.
 
         Raises
         ------
         ArgumentError
-            A setting that is none.
+            A setting is invalid.
         """
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         del said["directed"], said["settings"]
@@ -48,12 +48,12 @@ class Search:
         )
 
     def reached(self, rows: int) -> bool:
-        """Say whether so many are as many as were asked for."""
+        """Return whether this number of results reaches the limit."""
         return self.limit is not None and rows >= self.limit
 
 
 def with_search(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the fields of `Search` as options, in the place of its parameter `search`."""
+    """Replace the parameter `search` of a command by the fields of `Search` as options."""
     parameters = []
     for parameter in inspect.signature(run).parameters.values():
         if parameter.annotation is Search:

@@ -1,4 +1,4 @@
-"""``motiflux watch``: what appears and what vanishes while edges come and go."""
+"""``motiflux watch``: matches that appear and vanish while edges are inserted and deleted."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from motiflux.stream import Sink
     from motiflux.stream.run import Progress
 
-HELP = "Play STREAM, insertions and deletions of edges, on GRAPH, and report the matches that come and go."
+HELP = "Apply the edge insertions and deletions of STREAM to GRAPH; report matches that appear and vanish."
 
 _ENGINE = _DEVICE = "cpu"
 
@@ -59,7 +59,7 @@ def run(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Play the stream to its end, and print what it came to."""
+    """Process the stream to its end, and print the totals."""
     from motiflux.stream.run import Run
 
     options: dict[str, Any] = {
@@ -84,7 +84,7 @@ def run(
         earlier.check({**_said(context), "graph": graph, "stream": stream, "columns": columns})
         task = task.going_on(earlier)
     elif not patterns:
-        raise UsageError("--pattern: expected what to watch, found none")
+        raise UsageError("--pattern: expected at least one pattern, found none")
     task.check_places(save, resume)
     sink = _sink(task, earlier, as_json=as_json)
     source = task.source(earlier, follow=follow, on_error=on_error.value)
@@ -122,19 +122,17 @@ def _check_together(
     *,
     as_json: bool,
 ) -> None:
-    """Refuse options that do not go together."""
+    """Raise an error for contradictory options."""
     if limit is not None and (save or resume):
-        raise UsageError("--limit: expected none beside --save and --resume: a limit ends within a batch")
+        raise UsageError("--limit: not allowed with --save or --resume, because a limit ends within a batch")
     if save_every is not None and save is None:
-        raise UsageError("--save-every: expected --save beside it, found none")
+        raise UsageError("--save-every: expected --save, found none")
     if as_json and output is not None and str(output) == STDOUT:
-        raise UsageError("-o -: expected a file beside --json, which has stdout for itself")
+        raise UsageError("-o -: expected a file, because --json writes to stdout")
     if save is not None:
         check_place(save)
     if save is not None and output is not None and output.suffix.lower() == ".parquet":
-        raise UsageError(
-            f"-o {output}: expected a file beside --save that rows can be appended to: .csv or .arrow"
-        )
+        raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
 
 
 def _said(context: typer.Context) -> dict[str, Any]:
@@ -149,7 +147,7 @@ def _said(context: typer.Context) -> dict[str, Any]:
 def _begun(
     task: Task, sink: "Sink", options: dict[str, Any], *, directed: bool | None, progress: bool | None
 ) -> "mf.Monitor":
-    """Read the graph and the patterns; of no graph, only its direction is asked for."""
+    """Read the graph and the patterns; an empty graph has only a direction."""
     import motiflux as mf
 
     threads = options["threads"]
@@ -159,7 +157,7 @@ def _begun(
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
     if col.said():
-        raise UsageError(f"{', '.join(col.said())}: expected a graph that is a table, found none")
+        raise UsageError(f"{', '.join(col.said())}: expected a graph table, found none")
     nothing = mf.Graph.from_edges([], directed=bool(directed))
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
 
@@ -172,7 +170,7 @@ def _sink(task: Task, earlier: Earlier | None, *, as_json: bool) -> "Sink":
     if as_json:
         return Nowhere()
     if earlier is not None and not earlier.monitor.lists_matches:
-        raise UsageError("--json: expected it, as the run that was saved only counted")
+        raise UsageError("--json: expected this option, because the saved run only counted")
     return StandardOutput()
 
 
@@ -188,7 +186,7 @@ def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
 
 @contextmanager
 def _shown(flag: bool | None) -> Iterator["Progress"]:
-    """Give what `Monitor.run` takes: ``--progress`` shows it anywhere, without it terminals do."""
+    """Return the `progress` of `Monitor.run`: ``--progress`` always shows it, the default on a terminal."""
     from motiflux.io.progress import is_shown, meter
     from motiflux.stream.run import progress_note
 
@@ -219,14 +217,14 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
 
 
 def _print(patterns: list[str], totals: "mf.Totals", what: str, *, to_stdout: bool) -> None:
-    """Say what the run came to: on stderr where the matches are on stdout."""
+    """Print the totals of the run, on stderr if the matches are on stdout."""
     import sys
 
     stream = sys.stdout if to_stdout else sys.stderr
     for source, one in zip(patterns, totals.patterns, strict=True):
         text = f"{quantity(one.positive, what)} appeared, {one.negative:,} vanished"
         print(f"{' '.join(source.split())}: {text}" if len(patterns) > 1 else text, file=stream)
-    skipped = f", {quantity(totals.skipped, 'line')} left out" if totals.skipped else ""
+    skipped = f", {quantity(totals.skipped, 'line')} skipped" if totals.skipped else ""
     stopped = "" if totals.complete else _reason(totals)
     print(
         f"{quantity(totals.updates, 'update')} ({totals.noops:,} without effect{skipped}) in "

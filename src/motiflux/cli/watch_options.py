@@ -10,25 +10,25 @@ import typer
 from motiflux.cli import options as opt
 
 SAVE_EVERY = "5min"
-"""How often a run is saved if nothing is said."""
+"""Default interval of saving."""
 
 
 class Mode(StrEnum):
-    """What is matched at once."""
+    """Matching mode."""
 
     SEQUENCE = "sequence"
     BATCH = "batch"
 
 
 class Duplicates(StrEnum):
-    """What inserting an edge that is there does."""
+    """Effect of inserting an existing edge."""
 
     COUNT = "count"
     IGNORE = "ignore"
 
 
 class TimeUnit(StrEnum):
-    """What the times of updates count."""
+    """Unit of numeric times."""
 
     SECONDS = "s"
     MILLISECONDS = "ms"
@@ -37,7 +37,7 @@ class TimeUnit(StrEnum):
 
 
 class Disorder(StrEnum):
-    """What an update does that is older than one before."""
+    """Handling of updates that are older than a previous update."""
 
     ERROR = "error"
     CLAMP = "clamp"
@@ -45,7 +45,7 @@ class Disorder(StrEnum):
 
 
 class OnError(StrEnum):
-    """What a line does that is malformed, or refused."""
+    """Handling of malformed lines and invalid updates."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -56,14 +56,14 @@ GraphArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         parser=opt.file_name,
-        help="The graph at the start, a file as for the other commands; none: no vertex yet.",
+        help="Initial graph: a file as for other commands, or none for an empty graph.",
     ),
 ]
 StreamArgument = Annotated[
     str,
     typer.Argument(
         metavar="STREAM",
-        help="Updates: .stream .csv .tsv (each also .gz or .zst), .parquet .arrow; - is standard input.",
+        help="File of updates: .stream .csv .tsv (also .gz or .zst), .parquet .arrow; - is standard input.",
     ),
 ]
 PatternOption = Annotated[
@@ -72,14 +72,16 @@ PatternOption = Annotated[
         "--pattern",
         metavar="PATTERN",
         parser=opt.pattern_source,
-        help="What to watch: text such as '(a)-->(b)', or a file: .pattern .cypher .graph. Repeatable.",
+        help="Pattern text such as '(a)-->(b)', or a file: .pattern .cypher .graph. Repeatable.",
         show_default=False,
     ),
 ]
-ModeOption = Annotated[Mode, typer.Option(help="Match every update on its own, or what each batch comes to.")]
+ModeOption = Annotated[
+    Mode, typer.Option(help="sequence: match each update; batch: match the net change of each batch.")
+]
 BatchOption = Annotated[
     int | None,
-    typer.Option("--batch-size", min=1, help="Updates applied at once.", show_default="1024"),
+    typer.Option("--batch-size", min=1, help="Updates per batch.", show_default="1024"),
 ]
 OutputOption = Annotated[
     Path | None,
@@ -88,21 +90,21 @@ OutputOption = Annotated[
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write the matches to .csv .tsv (also .gz, .zst) .arrow or .parquet: sign, update, time, "
-        "pattern, v0 and so on, each batch as soon as it is done (.parquet at the end). - is stdout. Without "
-        "it they go there, or with --json are only counted.",
+        help="Write the matches to a .csv .tsv (also .gz, .zst) .arrow or .parquet file with the columns "
+        "sign, update, time, pattern, v0, ... Each batch is written when it is done (.parquet at the end). - "
+        "is stdout, the default; with --json the default is to count only.",
         show_default=False,
     ),
 ]
 FollowOption = Annotated[
-    bool, typer.Option("--follow", metavar=opt.FLAG, help="Wait at the end of STREAM for what is appended.")
+    bool, typer.Option("--follow", metavar=opt.FLAG, help="At the end of STREAM, wait for new updates.")
 ]
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--stream-format",
         metavar="FORMAT",
-        help="stream, csv or tsv, where the name of STREAM does not say so.",
+        help="Format of STREAM if its name has no suffix: stream, csv or tsv.",
         show_default=False,
     ),
 ]
@@ -111,51 +113,51 @@ StreamColumnOption = Annotated[
     typer.Option(
         "--stream-column",
         metavar="PART=COLUMN",
-        help="Which column of STREAM is its op, src, dst, label, time, src_label or dst_label. Repeatable.",
+        help="Column of STREAM for op, src, dst, label, time, src_label or dst_label. Repeatable.",
         show_default=False,
     ),
 ]
 DuplicatesOption = Annotated[
-    Duplicates, typer.Option(help="Inserting an edge that is there adds a copy, or does nothing.")
+    Duplicates, typer.Option(help="Insertion of an existing edge. count: add a copy; ignore: no effect.")
 ]
 StrictOption = Annotated[
     bool,
-    typer.Option("--strict", metavar=opt.FLAG, help="Refuse insertions and deletions that change nothing."),
+    typer.Option("--strict", metavar=opt.FLAG, help="Insertions and deletions without effect are errors."),
 ]
 OnErrorOption = Annotated[
     OnError,
     typer.Option(
         "--on-error",
-        help="What to do about lines that are malformed, or refused (a vertex that changes its label, a time "
-        "out of order): skip leaves them out, counts them and tells the first.",
+        help="Malformed lines and invalid updates (a vertex that changes its label, a time out of order). "
+        "stop: end with an error; skip: skip and count them, and print the first.",
     ),
 ]
 WindowOption = Annotated[
     str | None,
     typer.Option(
         metavar="LENGTH",
-        help="How long inserted edges stay: a time such as 90s, 15min, 1h or 7d, or how many of them.",
-        show_default="until they are deleted",
+        help="Window of inserted edges: a duration such as 90s, 15min, 1h or 7d, or a number of edges.",
+        show_default="no window",
     ),
 ]
-TimeUnitOption = Annotated[TimeUnit, typer.Option("--time-unit", help="The unit of times that are numbers.")]
+TimeUnitOption = Annotated[TimeUnit, typer.Option("--time-unit", help="Unit of numeric times.")]
 DisorderOption = Annotated[
     Disorder | None,
     typer.Option(
-        help="Updates older than one before: refuse them, give them its time, or leave them out.",
-        show_default="error where the window is a time",
+        help="Updates older than a previous one. error: stop; clamp: use its time; drop: skip the update.",
+        show_default="error, for a window of time",
     ),
 ]
 TimeoutOption = Annotated[
     float | None,
     typer.Option(
-        help="Stop after this many seconds; a batch that is not done by then is not applied.",
+        help="Stop after this number of seconds; an unfinished batch is not applied.",
         show_default="none",
     ),
 ]
 LimitOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Stop after this many matches in all, of both signs.", show_default="none"),
+    typer.Option(min=0, help="Stop after this number of matches, both signs together.", show_default="none"),
 ]
 SaveOption = Annotated[
     Path | None,
@@ -163,7 +165,7 @@ SaveOption = Annotated[
         "--save",
         metavar="FILE",
         parser=opt.file_name,
-        help="Save graph, patterns, window and place in STREAM now and then and at the end, for --resume.",
+        help="Save graph, patterns, window and position in STREAM periodically and at the end, for --resume.",
         show_default=False,
     ),
 ]
@@ -172,7 +174,7 @@ SaveEveryOption = Annotated[
     typer.Option(
         "--save-every",
         metavar="AMOUNT",
-        help="How often: a number of updates, or a time such as 30s.",
+        help="Interval of --save: a number of updates, or a duration such as 30s.",
         show_default=SAVE_EVERY,
     ),
 ]
@@ -182,8 +184,8 @@ ResumeOption = Annotated[
         "--resume",
         metavar="FILE",
         parser=opt.file_name,
-        help="Go on from what --save saved: GRAPH (say none), patterns and options come from there, STREAM "
-        "goes on where it was, and the output after what was written by then.",
+        help="Continue from a file of --save. GRAPH (give none), patterns and options come from the file; "
+        "STREAM and the output continue from the saved positions.",
         show_default=False,
     ),
 ]

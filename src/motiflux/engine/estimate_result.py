@@ -12,16 +12,16 @@ from motiflux.units import grouped, seconds_text
 
 @dataclass(frozen=True, slots=True)
 class EstimateProgress:
-    """How far an estimate is: what is sent to a `progress` function, and a row of the trace.
+    """Progress of an estimate: the argument of a `progress` function, and a row of the trace.
 
     Parameters
     ----------
     samples, valid_samples
-        Samples so far, and those of them that are embeddings.
+        Samples so far, and the number of them that are embeddings.
     seconds
         Wall-clock seconds since sampling began.
     value, low, high
-        The estimate so far and its interval, as if sampling ended here.
+        The estimate so far and its interval.
     """
 
     samples: int
@@ -34,17 +34,17 @@ class EstimateProgress:
 
 @dataclass(frozen=True, slots=True)
 class Trawled:
-    """An estimate by trawling alone: samples of a few vertices, and searches of what is left.
+    """The estimate of trawling alone: samples of a few vertices, and searches for their extensions.
 
     Parameters
     ----------
     value, low, high
         The estimate and its interval.
     slots, searched
-        Samples begun, and those of them of which a search found all that extends them; the others died, or
-        went on to their ends.
+        Samples begun, and samples whose search found all extensions; the others died, or were extended to the
+        end.
     share
-        What part of the whole estimate it is. Each half of the samples is weighed by what the other half saw.
+        Its weight in the whole estimate. The weight of each half of the samples depends on the other half.
     """
 
     value: float
@@ -66,34 +66,34 @@ class Estimate:
     low, high : float
         Ends of the interval.
     confidence : float
-        How often such intervals hold the true count; 1.0 where the value is exact.
+        Confidence level of the interval; 1.0 if the value is exact.
     samples : int
-        Samples begun, those that died included.
+        Samples begun, including samples that died.
     valid_samples : int
-        How many of them ended as an embedding.
+        Number of samples that are embeddings.
     effective_samples : float
-        As many independent samples of equal weight would make an estimate as sure: how much to make of
-        `valid_samples`, whose weights differ and which inherit from each other.
+        Number of independent samples of equal weight with the same precision. `valid_samples` have different
+        weights and inherit from each other.
     complete : bool
-        Whether what was asked for was reached: the relative error, or the number of samples. False after a
-        timeout, and where the samples were used up before the error was small enough.
+        Whether the requested relative error or number of samples was reached. False after a timeout, and if
+        the samples were used up before the relative error was reached.
     seconds, plan_seconds : float
         Wall-clock seconds of sampling, and of filtering candidates and planning.
     estimator, device : str
-        What sampled, and where; ``"exact"`` where nothing had to be sampled.
+        Estimator and device; ``"exact"`` if no samples were needed.
     sampled : float
-        The estimate by the samples alone. It is the value, unless there was trawling too.
+        The estimate of the samples alone. It equals `value` without trawling.
     trawled : Trawled or None
-        The estimate by trawling, where samples found little or it was asked for; None otherwise.
+        The estimate of trawling, if it ran; None otherwise.
     reason : str
-        Why that device drew the samples, in words.
+        The reason for the device, as text.
     warning : str or None
-        Why the true count is likely to be greater, where it is; None otherwise.
+        The reason why the true count is probably greater; None otherwise.
     trace : tuple of EstimateProgress
-        The estimate as it went.
+        The estimates during sampling.
     parts : dict of str to float
-        Seconds that parts of the call took the caller: ``"sampling"``, which on a device is waiting for it,
-        ``"reports"``, ``"trawl set-up"``, which on a device is part of the sampling, ``"trawl waiting"``.
+        Seconds of the calling thread by part: ``"sampling"`` (on a device, waiting for it),
+        ``"reports"``, ``"trawl set-up"`` (on a device, part of the sampling), ``"trawl waiting"``.
     """
 
     value: float
@@ -142,7 +142,7 @@ class Estimate:
 
     @property
     def relative_error(self) -> float:
-        """How far the interval reaches from the value, as a share of it; infinite around 0."""
+        """Largest distance from the value to an end of the interval, divided by the value; infinite at 0."""
         if self.low == self.value == self.high:
             return 0.0
         if self.value <= 0:
@@ -150,7 +150,7 @@ class Estimate:
         return max(self.high - self.value, self.value - self.low) / self.value
 
     def to_arrow(self) -> Any:
-        """Return the trace as a table, a row for each `EstimateProgress`."""
+        """Return the trace as a table, one row per `EstimateProgress`."""
         arrow = require("pyarrow", "arrow")
         names = EstimateProgress.__dataclass_fields__
         columns: dict[str, Any] = {name: [getattr(point, name) for point in self.trace] for name in names}

@@ -55,38 +55,38 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
 
-    What is soon counted is counted, and the answer exact: ``count_first`` in `motiflux.config.TUNING`, for
-    patterns of four vertices or more. Where samples find little it tries to count all with more work, then
-    trawls: ``trawling``.
+    For patterns of four vertices or more, a short exact count runs first (``count_first`` in
+    `motiflux.config.TUNING`); if it finishes, the result is exact. If few samples are embeddings, a longer
+    exact count is tried, then trawling (``trawling``).
 
     Parameters
     ----------
     rel_error
-        Stop once the interval reaches no further from the value than this share of it. With none of
-        `rel_error` and `samples`: at 0.05, or after about a million samples.
+        Stop at this relative error (`Estimate.relative_error`). Without `rel_error` and `samples`: at 0.05,
+        or after about a million samples.
     confidence
-        How often the interval is to hold the true count.
+        Confidence level of the interval.
     samples
-        How many samples to draw; with `rel_error`, at most. Rounded up to groups of 32.
+        Number of samples; with `rel_error`, the maximum. Rounded up to groups of 32.
     estimator
         ``"wanderjoin"``, ``"alley"`` (gSWORD, section 2.2), ``"tree"`` (candidate trees, after FaSTest), or
-        ``"auto"``: a count, if that takes little, or else the one that a few samples of each speak for. On a
-        GPU, also a `SamplingPolicy`.
+        ``"auto"``: a short exact count, then the estimator that is best on a few samples. On a GPU, also a
+        `SamplingPolicy`.
     semantics
         ``"isomorphism"``, ``"induced"`` or ``"homomorphism"``, as for `motiflux.count`.
     symmetry
         ``"embeddings"``, or ``"subgraphs"``: divided by the number of automorphisms.
     device
-        ``"cpu"``, ``"cuda"``, or ``"auto"``: the CPU, then a GPU if the rest is sooner done there.
-        The samples are the same.
+        ``"cpu"``, ``"cuda"``, or ``"auto"``: start on the CPU, and switch to a GPU if the remaining samples
+        are expected to finish earlier there. The samples are the same.
     timeout
-        Seconds of wall clock, for the whole call. The estimate of the samples until then is unbiased still.
+        Seconds of wall clock for the whole call. The estimate of the samples so far is still unbiased.
     gpu_memory
         Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
-        Of the random numbers: the same seed gives the same estimate on any device and number of threads,
-        unless a timeout cuts it short, all was counted beside a GPU, or there is trawling by the clock
-        (``trawl_budget``: the default where a GPU is named).
+        Random seed: the same seed gives the same estimate on any device and number of threads. Exceptions: a
+        timeout, an exact count that finishes while a GPU samples, and trawling with a time budget
+        (``trawl_budget=clock``, the default if a GPU is named).
     progress
         True for a bar on stderr (if that is a terminal), or a function called with `EstimateProgress`.
     tuning
@@ -95,13 +95,13 @@ def estimate(
     Returns
     -------
     Estimate
-        With ``.value``, ``.low``, ``.high``; where no sample is an embedding, 0 and an upper bound; where
-        there certainly is none, an exact 0.
+        With ``.value``, ``.low``, ``.high``. If no sample is an embedding, the value is 0 and ``.high`` is an
+        upper bound. If there certainly is no embedding, the value is an exact 0.
 
     Raises
     ------
     ArgumentError, PatternError, DeviceError
-        Something asked for makes no sense or is not there.
+        An argument is invalid, or the device is not available.
     KeyboardInterrupt
         Within 100 ms of Ctrl-C; the graph stays usable.
 

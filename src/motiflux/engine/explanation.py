@@ -24,12 +24,12 @@ from motiflux.plan.report import Actual, EngineReport, PlanReport
 
 
 class Explanation(str):
-    """The text of a plan, which shows itself readably, and other ways to show it.
+    """The text of a plan, with conversions to other formats.
 
     Attributes
     ----------
     report : motiflux.plan.report.PlanReport
-        All that is told, as plain frozen data.
+        The same content as frozen dataclasses.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Explanation(str):
         return to_document(self.report)
 
     def to_svg(self) -> Picture:
-        """Return the report as a picture: a string of SVG that can save itself."""
+        """Return the report as an SVG picture: a string with a method ``save``."""
         return to_picture(self.report)
 
     def _repr_html_(self) -> str:
@@ -102,27 +102,27 @@ def explain(
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
 ) -> Explanation:
-    """Return the plan by which `count` searches, and what is expected of it.
+    """Return the plan of `count` and its predictions.
 
     Parameters
     ----------
     analyze
-        Whether to run the count as well, and tell what it came to: the result, its time, and the number of
-        partial embeddings up to each level that was enumerated. Engines on a GPU do not tell those numbers.
+        Whether to run the count too, and report its result, its time, and the number of partial embeddings of
+        each enumerated level. GPU engines do not report these numbers.
 
-    The other parameters and the errors are those of `count`. Without `analyze` nothing is searched, `timeout`
-    changes nothing, and `limit`, `threads` and `gpu_memory` only what is predicted.
+    The other parameters and the errors are those of `count`. Without `analyze` no search runs, `timeout` has
+    no effect, and `limit`, `threads` and `gpu_memory` affect the predictions only.
 
     Returns
     -------
     Explanation
-        A string that can also be had as data, JSON, a mermaid flowchart or HTML.
+        A string that converts to data, JSON, a mermaid flowchart, HTML or SVG.
 
     Notes
     -----
-    Estimates come from a few hundred random partial embeddings where rows to draw them from are at hand (a
-    candidate space, or a pattern without labels on vertices), and else from label frequencies, which miss by
-    orders of magnitude on large patterns. The time is predicted for the CPU only, from the sampled sizes.
+    Estimates come from a few hundred random partial embeddings if the plan has a candidate space or the
+    pattern has no vertex labels. Otherwise they come from label frequencies and are wrong by orders of
+    magnitude on large patterns. The time is predicted for the CPU only, from the sampled sizes.
 
     Examples
     --------

@@ -44,16 +44,16 @@ def draw_match(
     Parameters
     ----------
     graph, pattern
-        What was searched, and for what.
+        The data graph and the pattern.
     rows
-        A row of ids in the order of the pattern's vertices, as `match` gives them, or several. Of many the
-        first 12 are drawn, and the picture says how many there are.
+        One or several rows of ids in the order of the pattern's vertices, as from `match`. At most 12 rows
+        are drawn; the picture shows the total number.
     attributes
-        Names of attributes of edges or of vertices to show. Of an edge that was given several times, the
-        picture shows the first copy that the pattern accepts, and how many more there are.
+        Names of edge or vertex attributes to show. For an edge with several copies, the picture shows the
+        first copy that the pattern accepts, and the number of further copies.
     neighbors
-        Other vertices to draw around each occurrence, in grey, at most; those with most neighbours in it come
-        first. Edges between two of them are left out.
+        Maximum number of other vertices to draw around each occurrence, in grey, starting with the vertices
+        that have most neighbours in it. Edges between two of them are not drawn.
     title
         A line above the picture.
     semantics
@@ -62,13 +62,13 @@ def draw_match(
     Returns
     -------
     Picture
-        A string of SVG; notebooks show it, and ``.save(path)`` writes it. Vertices lie as in the pattern's
-        own picture. Nothing is searched for it.
+        An SVG string; notebooks show it, and ``.save(path)`` writes it. The layout is the layout of the
+        pattern's picture. No search runs.
 
     Raises
     ------
     ArgumentError
-        A row is no occurrence, or there is no such attribute.
+        A row is not an occurrence, or there is no such attribute.
 
     Examples
     --------
@@ -113,15 +113,15 @@ def draw_graph(
     title: str = "",
     semantics: Semantics | str = Semantics.ISOMORPHISM,
 ) -> Picture:
-    """Return a picture of a small graph, occurrences of a pattern marked in it.
+    """Return a picture of a small graph with highlighted occurrences of a pattern.
 
     Parameters
     ----------
     graph
-        One of at most 64 vertices.
+        A graph of at most 64 vertices.
     pattern, rows
-        A pattern and rows of ids as `match` gives them: their vertices and edges are marked. Edges whose
-        labels the pattern does not ask for are drawn in grey.
+        A pattern and rows of ids as from `match`: their vertices and edges are highlighted. Edges with labels
+        that the pattern does not use are grey.
     title
         A line above the picture.
     semantics
@@ -130,13 +130,13 @@ def draw_graph(
     Returns
     -------
     Picture
-        A string of SVG. Vertices have names up to 24 of them, edges labels up to 40; beyond that they show
-        when a vertex or an edge is pointed at. Nothing is searched for it.
+        An SVG string. Names are drawn for up to 24 vertices and labels for up to 40 edges; in larger graphs
+        they appear when the pointer is over a vertex or an edge. No search runs.
 
     Raises
     ------
     ArgumentError
-        The graph is too large to be drawn, or a row is no occurrence.
+        The graph is too large to draw, or a row is not an occurrence.
 
     Examples
     --------

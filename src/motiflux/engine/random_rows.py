@@ -48,24 +48,25 @@ def sample(
     seed: int = 0,
     tuning: Mapping[str, str] | None = None,
 ) -> Matches:
-    """Draw `k` embeddings of `pattern` in `graph` at random, with replacement, each as likely as any other.
+    """Draw `k` embeddings of `pattern` in `graph` uniformly at random, with replacement.
 
-    Trees that span the pattern are drawn from the candidates, all equally likely; those that are embeddings
-    are kept. Where few are, it takes long: a `timeout` ends it with the rows there are.
+    Homomorphisms of a spanning tree of the pattern are drawn uniformly; embeddings of the whole pattern are
+    kept. If few of them are embeddings, this takes long; a `timeout` then returns the rows found so far.
 
     Parameters
     ----------
     k
-        How many rows.
+        Number of rows.
     semantics
         As for `motiflux.match`.
     symmetry
-        ``"subgraphs"`` draws occurrences, each as likely as any other, and gives any of its embeddings.
+        ``"subgraphs"`` draws occurrences uniformly and returns one embedding of each.
     device
-        Where trees are drawn: on a GPU, which tells which are embeddings, where hardly any is; the rows are
-        the same. And where one embedding is searched for, if of very many trees none is one.
+        Device that draws trees. A GPU only finds the trees that are embeddings, if there are few; the rows
+        are the same. If a very large number of trees contains no embedding, this device also searches for
+        one.
     timeout
-        Seconds of wall clock, the time you take between batches included.
+        Seconds of wall clock, including the time of the caller between batches.
     gpu_memory
         Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
@@ -74,13 +75,13 @@ def sample(
     Returns
     -------
     Matches
-        Rows in the order in which they were drawn; none where nothing matches. ``.complete`` tells whether
-        there are as many as were asked for, or nothing matches.
+        Rows in the order in which they were drawn; none if nothing matches. ``.complete`` is true if there
+        are `k` rows, or if nothing matches.
 
     Raises
     ------
     ArgumentError, PatternError
-        Something asked for makes no sense.
+        An argument is invalid.
     MotifluxError
         The numbers of trees do not fit into memory.
 

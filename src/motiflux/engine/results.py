@@ -30,14 +30,14 @@ _WIDE = 1 << 20
 
 
 class Count(int):
-    """A number of embeddings or subgraphs: an int that knows how it came about.
+    """A number of embeddings or subgraphs: an int with attributes that describe the search.
 
     Attributes
     ----------
     complete : bool
         False if a limit or a timeout cut the search short; the number is then a lower bound.
     seconds : float
-        Wall-clock seconds of the search, planning not included.
+        Wall-clock seconds of the search, without planning.
     plan_seconds : float
         Wall-clock seconds of planning.
     engine, device : str
@@ -94,14 +94,14 @@ def _count_from(value: int, facts: dict[str, Any]) -> Count:
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """How far a search is.
+    """Progress of a search.
 
     Parameters
     ----------
     done, total
-        Units of work. Their cost varies. A search that is over within a few milliseconds sends no report.
+        Units of work. Their cost varies. A search of a few milliseconds sends no report.
     found
-        Embeddings known so far; a count stands for more where the plan multiplies.
+        Embeddings found so far, before the multiplication by a factor of the plan.
     seconds
         Wall-clock seconds since the start.
     """
@@ -162,30 +162,32 @@ class NoRows:
 
 
 class Matches:
-    """Embeddings as they are found: an iterator over batches, usable once, in bounded memory.
+    """Iterator over batches of embeddings as they are found; usable once, in bounded memory.
 
     Each batch is an array [rows, k] of external ids, one column per query vertex in the pattern's order.
-    With several threads the order of rows is not defined. Closing it (or leaving a ``with`` block) stops
+    With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with`` block)
+    stops
     the search.
 
-    With ``edges=True`` a batch has a column for each query edge too: the number of the edge it fell on, as in
-    `Graph.to_edges`. Where ids are strings it is then an array [rows] with a field for each column.
+    With ``edges=True`` a batch also has a column for each query edge: the number of its witness in
+    `Graph.to_edges`. If ids are strings, a batch is then an array [rows] with a field for each column.
     Attributes are in tables only: what `to_arrow`, `to_pandas` and `to_polars` return, and files.
 
-    What takes Arrow streams takes this object: ``duckdb.sql("SELECT count(*) FROM matches")``,
-    ``polars.DataFrame(matches)``, ``pyarrow.RecordBatchReader.from_stream(matches)``. Rows are made as they
-    are asked for.
+    The object is an Arrow stream: ``duckdb.sql("SELECT count(*) FROM matches")``,
+    ``polars.DataFrame(matches)``, ``pyarrow.RecordBatchReader.from_stream(matches)``. Rows are produced on
+    demand.
 
     Attributes
     ----------
     columns : list of str
-        ``["v0", ..., "v<k-1>"]``, with edges then ``"e0", ...``; or names, if these were asked for.
+        ``["v0", ..., "v<k-1>"]``, with edges also ``"e0", ...``; with ``names=True`` the names of the
+        pattern.
     fields : list of Field
-        The columns of tables: these, and attributes beside them.
+        The columns of tables: `columns` and attributes.
     rows : int
-        Rows given out so far.
+        Rows returned so far.
     complete : bool or None
-        None while the search goes on; then whether every embedding was given out.
+        None during the search; afterwards, whether every embedding was returned.
     seconds : float
         Wall-clock seconds since the search began, until its end.
     plan_seconds : float
@@ -230,7 +232,7 @@ class Matches:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What tables say of all rows: the pattern as text, and the names of its vertices and edges."""
+        """Metadata of tables: the pattern as text, and the names of its vertices and edges."""
         return self._layout.metadata
 
     def __iter__(self) -> Iterator[IdArray]:
@@ -255,10 +257,10 @@ class Matches:
         return self._given(self._layout.array, check_integer("batch_rows", batch_rows, 1))
 
     def device_batches(self) -> Iterator[DeviceArray]:
-        """Yield the rows as they are found, as arrays [rows, k] of 64-bit ids that stay on the GPU.
+        """Yield the rows as they are found, as arrays [rows, k] of 64-bit ids in GPU memory.
 
-        For what goes on working there: ``cupy.asarray(batch)``, ``torch.from_dlpack(batch)``. A batch has as
-        many rows as there are.
+        Use them with ``cupy.asarray(batch)`` or ``torch.from_dlpack(batch)``. The number of rows varies
+        between batches.
 
         Raises
         ------
@@ -295,7 +297,7 @@ class Matches:
         return self._given(self._layout.table, batch_rows)
 
     def to_numpy(self) -> IdArray:
-        """Return all remaining rows as one array: batches one below the other."""
+        """Return all remaining rows as one array."""
 
         def concatenated() -> NDArray[Any]:
             return np.concatenate([self._layout.empty(), *self])
@@ -303,7 +305,7 @@ class Matches:
         return self._closing_on_error(concatenated)
 
     def to_arrow(self) -> Any:
-        """Return all remaining rows as a ``pyarrow.Table``. Ids and labels that are strings are dictionaries.
+        """Return all remaining rows as a ``pyarrow.Table``. String ids and labels are dictionary-encoded.
 
         Examples
         --------
@@ -319,9 +321,9 @@ class Matches:
         return self._closing_on_error(lambda: arrow_table(self))
 
     def to_pandas(self) -> Any:
-        """Return all remaining rows as a ``pandas.DataFrame``; this takes pyarrow too.
+        """Return all remaining rows as a ``pandas.DataFrame``; needs pyarrow too.
 
-        Integers and booleans of which some are missing are of pandas' nullable types, ``Int64`` and the like.
+        Columns of integers and booleans with missing values have pandas' nullable types, such as ``Int64``.
         """
         from motiflux.io.arrow_batches import pandas_frame
 
@@ -329,7 +331,7 @@ class Matches:
         return self._closing_on_error(lambda: pandas_frame(self))
 
     def to_polars(self) -> Any:
-        """Return all remaining rows as a ``polars.DataFrame``; this takes pyarrow too."""
+        """Return all remaining rows as a ``polars.DataFrame``; needs pyarrow too."""
         from motiflux.io.arrow_batches import polars_frame
 
         self._widen()
@@ -342,10 +344,10 @@ class Matches:
             self._most_rows = None
 
     def to_networkx(self) -> Any:
-        """Return the part of the data graph that the remaining matches cover, as a graph of networkx.
+        """Return the part of the data graph that the remaining matches cover, as a networkx graph.
 
-        It has every vertex and every edge that some match fell on, once, with their labels and attributes.
-        An undirected data graph gives an undirected one, and one with parallel edges or copies a multigraph.
+        It contains every vertex and every witness of a match, once, with labels and attributes. An undirected
+        data graph gives an undirected graph; parallel edges or copies give a multigraph.
         See `graphs` for one graph per match.
 
         Examples
@@ -360,10 +362,10 @@ class Matches:
         return self._closing_on_error(lambda: union(self._layout, self._given(_as_it_is)))
 
     def graphs(self) -> Iterator[Any]:
-        """Iterate over the remaining matches, each as a graph of networkx.
+        """Iterate over the remaining matches, each as a networkx graph.
 
         Nodes are data vertices by their ids, with the name of the query vertex as the attribute ``query``;
-        edges are the edges that the query edges fell on. Labels and attributes as in `to_networkx`.
+        edges are the witnesses of the query edges. Labels and attributes as in `to_networkx`.
 
         Examples
         --------
@@ -437,7 +439,7 @@ class Matches:
             raise
 
     def close(self) -> None:
-        """Stop the search and drop what was not taken; `complete` becomes False if it was still going on."""
+        """Stop the search and drop the remaining rows; `complete` becomes False if the search was running."""
         self._source.close()
         self._kept = None
         if self.complete is None:

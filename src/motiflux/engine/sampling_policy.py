@@ -9,16 +9,16 @@ from motiflux.errors import ArgumentError
 
 @dataclass(frozen=True, slots=True)
 class SamplingPolicy:
-    """An estimator of your own, for `motiflux.estimate` on a GPU: how samples grow, in C++.
+    """A custom estimator for `motiflux.estimate` on a GPU, written in C++.
 
     Parameters
     ----------
     text
         Defines ``struct Custom`` with the functions ``refines``, ``refine``, ``sample`` and ``validate`` of
         ``motiflux/sample/policy.hpp``, in the namespace ``motiflux::sample``. It may derive from `Alley` or
-        `WanderJoin`, and is compiled when it is first used (gSWORD, section 3.1).
+        `WanderJoin`, and is compiled on first use (gSWORD, section 3.1).
     name
-        As estimates name it.
+        Its name in estimates.
 
     Raises
     ------

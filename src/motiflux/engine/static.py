@@ -85,29 +85,29 @@ def count(
     Parameters
     ----------
     pattern
-        A pattern or its text; or a sequence of these, counted in one call that does equal work once.
+        A pattern or its text; or a sequence of these, counted in one call that does common work once.
     semantics
         ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
     device, engine
-        Where to search and how; ``"auto"`` chooses what is expected to be faster. ``"cuda:1"`` is the second
-        GPU of this machine.
+        Device and engine of the search; ``"auto"`` selects the one that is expected to be faster.
+        ``"cuda:1"`` is the second GPU of this machine.
     devices
         Several GPUs of this machine that search together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
     limit
-        Stop once this many are known: the result is min(true count, limit). Of several patterns, for each.
+        Stop at this count: the result is min(true count, limit). With several patterns, the limit of each.
     timeout
-        Seconds of wall clock after which to stop with what is known, for the whole call.
+        Seconds of wall clock for the whole call; afterwards the result so far is returned.
     progress
         True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
         which must not fork the process.
     threads
         Threads of this machine; default: as many as this process may run on.
     gpu_memory
-        Most bytes that motiflux may hold on the GPU, copies of graphs included: a number, or text such as
-        ``"8GiB"``; of several GPUs, on each. Default: what is free.
+        Maximum number of bytes that motiflux uses on each GPU, including copies of graphs: a number, or text
+        such as ``"8GiB"``. Default: all free memory.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
@@ -115,14 +115,14 @@ def count(
     -------
     Count, or list of Count
         An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine``, ``.device`` and ``.reason``;
-        for a sequence a list of them in its order. The ``.seconds`` of patterns that were searched together
-        are those of all of them.
+        for a sequence, a list in its order. Patterns that were searched together all have the ``.seconds`` of
+        the common search.
 
     Raises
     ------
     ArgumentError, PatternError, DeviceError
-        Something asked for makes no sense or is not there. What is wrong with one of several patterns is said
-        before any is searched, after the position: ``pattern[2]: ...``.
+        An argument is invalid, or a device is not available. An error in one of several patterns is raised
+        before any search and starts with its position: ``pattern[2]: ...``.
     DeviceMemoryError
         The search does not fit into the memory of the GPU, or into `gpu_memory`.
     KeyboardInterrupt
@@ -183,23 +183,23 @@ def match(
     Parameters
     ----------
     limit
-        Most rows to give out.
+        Maximum number of rows.
     timeout
-        Seconds of wall clock, the time you take between batches included.
+        Seconds of wall clock, including the time of the caller between batches.
     batch_rows
-        Most rows in a batch. Memory is bounded by a few batches a thread, however many matches there are.
+        Maximum number of rows per batch. Memory is bounded by a few batches per thread.
     edges
-        Whether to say which edge of the data graph each query edge fell on: a column ``e0``, ``e1``, ... for
-        each edge of the pattern, in its order, with the number of the edge in `Graph.to_edges`. Of several
-        edges that would do it is the first: an arc the way the query edge is drawn, the first by label, and
-        of its copies the first that satisfies the condition.
+        Whether to return the witness of each query edge: columns ``e0``, ``e1``, ... in the order of the
+        pattern's edges, with the number of the edge in `Graph.to_edges`. If there are several witnesses, it
+        is the first: an arc in the direction of the query edge before a reverse arc, then the smallest label,
+        then the first copy that satisfies the condition.
     attributes
-        Attributes to put beside the ids in tables, in columns such as ``v0.country`` or ``e1.amount``: a name
-        stands for all vertices and edges that have one, ``"v0.country"`` or ``"a.country"`` for that of one.
-        ``"label"`` is the label, and ``"row"`` the place of the edge's copy in `Graph.edge_attributes`.
-        Attributes of edges take ``edges=True``.
+        Attributes to add to tables, in columns such as ``v0.country`` or ``e1.amount``. A name selects the
+        attribute of all vertices and edges that have it, ``"v0.country"`` or ``"a.country"`` of one vertex.
+        ``"label"`` is the label, and ``"row"`` the position of the edge's copy in `Graph.edge_attributes`.
+        Edge attributes need ``edges=True``.
     names
-        Whether columns are named as the pattern's vertices and edges are, instead of ``v0`` and ``e0``.
+        Whether columns have the names of the pattern's vertices and edges instead of ``v0`` and ``e0``.
 
     The other parameters and the errors are those of `count`.
 

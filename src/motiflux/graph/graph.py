@@ -58,8 +58,8 @@ class Graph(Importers, Exporters):
     """A data graph: immutable, safe to share between threads.
 
     Vertices have internal ids ``0..n-1`` in order of ascending degree, so that an order restriction between
-    two matched vertices is a degree-ordered orientation at the same time. Everything a user sees is in
-    external ids. Make one with `Graph.from_edges` or `motiflux.read_graph`.
+    two matched vertices is a degree-ordered orientation at the same time. Public results use external ids.
+    Make a graph with `Graph.from_edges` or `motiflux.read_graph`.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ class Graph(Importers, Exporters):
     vertex_label_table, edge_label_table
         The labels behind the codes.
     self_loops_dropped, duplicate_edges
-        Edges of the input that were left out, and copies beyond the first that were folded into one edge.
+        Number of dropped self-loops, and of copies beyond the first of each edge.
     vertex_attributes
         Columns by name, in internal order.
     edge_attributes
         Columns by name with a value for every copy of an edge: the edges in the order of `to_edges`, the
         copies of each in the order they were given.
     memo
-        What planning and engines have derived from the graph.
+        Cache of data that planning and engines derived from the graph.
     """
 
     directed: bool
@@ -147,7 +147,7 @@ class Graph(Importers, Exporters):
             missing; a list, with None for them; or an Arrow array with nulls (pyarrow, polars, pandas: this
             takes the package pyarrow). NaN is a missing value.
         self_loops
-            ``"error"`` refuses them, ``"drop"`` leaves them out and counts them.
+            ``"error"`` raises an error for them, ``"drop"`` drops and counts them.
         threads
             Threads to build with; default: as many as this process may use.
 
@@ -192,7 +192,7 @@ class Graph(Importers, Exporters):
     def from_columns(
         cls, columns: GraphColumns, *, self_loops: SelfLoops = "error", threads: int | None = None
     ) -> Graph:
-        """Build a graph from columns, as readers of files and importers of other libraries make them.
+        """Build a graph from columns, as returned by file readers and importers of other libraries.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Graph(Importers, Exporters):
 
     @property
     def num_edge_copies(self) -> int:
-        """Number of edges with their multiplicities: all that were given, self-loops apart."""
+        """Number of edges counted with multiplicity, without self-loops."""
         return self.num_edges + self.duplicate_edges
 
     @property
@@ -245,17 +245,17 @@ class Graph(Importers, Exporters):
         return summarize(self)
 
     def shape_stats(self) -> ShapeStats:
-        """Return degrees, wedges and how many of them close; computed once."""
+        """Return statistics of degrees, wedges and closed wedges; computed once."""
         return self.memo.keep("shape", lambda: describe(self, resolve_threads(None)))
 
     def keep_stats(self, shape: ShapeStats, frequencies: LabelFrequencies | None) -> None:
-        """Take what a file knows of the graph, so that it is not computed again."""
+        """Store statistics from a file, so that they are not computed again."""
         self.memo.keep("shape", lambda: shape)
         if frequencies is not None:
             self.memo.keep("label frequencies", lambda: frequencies)
 
     def to_edges(self) -> EdgeList:
-        """Return the distinct edges in external ids and labels; an undirected edge once, either way round."""
+        """Return the distinct edges in external ids and labels; an undirected edge once."""
         sources, targets = self.forward.sources(), self.forward.neighbors
         kept = slice(None) if self.directed else sources < targets
         labels = None
@@ -338,7 +338,7 @@ class Graph(Importers, Exporters):
         return self.memo.get_sized("masks", ("arc", condition, into), make, self._room())
 
     def forget(self) -> None:
-        """Drop what earlier queries left: plans, label frequencies, narrowed rows, copies on devices."""
+        """Drop cached data of earlier queries: plans, label frequencies, narrowed rows, copies on devices."""
         self.memo.clear()
         self._adjacency.clear()
 

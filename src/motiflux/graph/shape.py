@@ -23,10 +23,10 @@ _SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class ShapeStats:
-    """Degrees of a graph, and how its edges hang together.
+    """Statistics of degrees, wedges and common neighbours of a graph.
 
-    Degrees count arcs: in an undirected graph those out and in are the same. Wedges, closing and common
-    neighbours are those of the graph with directions and labels left out.
+    Degrees count arcs; in an undirected graph, out-degrees and in-degrees are equal. Wedges, closed wedges
+    and common neighbours ignore directions and labels.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ShapeStats:
     wedges
         Number of paths of two edges, each counted once.
     closed_wedges
-        Share of the sampled wedges whose ends are neighbours; 0.0 where there are no wedges.
+        Share of the sampled wedges whose ends are neighbours; 0.0 without wedges.
     common_neighbors
         Estimate of the mean number of neighbours that the ends of an edge have in common.
     samples

@@ -17,7 +17,7 @@ from motiflux.io.registry import read_graph
 
 
 def as_graph(graph: Any, **options: Any) -> Graph:
-    """Return a graph of whatever is given.
+    """Convert a supported object to a graph.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ def as_graph(graph: Any, **options: Any) -> Graph:
         (`Graph.from_scipy`); a Data or HeteroData of PyTorch Geometric (`Graph.from_pyg`); a table
         (`Graph.from_table`); an array or a list of edges (`Graph.from_edges`).
     options
-        Of the call in parentheses.
+        Options of the function in parentheses.
 
     Raises
     ------
     ArgumentError
-        It is nothing of this, or the call has no such option.
+        The object is not supported, or the function has no such option.
     MotifluxError
-        What that call raises.
+        Errors of that function.
 
     Examples
     --------

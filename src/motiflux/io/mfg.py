@@ -124,7 +124,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
 
 
 def verify_graph(path: str | os.PathLike[str]) -> None:
-    """Check all of an ``.mfg`` file: every checksum, and what a search relies on.
+    """Check a whole ``.mfg`` file: every checksum, and the properties that searches require.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def verify_graph(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     FormatError
-        Names the sections that are damaged.
+        The error names the damaged sections.
 
     Examples
     --------

@@ -142,38 +142,36 @@ def read_graph(
         edges: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``, ``.feather`` (the last three take the package
         pyarrow). Text and ``.npz`` also with ``.gz`` or ``.zst``.
     directed
-        Whether edges have a direction. None: as the file says; formats that say nothing are undirected.
+        Whether edges are directed. None: as stored in the file; formats without this information are
+        undirected.
         A directed file read as undirected merges the two arcs between a pair of vertices. An undirected
-        ``.mfg`` file does not say which way its edges went, and is not read as directed.
+        ``.mfg`` file does not store the original directions and cannot be read as directed.
     src, dst, label, time, attributes
-        Which column of a table of edges means what: names, or positions counted from 0; see
-        `motiflux.interop.ColumnMapping` for what is taken without them. Formats that are no tables refuse
-        them.
+        Columns of a table of edges: names, or positions from 0; `motiflux.interop.ColumnMapping` describes
+        the defaults. They are errors for formats that are not tables.
     vertices
-        A table of vertices, which are then all that there are: the path of a file, or a table as
+        A table of all vertices: the path of a file, or a table as
         `Graph.from_table` takes them.
     vertex_id, vertex_label
-        Its columns; without them the id is the column ``id``, else the first one, and the label the column
-        ``label``. All others are attributes.
+        Its columns; defaults: the column ``id``, otherwise the first one, and the column ``label``. All other
+        columns are attributes.
     header
-        Whether the first line of a table of text names its columns. None: of a ``.csv`` or ``.tsv`` file,
-        unless both ids in it are integers; of an edge list, no.
+        Whether the first line of a text table holds column names. None: yes for a ``.csv`` or ``.tsv`` file,
+        unless both ids in it are integers; no for an edge list.
     vertices_header
-        Whether the first line of a table of vertices as text names its columns. None: unless its id is an
-        integer.
+        Whether the first line of a text vertex table holds column names. None: unless its id is an integer.
     sep
-        What stands between two fields of a table of text; without it a comma, in a ``.tsv`` file a tab, in an
-        edge list blanks, or commas where its first line has one. A table of vertices has the same where its
-        file has the same suffix.
+        Field separator of a text table. Default: a comma; a tab in a ``.tsv`` file; in an edge list blanks,
+        or commas if its first line contains one. It also applies to a vertex table with the same suffix.
     threads
         Threads that parse text and build the graph; None: one per core.
     progress
-        True for a bar on stderr (if that is a terminal): how much of the file has been read.
+        True for a progress bar of reading on stderr (if that is a terminal).
 
     Returns
     -------
     Graph
-        Self-loops are left out and counted in a `MotifluxWarning`.
+        Self-loops are dropped and counted in a `MotifluxWarning`.
 
     Raises
     ------

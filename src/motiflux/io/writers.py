@@ -125,8 +125,8 @@ def write_graph(
 ) -> int:
     """Write a graph to a file.
 
-    The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
-    nothing appears, and a file of that name that was there stays as it was: graphs read from it stay good.
+    The file appears under its name when it is complete. After an error or Ctrl-C there is no partial file,
+    and an existing file of that name is unchanged: graphs read from it stay valid.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ def write_graph(
     path
         By suffix:
 
-        - ``.mfg``: all that the graph holds, as it is in memory, to be opened again at once by `read_graph`.
-        - ``.npz``: all but missing values of integers, booleans and strings.
+        - ``.mfg``: the whole graph as it is in memory; `read_graph` opens it in milliseconds.
+        - ``.npz``: everything except missing values of integers, booleans and strings.
         - ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``: a table of edges, with labels and attributes.
         - ``.graph``: labels; ids and labels are integers of at least 0.
         - ``.txt``: edges and their labels, likewise.
-        - ``.mtx``: edges and their attribute ``weight``; ids are ``1..n``, or ``0..n-1`` and become so.
+        - ``.mtx``: edges and their attribute ``weight``; ids are ``1..n``; ids ``0..n-1`` are renumbered.
 
-        The text formats may have ``.gz`` or ``.zst`` after them. What a file has no place for is left out,
-        and a `MotifluxWarning` names it. Every copy of an edge is written.
+        Text formats may end with ``.gz`` or ``.zst``. Data that the format cannot store are omitted, and a
+        `MotifluxWarning` names them. Every copy of an edge is written.
     vertices
-        Beside a table of edges, the file of a table of vertices: ids, labels and attributes. It appears
-        before that of the edges.
+        For a table of edges: the file of a vertex table with ids, labels and attributes. It appears before
+        the file of the edges.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def write_graph(
     Raises
     ------
     OutputError
-        If the file cannot be written, or the format has no form for an id, a label or a value.
+        If the file cannot be written, or the format cannot represent an id, a label or a value.
 
     Examples
     --------

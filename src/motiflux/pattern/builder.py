@@ -48,7 +48,7 @@ class PatternBuilder:
         ids
             The data vertex it may be, a set of them or None (any), by external ids.
         where
-            What its attributes must satisfy.
+            A condition on its attributes.
         """
         if name in self._vertices:
             raise PatternError(f"vertex {name!r}: expected a new name, found one that is taken")
@@ -71,7 +71,7 @@ class PatternBuilder:
         return self
 
     def may_coincide(self, first: str, second: str) -> PatternBuilder:
-        """Let two vertices, by name, fall on the same data vertex."""
+        """Allow two vertices, given by name, to have the same image."""
         self._coinciding.append(self._positions(first, second, f"may_coincide {first!r}, {second!r}"))
         return self
 

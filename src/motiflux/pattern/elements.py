@@ -57,9 +57,9 @@ class QueryEdge:
     labels
         The labels it may have; None is a wildcard.
     directed
-        True: the arc source -> target. False: an arc either way. None: what the data graph says.
+        True: the arc source -> target. False: an arc in either direction. None: follow the data graph.
     name
-        Its name, of its own in the pattern; empty: it has none.
+        Its name, unique in the pattern; empty if it has none.
     where
         What its attributes must satisfy (`motiflux.conditions`).
     """

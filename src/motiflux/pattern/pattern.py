@@ -30,12 +30,11 @@ class Pattern:
     Parameters
     ----------
     vertices, edges
-        What it is made of.
+        Its query vertices and query edges.
     name
         Shown by `motiflux.explain`.
     may_coincide
-        Pairs of positions of vertices that may fall on the same data vertex. Kept in order, the smaller
-        position first.
+        Pairs of positions of vertices that may have the same image. Sorted, with the smaller position first.
 
     Raises
     ------
@@ -88,7 +87,7 @@ class Pattern:
         vertex_where, edge_where
             A condition on attributes or None per vertex and per edge.
         may_coincide
-            Pairs of vertices that may fall on the same data vertex.
+            Pairs of vertices that may have the same image.
         directed
             For all edges, as in `QueryEdge`.
         name
@@ -148,12 +147,12 @@ class Pattern:
         Returns
         -------
         Pattern
-            ``str(pattern)`` is text that gives an equal one.
+            ``str(pattern)`` is text that parses to an equal pattern.
 
         Raises
         ------
         PatternSyntaxError
-            With a caret under the place, and `line` and `column`.
+            With a caret under the error, and `line` and `column`.
 
         Examples
         --------
@@ -178,15 +177,15 @@ class Pattern:
         directed: bool | None = None,
         name: str = "",
     ) -> Pattern:
-        """Make a pattern from a graph of networkx, of any of its four kinds.
+        """Make a pattern from a networkx graph of any of the four classes.
 
         Parameters
         ----------
         graph
             Its nodes become vertices in their order, named after ``str(node)``.
         vertex_label, edge_label
-            The attributes that hold labels: a label, a set of labels or None (any). What lacks one takes any
-            label; so does everything with None here.
+            The attributes that hold labels: a label, a set of labels or None (any). An element without the
+            attribute accepts any label; with None here, all elements do.
         directed
             For all edges, as in `QueryEdge`; None: arcs if the graph is directed, either way if it is not.
         name
@@ -195,7 +194,7 @@ class Pattern:
         Raises
         ------
         PatternError
-            It is no graph of networkx, or no pattern.
+            It is not a networkx graph, or not a valid pattern.
 
         Examples
         --------
@@ -223,7 +222,7 @@ class Pattern:
         return len(self.edges)
 
     def to_svg(self) -> Picture:
-        """Return the pattern as a picture: a string of SVG that can save itself.
+        """Return the pattern as an SVG picture: a string with a method ``save``.
 
         Examples
         --------

@@ -39,22 +39,22 @@ class MatchRows:
 
 @dataclass(frozen=True, eq=False)
 class PatternDelta:
-    """What a call's updates changed for one pattern.
+    """The change of one pattern by the updates of a call.
 
     Parameters
     ----------
     pattern
-        Which.
+        The pattern.
     positive, negative
-        Numbers of matches that appeared and that vanished.
+        Numbers of matches that appeared and of matches that vanished.
     updates, matches
-        uint64 arrays: the updates that changed something, by position, and how many matches each did (Python
-        integers where 64 bits do not hold one). In batch mode these are empty. An update that made edges
-        leave a window comes once for each of them too.
+        uint64 arrays: the positions of the updates that changed the matches, and the number of matches of
+        each (Python integers if 64 bits are too few). Empty in batch mode. An update that made edges of a
+        window expire also occurs once for each of these edges.
     signs
-        int8, beside `updates`: 1 where matches appeared, -1 where they vanished.
+        int8, as long as `updates`: 1 if matches appeared, -1 if they vanished.
     rows
-        The matches themselves; None where only numbers were asked for.
+        The matches; None if only numbers were requested.
     """
 
     pattern: Pattern
@@ -77,7 +77,7 @@ class PatternDelta:
         Raises
         ------
         ArgumentError
-            The monitor was not asked for matches.
+            The monitor does not list matches.
         """
         return self._named(positive=True)
 
@@ -86,7 +86,7 @@ class PatternDelta:
         return self._named(positive=False)
 
     def batches(self, rows: int = 65_536) -> Iterator[tuple[NDArray[Any], MatchRows]]:
-        """Return external ids and what is known of each row, in pieces of at most `rows`."""
+        """Return external ids, signs and updates of the rows, in pieces of at most `rows`."""
         rows = check_integer("rows", rows, 1)
         found = self._rows()
         for first in range(0, len(found), rows):
@@ -106,26 +106,26 @@ class PatternDelta:
 
 @dataclass(frozen=True, eq=False)
 class Delta:
-    """What a call's updates changed.
+    """The change by the updates of a call.
 
     Parameters
     ----------
     patterns
-        By watched pattern, in the order in which they were added.
+        Changes of the watched patterns, in the order in which these were added.
     updates
-        Updates that were applied; self-loops and those dropped as late are left out.
+        Number of applied updates, without self-loops and dropped late updates.
     noops
-        Insertions of edges that were there, and deletions of edges that were not.
+        Number of insertions of existing edges and deletions of missing edges.
     self_loops
-        Updates left out because both ends were one vertex.
+        Number of self-loops, which were dropped.
     late
-        Updates out of time order, which were left out (``disorder="drop"``) or moved (``"clamp"``).
+        Number of updates out of time order, which were dropped (``disorder="drop"``) or moved (``"clamp"``).
     expired
-        Copies of edges that left the window.
+        Number of copies of edges that expired.
     seconds
         Wall-clock seconds.
     complete
-        False if the time was up: nothing of the call is applied then.
+        False after a timeout; no update of the call is applied then.
     """
 
     patterns: Mapping[Pattern, PatternDelta]

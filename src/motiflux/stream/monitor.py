@@ -31,46 +31,45 @@ from motiflux.types import Label, VertexId
 
 
 class Monitor(Changing, Kept):
-    """Watches patterns on a graph whose edges come and go.
+    """Matches patterns on a graph while edges are inserted and deleted.
 
     Parameters
     ----------
     graph
-        The graph at the start; it stays as it is.
+        The initial graph; it is not changed.
     patterns
-        Patterns or their texts; more can be added and dropped while running.
+        Patterns or their texts; patterns can be added and dropped later.
     mode
-        ``"sequence"`` matches every update on its own, in order, against the graph as it is then; results
-        carry the position of the update. ``"batch"`` matches what all updates of a call come to: a match is
-        reported once if it is there after and was not before, or the other way round.
+        ``"sequence"`` matches every update individually, in order, against the graph at this time; results
+        have the position of the update. ``"batch"`` matches the net change of all updates of a call: it
+        reports matches that exist only after the call, or only before it.
     matches
-        Whether to give the matches themselves, not only their numbers.
+        Whether to return the matches and not only their numbers.
     semantics
-        ``"isomorphism"`` or ``"homomorphism"``. Induced matching is refused: there, insertions take matches
-        away too.
+        ``"isomorphism"`` or ``"homomorphism"``. ``"induced"`` is an error, because insertions would also
+        remove matches.
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
     duplicates
-        ``"count"``: inserting an edge that is there adds a copy, and it goes when its last copy goes.
-        ``"ignore"``: it changes nothing.
+        ``"count"``: inserting an existing edge adds a copy; the edge disappears with its last copy.
+        ``"ignore"``: inserting an existing edge has no effect.
     strict
-        Whether inserting an edge that is there, or deleting one that is not, is an error.
+        Whether inserting an existing edge, or deleting a missing edge, is an error.
     window
-        How long inserted edges stay: a time (``"90s"``, ``"15min"``, ``"1h"``, ``"7d"``, a timedelta, or
-        seconds as a float), or a number of edges (an int), the newest of which stay. Edges that leave are
-        deleted before the update that makes them leave is applied; matches that vanish with them carry its
-        position.
+        Lifetime of inserted edges: a duration (``"90s"``, ``"15min"``, ``"1h"``, ``"7d"``, a timedelta, or
+        seconds as a float), or a number of edges (an int): the newest edges stay. Expired edges are deleted
+        before the update that makes them expire; the matches that vanish with them have its position.
     time_unit
-        The unit of times that are numbers: ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``. Datetimes know their own.
+        The unit of numeric times: ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``. Datetimes have their own unit.
     disorder
-        What becomes of updates that are older than one before: ``"error"`` refuses them, ``"clamp"`` gives
-        them the time of that one, ``"drop"`` leaves them out. Default: ``"error"`` with a time window,
-        otherwise their order does not matter.
+        Handling of updates that are older than a previous update: ``"error"`` raises an error, ``"clamp"``
+        gives them the previous time, ``"drop"`` drops them. Default: ``"error"`` with a window of time;
+        otherwise the order of times does not matter.
     edge_times
-        The attribute of the graph's edges with their times: those that have one are in the window from the
-        start, as if they had been inserted in the order of their times. What such insertions would have made
-        leave is not there. All others stay until they are deleted. With ``duplicates="ignore"`` an edge has
-        the time of the copy that the graph lists first, if that has one.
+        The edge attribute with the times of the graph's edges. Edges with a time are in the window from the
+        start, as if they had been inserted in the order of their times; edges that would have expired are
+        absent. Edges without a time stay until they are deleted. With ``duplicates="ignore"`` an edge has the
+        time of its first copy in the graph, if this copy has one.
     threads
         Threads that match the updates of one call in sequence mode; default: as many as this process may run
         on.
@@ -82,13 +81,13 @@ class Monitor(Changing, Kept):
     ArgumentError
         An unknown mode, semantics or symmetry, or a pattern with conditions on attributes.
     PatternError
-        A pattern that cannot be asked of this graph.
+        A pattern does not fit this graph.
 
     Notes
     -----
-    Belongs to one thread at a time: a call while another is running is refused. A call that fails, or is
-    interrupted, leaves the graph and the window as they were before. A process made by fork has a monitor of
-    its own, unless the fork was made during a call.
+    A monitor belongs to one thread at a time: a call during another call is an error. A call that fails or is
+    interrupted leaves the graph and the window unchanged. After a fork outside a call, both processes have
+    independent monitors.
 
     Examples
     --------
@@ -147,27 +146,27 @@ class Monitor(Changing, Kept):
         Parameters
         ----------
         matches
-            Whether to give its matches; default: as the monitor does.
+            Whether to return its matches; default: as for the monitor.
 
         Returns
         -------
         Pattern
-            By which results are found.
+            The key of its results.
 
         Raises
         ------
         ArgumentError
-            It is watched already, or has conditions on attributes.
+            The pattern is already watched, or has conditions on attributes.
         """
         return self._alone(lambda: self._add(as_pattern(pattern), matches))
 
     def drop(self, pattern: Pattern | str | int) -> None:
-        """Watch a pattern no longer; what was kept for it is given back.
+        """Stop watching a pattern and free its memory.
 
         Raises
         ------
         ArgumentError
-            It is not watched.
+            The pattern is not watched.
         """
         self._alone(lambda: self._drop(chosen_pattern(pattern, self.patterns)))
 
@@ -188,14 +187,15 @@ class Monitor(Changing, Kept):
         updates
             In order: `Updates`, or rows ``("+" or "-", source, target[, label])``.
         inserts, deletes
-            Edges without an order: the deletions are taken first. An array [k, 2], a tuple of columns
+            Unordered edges: deletions are applied first. An array [k, 2], a tuple of columns
             (sources, targets[, labels]), or rows ``(source, target[, label])``.
         vertex_labels
-            Labels of vertices that these updates bring; others get the label 0. `Updates` have their own.
+            Labels of new vertices; other new vertices get the label 0. `Updates` have their own.
         times
-            The time of all, or of each: deletions first, where there is no order. `Updates` have their own.
+            One time for all updates, or one for each (for unordered edges, deletions first). `Updates` have
+            their own.
         timeout
-            Seconds after which the call gives up: nothing is applied then, and `Delta.complete` is False.
+            Seconds after which the call stops: no update is applied then, and `Delta.complete` is False.
 
         Returns
         -------
@@ -205,11 +205,11 @@ class Monitor(Changing, Kept):
         Raises
         ------
         StreamError
-            The updates cannot be applied, or with ``strict=True`` one changes nothing. Nothing is applied.
+            The updates are invalid, or with ``strict=True`` one has no effect. No update is applied.
         CountOverflowError
-            More matches than 128 bits hold; nothing is applied then.
+            There are 2**128 matches or more; no update is applied.
         KeyboardInterrupt
-            On Ctrl-C; nothing is applied then.
+            On Ctrl-C; no update is applied.
         """
         seconds = None if timeout is None else check_seconds("timeout", timeout)
         if updates is not None and (inserts is not None or deletes is not None):
@@ -223,25 +223,25 @@ class Monitor(Changing, Kept):
         return self._apply(given.with_more(vertex_labels, times), Terms(timeout=seconds))
 
     def advance(self, time: object) -> Delta:
-        """Let what leaves a window of time until a moment leave, though no update comes.
+        """Delete the edges of a window of time that expire until a given time, without an update.
 
         Parameters
         ----------
         time
-            The moment, as an update of that time would have it.
+            The time, in the format of the times of updates.
 
         Returns
         -------
         Delta
-            By pattern, with position 0; it has no updates. In batch mode it is a change by itself.
+            By pattern, with position 0; it has no updates. In batch mode it is a batch of its own.
 
         Raises
         ------
         ArgumentError
-            There is no window, or one of edges: time does not end these.
+            There is no window, or the window is a number of edges.
         StreamError
-            It is no moment, or earlier than an update before and ``disorder="error"``; with another disorder
-            it then changes nothing, and `Delta.late` is 1.
+            The time is invalid, or earlier than a previous update with ``disorder="error"``; with another
+            `disorder` the call then has no effect, and `Delta.late` is 1.
 
         Examples
         --------
@@ -298,44 +298,43 @@ class Monitor(Changing, Kept):
         Parameters
         ----------
         source
-            A file (`motiflux.open_source` says which, and opens those that need options), a `queue.Queue`
+            A file (see `motiflux.open_source`, also for files that need options), a `queue.Queue`
             (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows, `Updates` or
             tables.
         sink
-            Where matches go: a file (``.csv``, ``.tsv``, ``.parquet``, ``.arrow``; ``"-"`` is standard
-            output), a `queue.Queue`, a function called with `FoundMatches`, or a `Sink`. None: what each
-            batch came to is yielded instead.
+            Receiver of the matches: a file (``.csv``, ``.tsv``, ``.parquet``, ``.arrow``; ``"-"`` is standard
+            output), a `queue.Queue`, a function called with `FoundMatches`, or a `Sink`. None: the call
+            yields the change of each batch.
         batch_size
-            Most updates that are applied at once; in batch mode, exactly so many make a batch. None: 1024,
-            but what comes as `Updates` or a table is taken as it is given.
+            Maximum number of updates per step; in batch mode, the exact size of a batch. None: 1024, except
+            that `Updates` and tables are processed as they are.
         on_error
-            What to do about lines that are malformed, or whose updates are refused (a vertex that changes its
-            label, say): ``"stop"``, or ``"skip"`` and count them.
+            Handling of malformed lines and invalid updates (for example, a vertex that changes its label):
+            ``"stop"``, or ``"skip"`` and count them.
         limit
-            Matches, of all patterns and both signs, after which the run ends: later ones are not told. The
-            batch with the last one is applied whole.
+            Number of matches, of all patterns and both signs, after which the run ends. The batch with the
+            last match is applied whole.
         timeout
-            Seconds after which the run ends. A batch that takes longer is not applied at all and is to be
-            found in `unapplied`.
+            Seconds after which the run ends. An unfinished batch is not applied; `unapplied` holds it.
         progress
-            Whether to show progress on a terminal; or a function that is called with totals now and then.
+            Whether to show progress on a terminal; or a function that is called with totals periodically.
 
         Returns
         -------
         Iterator of Delta, or Totals
-            What each batch came to, the last with ``complete=False`` if it was cut short; with a sink, what
-            all of them did.
+            The change of each batch, the last with ``complete=False`` if it was cut short; with a sink, the
+            totals.
 
         Raises
         ------
         FormatError, StreamError
-            Names the line; all batches before it are applied.
+            The error names the line; all previous batches are applied.
         OutputError
-            The sink failed; the batch that it was given is not applied and is to be found in `unapplied`.
+            The sink failed; its batch is not applied, and `unapplied` holds it.
 
         Notes
         -----
-        With a sink, Ctrl-C ends the run in good order: `Totals.complete` is False then.
+        With a sink, Ctrl-C ends the run cleanly, with `Totals.complete` False.
 
         Examples
         --------
@@ -365,25 +364,25 @@ class Monitor(Changing, Kept):
         return run.deltas() if sink is None else run.into(as_sink(sink))
 
     def snapshot(self) -> Graph:
-        """Return the graph as it is now."""
+        """Return the current graph."""
         return self._alone(lambda: self._take_snapshot())
 
     def count(self, pattern: Pattern | str, **options: Any) -> Count:
-        """Count a pattern in the graph as it is now; takes the options of `motiflux.count`."""
+        """Count a pattern in the current graph, with the options of `motiflux.count`."""
         options.setdefault("semantics", self._options.semantics.value)
         options.setdefault("symmetry", self._options.symmetry.value)
         return count_matches(self.snapshot(), pattern, **options)
 
     def save(self, path: str | os.PathLike[str], position: object = None) -> int:
-        """Write all that is needed to go on from here, by `Monitor.load`.
+        """Save the state of the monitor for `Monitor.load`.
 
         Parameters
         ----------
         path
-            A file; it is replaced when all of the new one is on disk.
+            The file; an existing file is replaced when the new one is complete on disk.
         position
-            How far the source was read: anything that JSON can say. `source_position` is set to it; None
-            is how far the last `run` came.
+            The position in the source: any JSON value. `source_position` is set to it. None: the position of
+            the last `run`.
 
         Returns
         -------
@@ -393,7 +392,7 @@ class Monitor(Changing, Kept):
         Raises
         ------
         OutputError
-            It cannot be written; a file that was there is as it was.
+            The file cannot be written; an existing file is unchanged.
 
         Examples
         --------
@@ -414,7 +413,7 @@ class Monitor(Changing, Kept):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Self:
-        """Return a monitor as it was when it was saved; what it finds is what that would have found.
+        """Return a saved monitor; it gives the same results as the original monitor.
 
         Parameters
         ----------
@@ -426,7 +425,7 @@ class Monitor(Changing, Kept):
         Raises
         ------
         FormatError
-            It is no such file, of a newer version, or damaged.
+            The file has another format or a newer version, or is damaged.
         """
         threads = resolve_threads(threads)
         saved = read_checkpoint(checked_path(path))

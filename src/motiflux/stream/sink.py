@@ -19,18 +19,18 @@ class FoundMatches:
     Parameters
     ----------
     pattern
-        Whose.
+        The pattern.
     number
-        Its position among the patterns of the run: those watched when it began, then those added since. It
-        stays when others are dropped, and is the position in `Totals.patterns`.
+        Its position among the patterns of the run: the initial patterns, then the added patterns. It does not
+        change when other patterns are dropped, and is the position in `Totals.patterns`.
     signs
-        int8 [rows]: 1 where a match appeared, -1 where it vanished.
+        int8 [rows]: 1 if a match appeared, -1 if it vanished.
     updates
-        int64 [rows]: the update that did it, among all that the monitor was given, from 0; in batch mode, the
-        batch.
+        int64 [rows]: the number of the update among all updates of the monitor, from 0; in batch mode, the
+        number of the batch.
     times
-        The moment of that update [rows], in batch mode of the last one of the batch; None where updates have
-        none.
+        The time of this update [rows], in batch mode of the last update of the batch; None if updates have no
+        times.
     vertices
         External ids [rows, k], columns in the pattern's vertex order.
     """

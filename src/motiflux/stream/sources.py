@@ -57,29 +57,29 @@ def open_source(
         ``.stream``, ``.csv``, ``.tsv`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``; ``"-"`` is
         standard input.
     columns
-        Of a table: which column is what, by name or position. The parts are ``op`` (``+`` or ``-``; without
-        it all are insertions), ``src``, ``dst``, ``label``, ``time``, ``src_label`` and ``dst_label``, which
-        are also the names that columns have if nothing is said.
+        Columns of a table, by name or position, for the parts ``op`` (``+`` or ``-``; without it, all updates
+        are insertions), ``src``, ``dst``, ``label``, ``time``, ``src_label`` and ``dst_label``, which are
+        also the default column names.
     format
-        One of the suffixes, where the name has none; standard input is ``.stream`` if nothing is said.
+        One of the suffixes, if the name has none; the default for standard input is ``.stream``.
     header
-        Whether the first record of text names the columns; None: unless it begins with an op.
+        Whether the first record of text holds the column names; None: unless it begins with an op.
     sep
-        What stands between fields of text.
+        Field separator of text.
     follow
-        Whether to wait at the end for what is appended. A line counts once its end is there.
+        Whether to wait at the end for appended lines. A line is read when its line end is there.
     on_error
-        What to do about a malformed line: ``"stop"`` with an error that names it, after all before it was
-        given, or ``"skip"`` and count it.
+        Handling of a malformed line: ``"stop"`` with an error that names it, after all previous updates, or
+        ``"skip"`` and count it.
     start
-        Where to go on: the position of a batch, or `Monitor.source_position`.
+        Start position: the position of a batch, or `Monitor.source_position`.
 
     Raises
     ------
     ArgumentError
-        An option that does not go with the format.
+        An option is not allowed for the format.
     FormatError
-        The suffix is unknown. What is in the file is looked at when it is read.
+        The suffix is unknown. The content of the file is checked when it is read.
 
     Examples
     --------

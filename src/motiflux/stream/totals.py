@@ -77,26 +77,26 @@ class PatternTotal:
 
 @dataclass(frozen=True)
 class Totals:
-    """What a run came to.
+    """The totals of a run.
 
     Parameters
     ----------
     patterns
-        Those watched when the run began, in their order, then those added since; those dropped stay.
+        The initial patterns in their order, then the added patterns; dropped patterns stay.
     updates
-        Updates that were applied.
+        Number of applied updates.
     noops, self_loops, late, expired
         As in `Delta`.
     skipped
-        Lines that were left out because they are malformed, or their updates were refused.
+        Number of skipped lines: malformed lines, and lines with invalid updates.
     batches
-        How many there were.
+        Number of batches.
     seconds
         Wall-clock seconds of the run, waiting for updates included.
     latency
         Percentiles; None without updates.
     complete
-        Whether the source came to its end, or the limit was reached: False after a timeout or Ctrl-C.
+        Whether the source ended or the limit was reached; False after a timeout or Ctrl-C.
     stopped_by
         The interrupt that ended it, if one did.
     """
@@ -116,7 +116,7 @@ class Totals:
 
     @property
     def updates_per_second(self) -> float:
-        """Updates by seconds."""
+        """Updates per second."""
         return self.updates / self.seconds if self.seconds > 0 else 0.0
 
     def __getitem__(self, pattern: Pattern | str | int) -> PatternTotal:

@@ -81,20 +81,20 @@ class Updates:
     Parameters
     ----------
     inserts
-        bool [k], True where the edge comes.
+        bool [k], True for an insertion.
     sources, targets
         External ids [k]: integers or strings.
     labels
-        A label for each edge [k], integers or strings; None where all have the label 0.
+        A label for each edge [k], integers or strings; None if all have the label 0.
     times
-        Moments [k]: datetimes, or integers or floats of the monitor's unit; None where they have none.
+        Times [k]: datetimes, or integers or floats in the monitor's unit; None without times.
     vertex_labels
-        Labels of vertices that come with these updates; a mapping from ids to labels will do.
+        Labels of new vertices of these updates, for example a mapping from ids to labels.
 
     Raises
     ------
     StreamError
-        Columns of different lengths, or of types that are neither ids nor labels nor moments.
+        Columns of different lengths, or of types that are not ids, labels or times.
 
     Examples
     --------
@@ -181,12 +181,12 @@ class Updates:
         )
 
     def with_more(self, vertex_labels: Mapping[VertexId, Label] | None, times: ArrayLike | None) -> Updates:
-        """Return the updates with labels of vertices, and with a time for all or for each.
+        """Return the updates with vertex labels, and with one time for all updates or one for each.
 
         Raises
         ------
         ArgumentError, StreamError
-            These are no labels by id, or no moments.
+            The labels or the times are invalid.
         """
         named = self.vertex_labels if vertex_labels is None else VertexLabels.of(vertex_labels)
         column = self.times
