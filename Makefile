@@ -10,6 +10,9 @@ SUITE ?= skeleton
 GRAPH ?=
 PATTERN ?=
 DIRECTED ?=
+SECONDS ?= 60
+SEED ?=
+PROCESSES ?= 1
 
 # Recipes call everything by a path relative to this folder, so that its name may hold spaces.
 BIN := .venv/bin
@@ -19,7 +22,9 @@ STAMPS := .venv/stamps-$(shell pwd -P | cksum | cut -d ' ' -f 1)
 
 cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.hpp' -o -name '*.cuh')
 
-.PHONY: help setup demo test test-all test-gpu lint format bench docs clean
+fuzz_options = --seconds $(SECONDS) --processes $(PROCESSES) $(if $(SEED),--seed $(SEED))
+
+.PHONY: help setup demo test test-all test-gpu racecheck fuzz fuzz-gpu lint format bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -44,13 +49,22 @@ test-gpu: setup $(STAMPS)/gpu ## all tests that have a device, on the GPU of thi
 	@$(BIN)/motiflux doctor
 	@$(BIN)/python -m pytest -q --device cuda
 
+racecheck: setup $(STAMPS)/gpu ## look for races in the kernels' shared memory, on the GPU of this machine
+	@$(BIN)/python scripts/racecheck.py
+
+fuzz: $(STAMPS)/package ## compare random calls with the reference; SECONDS=60 SEED=number PROCESSES=1
+	@$(BIN)/python scripts/fuzz.py $(fuzz_options)
+
+fuzz-gpu: $(STAMPS)/gpu ## the same, on the GPU of this machine
+	@$(BIN)/python scripts/fuzz.py --device cuda $(fuzz_options)
+
 lint: setup ## style, types, layers, spelling
 	@echo "==> lint: ruff, clang-format, mypy, import-linter, codespell"
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --quiet --check || { echo "make format lays these out"; exit 1; }
 	@$(BIN)/clang-format --dry-run -Werror $(cxx_sources) || { echo "make format lays these out"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/mypy --no-error-summary --strict demo/*.py scripts/write_pages.py
+	@$(BIN)/mypy --no-error-summary --strict demo/*.py scripts/write_pages.py scripts/fuzz.py scripts/racecheck.py scripts/racecheck_workload.py
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@$(BIN)/codespell
 

@@ -1,0 +1,127 @@
+"""Random calls: which, of which patterns, and with which options and tuning switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from motiflux.config import TUNING
+from motiflux.plan.problem import simd_here
+from tests.fuzz.draws import Draws
+from tests.fuzz.scenario import Call
+
+SEARCH = (
+    "order", "multiply", "reuse", "intersect", "degrees", "candidates", "rounds", "tail", "parts", "lists",
+    "meetings", "room", "tables", "images",
+)  # fmt: skip
+SEVERAL = ("share",)
+ON_CPU = ("simd", "backjump")
+ON_DEVICES = (
+    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest", "rows",
+)  # fmt: skip
+ESTIMATES = (
+    "sample_order", "cycles", "inheritance", "count_first", "count_on", "trawling", "trawl_whole",
+    "trawl_batches", "trawl_samples", "trawl_depth", "trawl_nodes", "trawl_unfinished",
+)  # fmt: skip
+ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
+NOT_DRAWN = {
+    "specialize": "compiles a kernel for every pattern, so it is off on devices",
+    "dispatch": "chooses between CPU and GPU, and every call here names one",
+    "trawl_budget": "by the clock, what is sampled depends on how busy the machine is",
+    "orbits": "is about monitors",
+    "at_once": "is about monitors",
+    "put_off": "is about monitors",
+}
+"""Switches that are left as they are, and why."""
+
+NO_SWITCHES: Mapping[str, str] = MappingProxyType({})
+KINDS = {"count": 50, "match": 32, "several": 9, "estimate": 9}
+"""How often each kind of call is drawn."""
+LIMITS = (0, 1, 1, 2, 2, 3, 4, 5, 6, 8, 12, 24, 10**6)
+
+
+def draw_calls(
+    draws: Draws, coinciding: Sequence[bool], device: str, fixed: Mapping[str, str]
+) -> tuple[Call, ...]:
+    """Draw calls, some of them twice.
+
+    Parameters
+    ----------
+    coinciding
+        For each pattern whether it has vertices that may coincide.
+    fixed
+        Switches of every call. On devices no kernel is ever compiled for one pattern alone; in half of all
+        cases some switches are drawn for all calls, so that each is met beside many others.
+    """
+    base = {} if device == "cpu" else {"specialize": "off"}
+    if draws.happens(0.5):
+        base |= draw_switches(draws, "count", device, 2)
+    meanings = ["isomorphism", *(word for word in ("induced", "homomorphism") if draws.happens(0.55))]
+    calls: list[Call] = []
+    for _ in range(draws.randint(8, 14) * len(coinciding)):
+        if calls and draws.happens(0.1):
+            calls.append(draws.choice(calls))
+            continue
+        call = _call(draws, coinciding, draws.choice(meanings))
+        more = draw_switches(draws, call.kind, device, draws.choice((0, 0, 1, 2, 4)))
+        calls.append(replace(call, tuning={**base, **more, **fixed}))
+    return tuple(calls)
+
+
+def _call(draws: Draws, coinciding: Sequence[bool], semantics: str) -> Call:
+    kind = draws.choices(list(KINDS), list(KINDS.values()))[0]
+    number = draws.randint(1, 4) if kind == "several" else 1
+    queries = tuple(draws.choices(range(len(coinciding)), k=number))
+    groups = semantics != "homomorphism" and not any(coinciding[query] for query in queries)
+    symmetry = "subgraphs" if groups and draws.happens(0.35) else "embeddings"
+    return Call(kind, queries, semantics, symmetry, options=_options(draws, kind))
+
+
+def _options(draws: Draws, kind: str) -> dict[str, Any]:
+    """Return options that do not change what is right, and limits."""
+    given: dict[str, Any] = {"threads": draws.choice((1, 1, 1, 1, 2, 3))}
+    if draws.happens(0.02):
+        given["timeout"] = 600.0
+    if kind == "estimate":
+        return given | _of_estimates(draws)
+    if draws.happens(0.17):
+        given["limit"] = draws.choice(LIMITS)
+    if kind == "match" and draws.happens(0.3):
+        given["batch_rows"] = draws.choice((1, 2, 3, 5, 32))
+    return given
+
+
+def _of_estimates(draws: Draws) -> dict[str, Any]:
+    given: dict[str, Any] = {"samples": draws.choice((32, 64, 256)), "seed": draws.randrange(1000)}
+    if draws.happens(0.3):
+        given["estimator"] = draws.choice(("wanderjoin", "alley", "tree"))
+    if draws.happens(0.1):
+        given["rel_error"] = 0.5
+    return given
+
+
+def draw_switches(draws: Draws, kind: str, device: str, number: int) -> dict[str, str]:
+    """Draw about so many switches that a call of this kind on this device may depend on."""
+    names = switches(kind, on_device=device != "cpu")
+    return {name: draws.choice(values_of(name)) for name in names if draws.happens(number / len(names))}
+
+
+def switches(kind: str, *, on_device: bool) -> tuple[str, ...]:
+    """Return the switches that a call of this kind may depend on."""
+    names = (*SEARCH, *(ON_DEVICES if on_device else ON_CPU))
+    if kind == "several":
+        names += SEVERAL
+    if kind == "estimate":
+        names += (*ESTIMATES, *(ESTIMATES_ON_DEVICES if on_device else ()))
+    return names
+
+
+@cache
+def values_of(name: str) -> tuple[str, ...]:
+    """Return the values of a switch but for its default; of instructions, those this processor has."""
+    option = TUNING[name]
+    here = simd_here() if name == "simd" else option.values
+    return tuple(value for value in option.values if value in here and value != option.default)
