@@ -324,7 +324,7 @@ class TestCommandLine:
     def test_nothing_to_draw_makes_no_file(self, tmp_path: Path) -> None:
         graph, picture = complete_graph(tmp_path / "k4.txt", 4), tmp_path / "first.svg"
         done = motiflux("match", graph, "(a:x)--(b)", "--picture", picture)
-        assert (done.exit_code, "nothing to draw" in done.stderr, picture.exists()) == (0, True, False)
+        assert (done.exit_code, "no occurrence to draw" in done.stderr, picture.exists()) == (0, True, False)
 
     def test_a_picture_that_cannot_be_written_is_an_error(self, tmp_path: Path) -> None:
         graph = complete_graph(tmp_path / "k4.txt", 4)
@@ -337,4 +337,4 @@ class TestCommandLine:
         done = motiflux("match", graph, "(a)--(b)", "--picture", tmp_path / "no" / "first.svg")
         assert (done.exit_code, done.stdout, "there is no folder" in done.stderr) == (2, "", True)
         done = motiflux("match", graph, "(a)--(b)", "-o", rows, "--picture", rows)
-        assert (done.exit_code, rows.exists(), "expected another file" in done.stderr) == (2, False, True)
+        assert (done.exit_code, rows.exists(), "expected different files" in done.stderr) == (2, False, True)
