@@ -37,7 +37,8 @@ demo: $(STAMPS)/package ## search WordNet and a million transfers, play them liv
 
 test: lint ## lint, then all tests but the long ones
 	@scripts/test-kernels.sh $(BIN)/python tests/device tests/backend/test_specialized.py tests/backend/test_every_kernel.py \
-	  tests/property/test_agreement.py tests/property/test_invariance.py tests/property/test_device_sampling.py
+	  tests/backend/test_equal_candidates.py tests/unit/test_fuzz.py tests/property/test_agreement.py \
+	  tests/property/test_invariance.py tests/property/test_device_sampling.py tests/property/test_device_space.py
 
 test-all: lint ## lint, then all tests
 	@echo "==> all tests of the GPU's kernels, emulated and sanitized"

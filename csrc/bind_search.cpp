@@ -87,6 +87,7 @@ class OwnedProblem {
       use_space(*candidates_, order, source_edges);
     }
     check_plan();
+    check_classes(order);
     set_tail(tail);
   }
   OwnedProblem(const OwnedProblem&) = delete;
@@ -159,12 +160,6 @@ class OwnedProblem {
       problem_.sizes.push_back(static_cast<std::uint32_t>(set.size()));
       problem_.vertices = std::max(problem_.vertices, static_cast<std::uint32_t>(set.size()));
     }
-    // Positions in one set are read as positions in the other.
-    for (std::size_t level = 0; level < levels; ++level)
-      require(
-          steps_[level].reuse < 0 || space.class_of(order[level]) ==
-                                         space.class_of(order[static_cast<std::size_t>(steps_[level].reuse)]),
-          "levels that share an intersection have other candidates");
     problem_.roots = static_cast<std::uint32_t>(space.set(order[0]).size());
     for (const auto& [edge, from_source] : source_edges) {
       require(edge < space.edges(), "no such query edge");
@@ -180,6 +175,16 @@ class OwnedProblem {
         require(earlier < level, "a step names a level that is not earlier");
         problem_.places[level * levels + earlier] = space.places_between(order[earlier], order[level]);
       }
+    }
+  }
+
+  // Levels that share an intersection have one set: positions in it are read as positions in the other.
+  void check_classes(const std::vector<std::size_t>& order) const {
+    for (std::size_t level = 1; level < steps_.size(); ++level) {
+      if (steps_[level].reuse == view::kNoReuse) continue;
+      const std::size_t reused = order[static_cast<std::size_t>(steps_[level].reuse)];
+      require(candidates_->class_of(order[level]) == candidates_->class_of(reused),
+              "levels that share an intersection have other candidates");
     }
   }
 

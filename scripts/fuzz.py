@@ -4,7 +4,9 @@
     python scripts/fuzz.py --device cuda --seconds 600
 
 Each case is one call of `count`, `match` or `estimate` with options drawn at random. A difference is printed
-as a small program that shows it. Exit codes: 0 nothing differs, 1 something does.
+as a small program that shows it. The summary tells which engine answered on which device.
+
+Exit codes: 0 nothing differs, 1 something does or nothing was compared, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
 
 Runs each case of `scripts/racecheck_workload.py` twice: first all beside each other without the tool, so that
 kernels are compiled and answers checked, then one after the other under racecheck. What the tool prints stays
-in FOLDER, a file for each case. With ``--read`` nothing is run, and what lies there is read.
+in FOLDER, a file for each case; logs of an earlier run are deleted first. With ``--read`` nothing is run, and
+what lies there is read.
 
 racecheck takes the loads and stores of ``device/builtin_atomics.hpp`` for plain ones. So it reports words
 that groups of a block share, and what they hand over by these. `scripts/racecheck_known.json` says of such
@@ -14,9 +15,11 @@ pairs of accesses why they are ordered; `docs/design/races.md` has the whole arg
     "CASE | read or write HEADER FUNCTION | read or write HEADER FUNCTION": "reason"
 
 A ``*`` stands for anything, and the two accesses may come in either order. ``--record`` adds the pairs that
-are not known, with an empty reason: the check fails until somebody fills it in.
+are not known, with an empty reason: the check fails until somebody fills it in. Nothing is added if anything
+went wrong.
 
-Exit codes: 0 all pairs are known, 1 some are not or have no reason, or a run failed.
+Exit codes: 0 all pairs are known, 1 some are not or have no reason, a run failed, or the tool saw nothing
+where it always sees something.
 """
 
 from __future__ import annotations
@@ -56,6 +59,8 @@ OPTIONS = {
 """How it is called; ``--racecheck-report hazard`` and ``all`` are read as well."""
 LONGEST_SECONDS = 300
 """That a case may take."""
+NEVER_SILENT = ("passive-counts", "passive-tails", "active-counts", "active-tails")
+"""Cases in which work changes hands, so that racecheck reports pairs of accesses each time."""
 
 
 @dataclass(frozen=True, order=True)
@@ -309,22 +314,24 @@ def run_plainly(cases: Sequence[str], device: str) -> bool:
 
 def run_under_racecheck(tool: str, case: str, device: str, logs: Path) -> bool:
     """Run a case under racecheck, which prints into its log; whether the case itself went well."""
-    log = logs / f"{case}.log"
-    log.unlink(missing_ok=True)
+    log = str(log_of(case, logs))
     code, output = run(
-        [tool, *chain.from_iterable(OPTIONS.items()), "--log-file", str(log), *command_of(case, device)]
+        [tool, *chain.from_iterable(OPTIONS.items()), "--log-file", log, *command_of(case, device)]
     )
     print(f"under racecheck: {output.strip() if code == 0 else f'{case} failed: {output}'}", flush=True)
     return code == 0
 
 
-def run_all(cases: Sequence[str], device: str, logs: Path) -> bool:
-    """Run cases without racecheck, then under it; whether all went well."""
-    tool = shutil.which(TOOL) or shutil.which(TOOL, path=TOOLKIT)
-    if tool is None:
-        print(f"expected {TOOL} of the CUDA toolkit on the PATH or in {TOOLKIT}")
-        return False
+def log_of(case: str, folder: Path) -> Path:
+    """Return where racecheck prints what it says of a case."""
+    return folder / f"{case}.log"
+
+
+def run_all(tool: str, cases: Sequence[str], device: str, logs: Path) -> bool:
+    """Run cases without racecheck, then under it; whether all went well. Earlier logs of them are deleted."""
     logs.mkdir(parents=True, exist_ok=True)
+    for case in cases:
+        log_of(case, logs).unlink(missing_ok=True)
     if not run_plainly(cases, device):
         return False
     went_well = [run_under_racecheck(tool, case, device, logs) for case in cases]
@@ -335,12 +342,14 @@ def read_logs(cases: Sequence[str], folder: Path) -> tuple[dict[str, Log], list[
     """Return the logs of cases, and what is wrong with them."""
     logs, faults = {}, []
     for case in cases:
-        path = folder / f"{case}.log"
+        path = log_of(case, folder)
         if not path.is_file():
             faults.append(f"{case}: there is no {path}")
             continue
         logs[case] = parse(path.read_text(encoding="utf-8", errors="replace"))
         faults += [f"{case}: {fault}" for fault in logs[case].faults()]
+        if case in NEVER_SILENT and not logs[case].races:
+            faults.append(f"{case}: the tool saw nothing: were kernels instrumented?")
     return logs, faults
 
 
@@ -380,15 +389,18 @@ def main() -> None:
     parser.add_argument("--read", action="store_true", help="run nothing, read the folder")
     parser.add_argument("--record", action="store_true", help="add new pairs to the known ones")
     given = parser.parse_args()
+    tool = shutil.which(TOOL) or shutil.which(TOOL, path=TOOLKIT)
+    if tool is None and not given.read:
+        parser.exit(1, f"expected {TOOL} of the CUDA toolkit on the PATH or in {TOOLKIT}\n")
     cases = given.cases or all_cases()
-    went_well = given.read or run_all(cases, given.device, given.logs)
+    went_well = given.read or run_all(str(tool), cases, given.device, given.logs)
     logs, faults = read_logs(cases, given.logs)
     if not went_well:
         faults.append("a case failed")
     known = read_known(KNOWN)
     verdict = judge(logs, known)
     tell(logs, verdict, known, faults)
-    if given.record:
+    if given.record and not faults:
         record(verdict.new, KNOWN)
     raise SystemExit(bool(verdict.new or verdict.unexplained or faults))
 

@@ -142,8 +142,9 @@ Outcome Filter::start(std::uint64_t max_bytes) {
 
 // One round over all vertices that serve any query vertex; false once another one would not pay.
 //
-// The vertices of one query vertex are all checked before any of their words is written; those of the next
-// query vertex see what was written. So no word changes while it may be read, whatever the threads.
+// Vertices are in lists by the first query vertex that they served. Those of a list are all checked before
+// any of their words is written; those of the next list see what was written. So no word changes while it may
+// be read, whatever the threads.
 bool Filter::sweep() {
   std::array<std::atomic<std::uint64_t>, kMaxQueryVertices> removed{};
   std::vector<std::size_t> counts;

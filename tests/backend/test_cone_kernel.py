@@ -21,6 +21,7 @@ from motiflux.engine.dfs import DfsEngine
 from motiflux.engine.prepare import Roots
 from motiflux.errors import DeviceMemoryError
 from motiflux.plan import make_plan
+from motiflux.plan.cone_plan import find_cones
 from tests.backend.cases import clique, cycle, path
 
 ON = {"bitmaps": "on", "tables": "off"}
@@ -157,9 +158,19 @@ def test_roots_cut_for_one_meaning_do_not_serve_another(device: str) -> None:
     wheel = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 3), (3, 4), (4, 2)]
     apart = mf.Pattern.from_edges(wheel, vertex_labels=["R", "A", "B", "C", "D"])
     together = mf.Pattern.from_edges(wheel, vertex_labels=["R", "A", {"A", "B"}, "C", "D"])
+    assert _cut_alike_but_for_the_least(graph, apart, together)
     tuning = {"bitmaps": "on", "tables": "off", "parts": "off"}
     assert mf.count(graph, apart, device=device, tuning=tuning) == 1
     assert mf.count(graph, together, semantics="homomorphism", device=device, tuning=tuning) == 4
+
+
+def _cut_alike_but_for_the_least(graph: mf.Graph, one: mf.Pattern, other: mf.Pattern) -> bool:
+    """Whether the roots of two counts differ in nothing but the neighbours that a root needs."""
+    plans = make_plan(graph, one, space=True), make_plan(graph, other, semantics="homomorphism", space=True)
+    cones = [
+        [(c.rows.roots, c.shape, c.plan.estimates, c.least) for c in find_cones(graph, p, 1)] for p in plans
+    ]
+    return any(a[:3] == b[:3] and a[3] != b[3] for a in cones[0] for b in cones[1])
 
 
 def test_edges_of_one_label_and_either_direction_are_one_relation(device: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from motiflux.config import TUNING
 from motiflux.plan.problem import simd_here
 from tests.fuzz.draws import Draws
-from tests.fuzz.scenario import Call
+from tests.fuzz.scenario import Call, Query
 
 SEARCH = (
     "order", "multiply", "reuse", "intersect", "degrees", "candidates", "rounds", "tail", "parts", "lists",
@@ -30,7 +30,7 @@ ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
     "dispatch": "chooses between CPU and GPU, and every call here names one",
-    "trawl_budget": "by the clock, what is sampled depends on how busy the machine is",
+    "trawl_budget": "by the clock, what is sampled depends on how busy the machine is; often set on devices",
     "orbits": "is about monitors",
     "at_once": "is about monitors",
     "put_off": "is about monitors",
@@ -44,14 +44,14 @@ LIMITS = (0, 1, 1, 2, 2, 3, 4, 5, 6, 8, 12, 24, 10**6)
 
 
 def draw_calls(
-    draws: Draws, coinciding: Sequence[bool], device: str, fixed: Mapping[str, str]
+    draws: Draws, patterns: Sequence[Query], device: str, fixed: Mapping[str, str]
 ) -> tuple[Call, ...]:
     """Draw calls, some of them twice.
 
     Parameters
     ----------
-    coinciding
-        For each pattern whether it has vertices that may coincide.
+    patterns
+        What calls are about.
     fixed
         Switches of every call. On devices no kernel is ever compiled for one pattern alone; in half of all
         cases some switches are drawn for all calls, so that each is met beside many others.
@@ -61,23 +61,42 @@ def draw_calls(
         base |= draw_switches(draws, "count", device, 2)
     meanings = ["isomorphism", *(word for word in ("induced", "homomorphism") if draws.happens(0.55))]
     calls: list[Call] = []
-    for _ in range(draws.randint(8, 14) * len(coinciding)):
+    for _ in range(draws.randint(8, 14) * len(patterns)):
         if calls and draws.happens(0.1):
             calls.append(draws.choice(calls))
             continue
-        call = _call(draws, coinciding, draws.choice(meanings))
+        call = _call(draws, patterns, draws.choice(meanings), device)
         more = draw_switches(draws, call.kind, device, draws.choice((0, 0, 1, 2, 4)))
-        calls.append(replace(call, tuning={**base, **more, **fixed}))
+        calls.append(replace(call, tuning={**base, **more, **call.tuning, **fixed}))
     return tuple(calls)
 
 
-def _call(draws: Draws, coinciding: Sequence[bool], semantics: str) -> Call:
+def _call(draws: Draws, patterns: Sequence[Query], semantics: str, device: str) -> Call:
     kind = draws.choices(list(KINDS), list(KINDS.values()))[0]
     number = draws.randint(1, 4) if kind == "several" else 1
-    queries = tuple(draws.choices(range(len(coinciding)), k=number))
-    groups = semantics != "homomorphism" and not any(coinciding[query] for query in queries)
+    queries = tuple(draws.choices(range(len(patterns)), k=number))
+    groups = semantics != "homomorphism" and not any(patterns[query].coinciding for query in queries)
     symmetry = "subgraphs" if groups and draws.happens(0.35) else "embeddings"
-    return Call(kind, queries, semantics, symmetry, options=_options(draws, kind))
+    call = Call(kind, queries, semantics, symmetry, options=_options(draws, kind))
+    return _estimate(draws, patterns, call, device) if kind == "estimate" else call
+
+
+def _estimate(draws: Draws, patterns: Sequence[Query], call: Call, device: str) -> Call:
+    """Return the estimate with switches by which it often draws samples, and its value is often known."""
+    trees = [number for number, pattern in enumerate(patterns) if pattern.is_tree]
+    if trees and draws.happens(0.4):  # each sample is an embedding, so the value is the exact count
+        return replace(
+            call,
+            queries=(draws.choice(trees),),
+            semantics="homomorphism",
+            symmetry="embeddings",
+            tuning={"count_first": "off", "trawling": "off"},
+            options={**call.options, "estimator": "tree"},
+        )
+    tuning = {"count_first": "off"} if draws.happens(0.5) else {}
+    if device != "cpu" and draws.happens(0.8):  # the same on every device
+        tuning |= draws.choice(({"trawling": "off"}, {"trawl_budget": "nodes"}))
+    return replace(call, tuning=tuning)
 
 
 def _options(draws: Draws, kind: str) -> dict[str, Any]:

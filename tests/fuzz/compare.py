@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,8 +17,10 @@ class Case(NamedTuple):
     found: Any
     expected: Any
     exact: bool = True
-    """False for an estimate by samples of what is there: nothing was compared."""
+    """False for an estimate by samples of which only the order of interval and value was compared."""
     error: BaseException | None = None
+    answered: tuple[str, ...] = ()
+    """Which engine or estimator answered, and on which device."""
 
     @property
     def differs(self) -> bool:
@@ -99,14 +102,18 @@ def _count(
     call: Call, graph: mf.Graph, patterns: list[mf.Pattern], truths: list[Truth], given: Arguments
 ) -> Case:
     found = mf.count(graph, patterns[0], **given)
-    return Case((int(found), found.complete), right(call, truths))
+    return Case((int(found), found.complete), right(call, truths), answered=_answered(found))
 
 
 def _several(
     call: Call, graph: mf.Graph, patterns: list[mf.Pattern], truths: list[Truth], given: Arguments
 ) -> Case:
     found = mf.count(graph, patterns, **given)
-    return Case([(int(one), one.complete) for one in found], right(call, truths))
+    return Case([(int(one), one.complete) for one in found], right(call, truths), answered=_answered(*found))
+
+
+def _answered(*found: mf.Count | mf.Matches) -> tuple[str, ...]:
+    return tuple(f"{one.engine} on {one.device}" for one in found)
 
 
 def _match(
@@ -116,9 +123,10 @@ def _match(
     matches = mf.match(graph, patterns[0], **given)
     rows = [tuple(row) for batch in matches for row in batch.tolist()]
     found = sorted(truth.canonical(row, call.symmetry) for row in rows)
+    outcome: Any = (found, matches.complete)
     if "limit" in call.options:
-        return Case(_among(found, truth.rows(call.semantics, call.symmetry), matches), right(call, truths))
-    return Case((found, matches.complete), right(call, truths))
+        outcome = _among(found, truth.rows(call.semantics, call.symmetry), matches)
+    return Case(outcome, right(call, truths), answered=_answered(matches))
 
 
 def _among(found: list[Row], rows: list[Row], matches: mf.Matches) -> tuple[int, bool | None] | list[Row]:
@@ -132,15 +140,35 @@ def _among(found: list[Row], rows: list[Row], matches: mf.Matches) -> tuple[int,
 def _estimate(
     call: Call, graph: mf.Graph, patterns: list[mf.Pattern], truths: list[Truth], given: Arguments
 ) -> Case:
-    """Compare an estimate that says it is exact, and the value of any other where there is nothing to find.
+    """Compare an estimate that is exact by its words or its interval, and what is known of any other.
 
-    No sample is an embedding then. What samples say of other numbers is right on average only.
+    The value of any other is in its interval. It is 0 where there is nothing to find, as no sample is an
+    embedding then. On a device it is the value on the CPU. Otherwise it is right on average only.
     """
     found = mf.estimate(graph, patterns[0], **given)
-    expected = right(call, truths)
-    if found.estimator == "exact":
-        return Case((found.low, found.value, found.high, found.complete), (*[expected] * 3, True))
-    return Case(found.value if expected == 0 else expected, expected, exact=expected == 0)
+    truth, answered = right(call, truths), (f"{found.estimator} on {found.device}",)
+    if found.estimator == "exact" or found.low == found.high:
+        values = found.low, found.value, found.high, found.complete
+        return Case(values, (*[truth] * 3, True), answered=answered)
+    ordered = 0 <= found.low <= found.value <= found.high < math.inf
+    known = truth if truth == 0 else _value_on_cpu(call, graph, patterns[0], given)
+    value = None if known is None else found.value
+    return Case((value, ordered), (known, True), exact=known is not None, answered=answered)
+
+
+def _value_on_cpu(call: Call, graph: mf.Graph, pattern: mf.Pattern, given: Arguments) -> float | None:
+    """Return the value that a device must give too; None on the CPU, and where the time has a say in it."""
+    if given["device"] == "cpu" or not is_repeatable(call):
+        return None
+    return mf.estimate(graph, pattern, **{**given, "device": "cpu"}).value
+
+
+def is_repeatable(call: Call) -> bool:
+    """Return whether an estimate is the same on every device: see `docs/guide/estimating.md`."""
+    tuning = call.tuning
+    trawls_by_clock = tuning.get("trawling") != "off" and tuning.get("trawl_budget") != "nodes"
+    counts_beside = "rel_error" in call.options and tuning.get("count_on") != "off"
+    return not (trawls_by_clock or counts_beside or "timeout" in call.options)
 
 
 _CASES: dict[str, Callable[..., Case]] = {

@@ -30,7 +30,7 @@ def program_of(scenario: Scenario, difference: Difference) -> str:
 def _imports(scenario: Scenario, body: str) -> list[str]:
     lines = ["import motiflux as mf"]
     if scenario.device == "emulated":
-        variables = f"PYTHONPATH=. MOTIFLUX_DEVICES={EMULATOR} MOTIFLUX_SIMT_UNKIND={scenario.unkind}"
+        variables = f"PYTHONPATH=. MOTIFLUX_DEVICES={EMULATOR} MOTIFLUX_SIMT_CHANCES={scenario.chances}"
         lines.insert(0, f"# in the folder of a clone, with {variables}")
     names = ("AllOf", "AnyOf", "Comparison", "IsMissing", "Not", "OneOf")
     if used := [name for name in names if f"{name}(" in body]:
@@ -79,13 +79,17 @@ def _judged(call: Call, scenario: Scenario, difference: Difference) -> list[str]
                 f"found = {_run(call, scenario.device)}",
                 "found = [(int(one), one.complete) for one in found]",
             ]
-        case "estimate" if isinstance(expected, tuple):
+        case "estimate" if len(expected) > 2:
             lines = [
                 f"found = {_run(call, scenario.device)}",
                 "found = found.low, found.value, found.high, found.complete",
             ]
         case "estimate":
-            lines = [f"found = {_run(call, scenario.device)}.value"]
+            lines = [
+                f"found = {_run(call, scenario.device)}",
+                'ordered = 0 <= found.low <= found.value <= found.high < float("inf")',
+                f"found = {'None' if expected[0] is None else 'found.value'}, ordered",
+            ]
         case _:
             return _judged_rows(call, scenario, expected)
     return [*lines, f"assert found == {expected!r}, found"]

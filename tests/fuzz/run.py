@@ -29,12 +29,14 @@ SECONDS = 60.0
 """How long it runs unless told."""
 STATUS_SECONDS = 60.0
 """How often it says how far it is."""
+INTERRUPTED = 130
+"""The exit code after an interrupt: 128 and its number, as shells have it."""
 PATIENCE_SECONDS = 300.0
 """A process that says nothing for so long hangs. The emulator's kernels take a minute to compile."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the fuzzer and return its exit code: 0 where nothing differs, else 1."""
+    """Run the fuzzer and return its exit code, as `scripts/fuzz.py` says."""
     options = _options(arguments)
     if options.device == "emulated":
         known = os.environ.get("MOTIFLUX_DEVICES")
@@ -46,11 +48,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"fuzz: device={options.device} ({model}) seed={options.seed}", flush=True)
     result, started = Result(), time.monotonic()
-    if options.replay is not None:
-        run_job(_replayed(options), result.take)
-    else:
-        _run_processes(options, result)
+    try:
+        if options.replay is not None:
+            run_job(_replayed(options), result.take)
+        else:
+            _run_processes(options, result)
+    except KeyboardInterrupt:
+        result.interrupted = True
     _finish(options, model, result, time.monotonic() - started)
+    if result.interrupted:
+        print("fuzz: the run was cut by an interrupt", file=sys.stderr)
+        return INTERRUPTED
+    if not (result.differing or result.cases()):
+        print("fuzz: nothing was compared", file=sys.stderr)
+        return 1
     return 1 if result.differing else 0
 
 
@@ -121,6 +132,7 @@ class Result:
 
     tally: Tally = field(default_factory=Counter)
     differing: int = 0
+    interrupted: bool = False
 
     def take(self, report: Report) -> None:
         """Add a report, and print its differences."""
@@ -171,8 +183,6 @@ def _run_processes(options: argparse.Namespace, result: Result) -> None:
                 said = time.monotonic()
                 cases = sum(result.cases().values())
                 print(f"{said - started:,.0f} s: {cases:,} cases, {result.differing} differ", flush=True)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
     finally:
         for worker in workers:
             worker.process.kill()
@@ -237,7 +247,7 @@ def _broken(worker: Worker, what: str) -> str:
 
 def _finish(options: argparse.Namespace, model: str, result: Result, seconds: float) -> None:
     """Print the summary, and write it where it is asked for."""
-    for aspect in ("kind", "semantics", "symmetry", "limit", "tuning", "compared"):
+    for aspect in ("kind", "semantics", "symmetry", "limit", "tuning", "compared", "answered"):
         parts = [f"{value} {number:,}" for value, number in result.cases(aspect).items()]
         print(f"{aspect + ':':<11}{'; '.join(parts)}")
     cases = sum(result.cases().values())
@@ -250,6 +260,7 @@ def _finish(options: argparse.Namespace, model: str, result: Result, seconds: fl
             "processes": options.processes,
             "cases": cases,
             "differing": result.differing,
+            "interrupted": result.interrupted,
             "seconds": round(seconds, 3),
             "by": {aspect: result.cases(aspect) for aspect in sorted({one for one, _ in result.tally})},
             "commit": None if known == "unknown" else known,

@@ -93,6 +93,11 @@ class Query:
             one.where is not None for one in self.edges
         )
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether it has no cycle; patterns are connected."""
+        return len(self.edges) == len(self.vertices) - 1
+
     def steps(self, ids: Sequence[VertexId]) -> list[Step]:
         """Return the calls that make the pattern, for a data graph of these ids."""
         made = []
@@ -149,7 +154,7 @@ class Scenario:
     as_large
         Whether devices plan as on large graphs. Otherwise their plans for graphs as small as these match more
         levels one by one, so that the device is busy, and count fewer in closed form.
-    unkind
+    chances
         For the emulator, as in `tests.simt.image.Scheduling`.
     """
 
@@ -158,7 +163,7 @@ class Scenario:
     queries: tuple[Query, ...]
     calls: tuple[Call, ...]
     as_large: bool = False
-    unkind: int = 0
+    chances: int = 0
 
 
 class Built(NamedTuple):
@@ -184,14 +189,14 @@ def pattern_of(query: Query, ids: Sequence[VertexId]) -> mf.Pattern:
 
 @contextmanager
 def settings_of(scenario: Scenario) -> Iterator[None]:
-    """Set ``as_large`` and ``unkind`` for the calls of a scenario."""
+    """Set ``as_large`` and ``chances`` for the calls of a scenario."""
     with ExitStack() as settings:
         if scenario.as_large:
             settings.enter_context(_planned_as_large())
         if scenario.device == "emulated":
-            from tests.simt.image import unkind_by
+            from tests.simt.image import chances_by
 
-            settings.enter_context(unkind_by(scenario.unkind))
+            settings.enter_context(chances_by(scenario.chances))
         yield
 
 

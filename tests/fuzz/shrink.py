@@ -83,8 +83,8 @@ def plainer_calls(scenario: Scenario) -> Iterator[Scenario]:
             yield _with_call(scenario, at, plainer)
     if scenario.as_large:
         yield replace(scenario, as_large=False)
-    if scenario.unkind:
-        yield replace(scenario, unkind=0)
+    if scenario.chances:
+        yield replace(scenario, chances=0)
 
 
 def _plainer(call: Call) -> Iterator[Call]:

@@ -101,11 +101,13 @@ def _add_to(tally: Tally, call: Call, case: Case) -> None:
     tally["limit", "limited" if "limit" in call.options else "unlimited"] += 1
     tally["tuning", "switched" if call.tuning.keys() - {"specialize"} else "default"] += 1
     tally["compared", _compared(case)] += 1
+    for answer in set(case.answered):
+        tally["answered", answer] += 1
 
 
 def _compared(case: Case) -> str:
     if not case.exact:
-        return "not, as samples made the estimate"
+        return "the order of an interval and its value alone"
     return "with something to find" if _has_some(case.expected) else "with nothing to find"
 
 

@@ -28,7 +28,15 @@ LITMUS_TESTS = [
     source
     for source in SOURCES
     if source.name.startswith(
-        ("test_atomics", "test_block_desk", "test_dynamic", "test_handover", "test_ring", "test_sharing")
+        (
+            "test_atomics",
+            "test_block_desk",
+            "test_dynamic",
+            "test_handover",
+            "test_parallel",
+            "test_ring",
+            "test_sharing",
+        )
     )
 ]
 FLAGS = (
@@ -46,6 +54,7 @@ SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/parallel.cpp", "c
 DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", "csrc/common/parallel.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
+    "test_parallel": ("csrc/common/parallel.cpp",),
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
     "test_sharing_parts": SEARCH,

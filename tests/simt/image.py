@@ -34,9 +34,9 @@ class Scheduling:
     seed
         Of the random policy. Threads of one block run in the same order under the same seed, unless they look
         at what others change meanwhile.
-    unkind
-        Seed of the chances that kernels leave open (``motiflux/device/unkind.hpp``): a filter that stops
-        early, words that are old, numbers that are not found again. 0: none is taken.
+    chances
+        Seed of what ``motiflux/device/chance.hpp`` draws: filters that stop early, words that are old,
+        numbers that are not found again. 0: nothing is drawn.
     policy
         Which thread of a block runs next: ``random``; ``lowest`` or ``highest`` number first, where one that
         spins lets all others run before it runs again.
@@ -52,7 +52,7 @@ class Scheduling:
     """
 
     seed: int = 1
-    unkind: int = 1
+    chances: int = 1
     policy: str = "random"
     stall_seconds: float = 60.0
     launch_seconds: float = 240.0
@@ -61,10 +61,10 @@ class Scheduling:
 
     @classmethod
     def from_environment(cls) -> Scheduling:
-        """Return the default, but for ``MOTIFLUX_SIMT_SEED``, ``_UNKIND`` and ``_POLICY``."""
+        """Return the default, but for ``MOTIFLUX_SIMT_SEED``, ``_CHANCES`` and ``_POLICY``."""
         return cls(
             seed=int(os.environ.get("MOTIFLUX_SIMT_SEED", "1")),
-            unkind=int(os.environ.get("MOTIFLUX_SIMT_UNKIND", "1")),
+            chances=int(os.environ.get("MOTIFLUX_SIMT_CHANCES", "1")),
             policy=os.environ.get("MOTIFLUX_SIMT_POLICY", "random"),
         )
 
@@ -73,7 +73,7 @@ class _Options(ctypes.Structure):
     # `Options` of emulator/launch.hpp.
     _fields_ = (
         ("seed", ctypes.c_uint64),
-        ("unkind", ctypes.c_uint64),
+        ("chances", ctypes.c_uint64),
         ("idle_yields", ctypes.c_uint64),
         ("stall_seconds", ctypes.c_double),
         ("launch_seconds", ctypes.c_double),
@@ -126,7 +126,7 @@ class EmulatedModule:
         """Run a kernel to its end; return what went wrong, or nothing."""
         options = _Options(
             seed=how.seed,
-            unkind=_unkind_now if _unkind_now is not None else how.unkind,
+            chances=how.chances if _chances is None else _chances,
             idle_yields=how.idle_yields,
             stall_seconds=how.stall_seconds,
             launch_seconds=how.launch_seconds,
@@ -162,18 +162,18 @@ def _unload(handle: int, forget: Callable[[], None]) -> None:
     _ctypes.dlclose(handle)
 
 
-_unkind_now: int | None = None
+_chances: int | None = None
 
 
 @contextmanager
-def unkind_by(seed: int) -> Iterator[None]:
-    """Have all launches take the chances that kernels leave open by another seed; 0: none."""
-    global _unkind_now
-    before, _unkind_now = _unkind_now, seed
+def chances_by(seed: int) -> Iterator[None]:
+    """Have all launches draw chances by another seed; 0: nothing is drawn."""
+    global _chances  # noqa: PLW0603 - launches run on the threads of their streams
+    before, _chances = _chances, seed
     try:
         yield
     finally:
-        _unkind_now = before
+        _chances = before
 
 
 @functools.cache

@@ -36,11 +36,13 @@
 #define gridDim (::motiflux_simt::Index{::motiflux_simt::here->grid_blocks, 1, 1})
 inline constexpr int warpSize = 32;
 
-#define MOTIFLUX_SIMT_UNKIND(key, one_in) ::motiflux_simt::unkind(key, one_in)
+#define MOTIFLUX_SIMT_CHANCE(place, key, one_in) ::motiflux_simt::chance(place, key, one_in)
 
 // As on a GPU, a failed assertion ends the launch, not the process.
 #undef assert
 #define assert(condition) ((condition) ? void() : ::motiflux_simt::fail("assertion failed: " #condition))
+#define MOTIFLUX_ASSERT(condition) \
+  ((condition) ? void() : ::motiflux_simt::fail("assertion failed: " #condition))
 
 #include "emulator/atomics.hpp"
 #include "emulator/bits.hpp"

@@ -11,7 +11,9 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import resolve_tuning
+from motiflux.plan import make_plan
 from motiflux.plan.bind import bind
+from motiflux.plan.problem import native_problem
 from motiflux.plan.space import KEPT_SPACES, CandidateSpace, candidate_space, space_key
 from motiflux.types import Semantics
 from tests.backend.cases import clique
@@ -233,3 +235,14 @@ class TestEqualCandidates:
         assert candidates(path, space) == [[0, 2], [1], [0, 2]]
         assert space.classes == (0, 1, 2)
         assert space_of(path, "(x:a)--(y:b)--(z:a)").classes == (0, 1, 0)
+
+    def test_a_plan_that_reuses_the_set_of_another_class_is_refused(self) -> None:
+        graph = mf.Graph.from_edges(clique(8), vertex_labels=[0, 0, 1, 1, 2, 2, 3, 3])
+        pattern = mf.Pattern.from_edges(clique(4), vertex_labels=[0, 1, 2, 3])
+        plan = make_plan(graph, pattern, space=True, tuning={"tail": "off", "parts": "off"})
+        assert len(set(plan.classes)) == 4
+        for reuse, message in ((2, "other candidates"), (100_000, "reuse out of range")):
+            last = replace(plan.shape.steps[3], reuse=reuse, anchor=2)
+            shape = replace(plan.shape, steps=(*plan.shape.steps[:3], last))
+            with pytest.raises(ValueError, match=message):
+                native_problem(graph, replace(plan, shape=shape, free=None), intersect="auto", threads=1)

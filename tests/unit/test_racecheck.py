@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from motiflux.codegen.kernels import all_sources
 from scripts import racecheck, racecheck_workload
-from scripts.racecheck import HEADERS, KNOWN, Access, Race, function_at, header_of, judge, matches, parse
+from scripts.racecheck import (
+    HEADERS,
+    KNOWN,
+    TOOL,
+    Access,
+    Race,
+    function_at,
+    header_of,
+    judge,
+    matches,
+    parse,
+)
 from tests.backend.test_every_kernel import family
 
 
@@ -58,6 +70,12 @@ HAZARDS = f"""\
 =========     Current Value : 0, Incoming Value : 0
 =========
 ========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)
+"""
+
+SILENT = """\
+========= COMPUTE-SANITIZER
+counts: 1.2 s; 4 stolen
+========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)
 """
 
 OLD = """\
@@ -207,6 +225,69 @@ def test_logs_that_lie_there_are_read(
     assert "0 new, 1 known, 0 without a reason, 0 wrong" in capsys.readouterr().out
     assert exit_code("counts", "tails") == 1  # which has no log
     assert "tails: there is no" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", ["counts", "active-tails"])
+def test_a_log_without_races_is_wrong_where_work_changes_hands(tmp_path: Path, case: str) -> None:
+    (tmp_path / f"{case}.log").write_text(SILENT, encoding="utf-8")
+    logs, faults = racecheck.read_logs([case], tmp_path)
+    assert logs[case].faults() == []
+    told = [f"{case}: the tool saw nothing: were kernels instrumented?"]
+    assert faults == (told if case == "active-tails" else [])
+
+
+def test_cases_that_are_never_silent_have_known_races() -> None:
+    known = racecheck.read_known(KNOWN)
+    for case in racecheck.NEVER_SILENT:
+        assert case in racecheck_workload.CASES
+        assert any(matches(key.split(" | ")[0], case) for key in known)
+
+
+def test_every_known_race_names_its_cases_and_an_access() -> None:
+    for key in racecheck.read_known(KNOWN):
+        case, *accesses = key.split(" | ")
+        assert case != "*"
+        assert any("*" not in access for access in accesses), key
+
+
+def test_a_missing_tool_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(racecheck.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(sys, "argv", ["racecheck.py", "counts", "--logs", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        racecheck.main()
+    assert ended.value.code == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("expected compute-sanitizer of the CUDA toolkit")
+    assert told.out == ""
+
+
+@pytest.mark.parametrize("failing", ["counts", "compute-sanitizer"])
+def test_a_failed_run_reads_no_earlier_log_and_records_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failing: str
+) -> None:
+    """Either the case fails by itself, or under the tool, which has printed a race before."""
+
+    def run(command: Sequence[str]) -> tuple[int, str]:
+        if command[0] != TOOL:
+            return int(failing == "counts"), "counts"
+        Path(command[command.index("--log-file") + 1]).write_text(HAZARDS, encoding="utf-8")
+        return 1, "counts"
+
+    known, log = tmp_path / "known.json", tmp_path / "counts.log"
+    known.write_text("{}", encoding="utf-8")
+    log.write_text(ANALYSIS, encoding="utf-8")
+    monkeypatch.setattr(racecheck, "KNOWN", known)
+    monkeypatch.setattr(racecheck, "run", run)
+    monkeypatch.setattr(racecheck.shutil, "which", lambda *_, **__: TOOL)
+    monkeypatch.setattr(sys, "argv", ["racecheck.py", "counts", "--logs", str(tmp_path), "--record"])
+    with pytest.raises(SystemExit) as ended:
+        racecheck.main()
+    assert ended.value.code == 1
+    assert "wrong: a case failed" in capsys.readouterr().out
+    assert log.exists() == (failing != "counts")
+    assert racecheck.read_known(known) == {}
 
 
 def test_the_known_races_name_functions_and_have_reasons() -> None:

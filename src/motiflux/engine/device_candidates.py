@@ -34,7 +34,7 @@ from motiflux.engine.deadline import seconds_left
 from motiflux.engine.device_search import DeviceSearch
 from motiflux.engine.resident import DeviceRows, Means, RowsKey, resident
 from motiflux.errors import DeviceMemoryError
-from motiflux.graph import Graph
+from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.statistics import UNIT_BITS
 
@@ -56,7 +56,7 @@ class DeviceCandidates(DeviceCopy):
     buffer
         Its memory.
     graph
-        As kernels see it; rows of the data graph that it points into are not filled in.
+        As kernels see it, but for all arcs of the data graph.
     sources
         An array of `SampleSource`, as it lies on the device.
     sizes
@@ -157,10 +157,13 @@ class Loader:
         """Return the rows of all sources where they are rows of the graph; none over a candidate space."""
         if self._plan.space is not None:
             return []
+        rows: dict[AdjacencyKey, DeviceRows] = {}
         keys = [key for args in self._plan.args.steps for key in args.adjacencies]
-        rows = [self._copies.rows(self._graph, RowsKey(key, above=False), means) for key in keys]
-        search.read(dict.fromkeys(rows))
-        return rows
+        for key in keys:
+            if key not in rows:
+                rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), means)
+                search.read([rows[key]])  # before the next one may have to make room
+        return [rows[key] for key in keys]
 
     def _add_tree(self, graph: CandidateGraph, search: DeviceSearch, means: Means) -> None:
         name = ("sums of candidates", self._plan)

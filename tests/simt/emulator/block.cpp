@@ -145,9 +145,11 @@ void Block::fail(const std::string& message) {
   __builtin_unreachable();
 }
 
-bool Block::unkind(std::uint64_t key, unsigned one_in) const {
-  if (launch_.options.unkind == 0) return false;
-  std::uint64_t state = launch_.options.unkind * 0x9E3779B97F4A7C15U ^ key;
+bool Block::chance(std::uint32_t place, std::uint64_t key, unsigned one_in) const {
+  if (launch_.options.chances == 0) return false;
+  std::uint64_t state = launch_.options.chances;
+  state = draw(state) ^ place;
+  state = draw(state) ^ key;
   return (draw(state) >> 32) % one_in == 0;
 }
 

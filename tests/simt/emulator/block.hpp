@@ -80,7 +80,7 @@ class Block {
   unsigned barrier(bool yes);
   void yield();
   void doze(unsigned nanoseconds);
-  bool unkind(std::uint64_t key, unsigned one_in) const;
+  bool chance(std::uint32_t place, std::uint64_t key, unsigned one_in) const;
   [[noreturn]] void fail(const std::string& message);
 
  private:

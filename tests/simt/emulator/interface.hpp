@@ -64,8 +64,8 @@ unsigned barrier(int value) noexcept;
 // A scheduling point of a thread that has nothing to do for so long.
 void doze(unsigned nanoseconds) noexcept;
 
-// Whether a chance is taken that a kernel leaves open: once in so many times, by the seed and the key.
-bool unkind(std::uint64_t key, unsigned one_in) noexcept;
+// Once in so many times true, by the seed, the place in the code and the key (motiflux/device/chance.hpp).
+bool chance(std::uint32_t place, std::uint64_t key, unsigned one_in) noexcept;
 
 // Ends the launch with this error. What lies on the stacks of the block's threads is abandoned.
 [[noreturn]] void fail(const char* message) noexcept;

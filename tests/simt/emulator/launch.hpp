@@ -17,7 +17,7 @@ enum class Policy : std::uint32_t { random = 0, lowest = 1, highest = 2 };
 // As emulated.py lays it out. Limits of 0 are none.
 struct Options {
   std::uint64_t seed;
-  std::uint64_t unkind;       // seed of the chances that a kernel leaves open; 0: none is taken
+  std::uint64_t chances;      // seed of what motiflux/device/chance.hpp draws; 0: nothing is drawn
   std::uint64_t idle_yields;  // scheduling points of a block between two collectives, barriers or returns
   double stall_seconds;       // time between these
   double launch_seconds;      // time of the whole launch

@@ -83,8 +83,8 @@ unsigned barrier(int value) noexcept {
 void doze(unsigned nanoseconds) noexcept {
   running_block()->doze(nanoseconds);
 }
-bool unkind(std::uint64_t key, unsigned one_in) noexcept {
-  return running_block()->unkind(key, one_in);
+bool chance(std::uint32_t place, std::uint64_t key, unsigned one_in) noexcept {
+  return running_block()->chance(place, key, one_in);
 }
 void fail(const char* message) noexcept {
   running_block()->fail(message);

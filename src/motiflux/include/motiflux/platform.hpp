@@ -8,7 +8,7 @@
 #if defined(__CUDACC_RTC__)
 
 #define MOTIFLUX_SIMT 1
-// Checked in the emulator, and nowhere else.
+// Checked in the emulator, where a failure ends the launch, and in the CPU engine's debug builds.
 #define MOTIFLUX_ASSERT(condition) static_cast<void>(0)
 #define MOTIFLUX_HOST_DEVICE __host__ __device__
 #define MOTIFLUX_DEVICE __device__ inline
@@ -34,11 +34,13 @@ static_assert(sizeof(std::uint64_t) == 8, "motiflux expects a 64-bit Linux host"
 
 #else
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
+#if !defined(MOTIFLUX_ASSERT)
+#include <cassert>
 #define MOTIFLUX_ASSERT(condition) assert(condition)
+#endif
 #define MOTIFLUX_HOST_DEVICE
 #define MOTIFLUX_DEVICE inline
 #define MOTIFLUX_DEVICE_CALL __attribute__((noinline)) inline

@@ -6,7 +6,7 @@
 
 #include "motiflux/candidates/space.hpp"
 #include "motiflux/device/atomic_ref.hpp"
-#include "motiflux/device/unkind.hpp"
+#include "motiflux/device/chance.hpp"
 #include "motiflux/lanes/group.hpp"
 
 namespace motiflux::candidates {
@@ -28,9 +28,10 @@ MOTIFLUX_DEVICE std::uint32_t required(const SpaceArgs& args, std::uint32_t vert
 
 // The word of a neighbour during a round: as the round found it, or as the round has left it already. Any
 // older word would be as sound.
-MOTIFLUX_DEVICE std::uint32_t neighbor_word(const SpaceArgs& args, std::uint32_t vertex) {
-  if (device::unkind(std::uint64_t{args.round} << 32 | vertex, 4)) return required(args, vertex);
-  return word(args, vertex);
+MOTIFLUX_DEVICE std::uint32_t neighbor_word(const SpaceArgs& args, std::uint32_t of, std::uint32_t neighbor) {
+  const std::uint64_t key = (std::uint64_t{of} << 32 | neighbor) + (std::uint64_t{args.round} << 59);
+  if (device::chance(device::Place::kOldWord, key, 4)) return required(args, neighbor);
+  return word(args, neighbor);
 }
 
 MOTIFLUX_DEVICE std::uint32_t warps(const SpaceArgs&) {
@@ -62,7 +63,7 @@ MOTIFLUX_DEVICE std::uint32_t reach(const Warp& warp, const SpaceArgs& args, con
        at += kLook * Warp::kLanes) {
     for (std::uint32_t strip = 0; strip < kLook; ++strip) {
       const std::uint32_t* const neighbor = at + strip * Warp::kLanes + warp.lane();
-      if (neighbor < end) mine |= neighbor_word(args, *neighbor);
+      if (neighbor < end) mine |= neighbor_word(args, vertex, *neighbor);
     }
     all = warp.unite(mine);
   }
@@ -76,7 +77,8 @@ MOTIFLUX_DEVICE bool enough(const Warp& warp, const SpaceArgs& args, const Group
   std::uint32_t found = 0;
   for (const std::uint32_t* at = rows.begin(vertex); at < end && found < group.least; at += Warp::kLanes) {
     const std::uint32_t* const neighbor = at + warp.lane();
-    found += count_bits(warp.ballot(neighbor < end && (neighbor_word(args, *neighbor) & group.mask) != 0));
+    found +=
+        count_bits(warp.ballot(neighbor < end && (neighbor_word(args, vertex, *neighbor) & group.mask) != 0));
   }
   return found >= group.least;
 }
@@ -107,13 +109,17 @@ MOTIFLUX_DEVICE std::uint32_t checked(const Warp& warp, const SpaceArgs& args, s
 // Whether this warp leaves out a round, or one vertex of it, though it would pay: by the emulator only. A
 // filter that stops anywhere is sound.
 MOTIFLUX_DEVICE bool stops_early(const Warp& warp, const SpaceArgs& args) {
-  if constexpr (!device::kUnkind) return false;
-  const std::uint64_t filter = warp.sum(args.report->started[warp.lane()] * (2 * warp.lane() + 1));
-  return device::unkind(filter, 4) || device::unkind(filter << 8 | args.round, 3);
+  if constexpr (device::kDrawsChances) {
+    const std::uint64_t filter = warp.sum(args.report->started[warp.lane()] * (2 * warp.lane() + 1));
+    return device::chance(device::Place::kNoRound, filter, 4) ||
+           device::chance(device::Place::kStop, filter << 8 | args.round, 3);
+  } else {
+    return false;
+  }
 }
 
 MOTIFLUX_DEVICE bool leaves_out(const SpaceArgs& args, std::uint32_t vertex) {
-  return device::unkind(std::uint64_t{args.round} << 40 | std::uint64_t{vertex} << 1, 4);
+  return device::chance(device::Place::kLeaveOut, std::uint64_t{args.round} << 32 | vertex, 4);
 }
 
 // Whether round `round` is to be gone: rounds before it have left some of each, and the last one paid.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
-#include "motiflux/device/unkind.hpp"
+#include "motiflux/device/chance.hpp"
 #include "motiflux/match/tail_task.hpp"
 #include "motiflux/rules/candidate.hpp"
 
@@ -23,7 +23,7 @@ class TailMemo {
   // Whether the number of what belongs to a level is known.
   MOTIFLUX_DEVICE bool find(const view::TailLevel& at, std::uint32_t level, Number& number) const {
     const std::uint32_t first = hash_of(at, level);
-    if (device::unkind(first, 4)) return false;
+    if (device::chance(device::Place::kNotFound, first, 4)) return false;
     for (std::uint32_t probe = 0; probe < kPlacesOfKey; ++probe) {
       const KeptNumber& place = places_[(first + probe) & mask_];
       const std::uint32_t state = state_of(places_[(first + probe) & mask_]);
@@ -41,7 +41,7 @@ class TailMemo {
 
   MOTIFLUX_DEVICE void keep(const view::TailLevel& at, std::uint32_t level, const Number& number) const {
     const std::uint32_t first = hash_of(at, level);
-    if (device::unkind(std::uint64_t{first} << 1, 8)) return;
+    if (device::chance(device::Place::kNotKept, first, 8)) return;
     for (std::uint32_t probe = 0; probe < kPlacesOfKey; ++probe) {
       KeptNumber& place = places_[(first + probe) & mask_];
       std::uint32_t before = 0;

@@ -1,0 +1,33 @@
+// Where a kernel may see one of several things on a GPU, all of them right (an old word or a new one, a
+// number that was kept or was not), the emulator draws one by its seed. Results that rely on the usual one
+// are found without a GPU.
+//
+//   if (device::chance(device::Place::kOldWord, vertex, 4)) ...    // emulator: once in four; GPU: never
+#pragma once
+
+#include "motiflux/platform.hpp"
+
+namespace motiflux::device {
+
+// Where a chance is drawn: the same key at two places is two draws.
+enum class Place : std::uint32_t { kNoRound, kStop, kLeaveOut, kOldWord, kNotFound, kNotKept };
+
+#if defined(MOTIFLUX_SIMT_CHANCE)
+
+inline constexpr bool kDrawsChances = true;
+
+MOTIFLUX_DEVICE bool chance(Place place, std::uint64_t key, std::uint32_t one_in) {
+  return MOTIFLUX_SIMT_CHANCE(static_cast<std::uint32_t>(place), key, one_in);
+}
+
+#else
+
+inline constexpr bool kDrawsChances = false;
+
+MOTIFLUX_DEVICE bool chance(Place, std::uint64_t, std::uint32_t) {
+  return false;
+}
+
+#endif
+
+}  // namespace motiflux::device
