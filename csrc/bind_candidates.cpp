@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "candidates/filter.hpp"
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
@@ -25,9 +26,6 @@ using PyLabelGroups = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint
 using PyQueryVertex = std::tuple<std::vector<std::uint32_t>, Mask, std::uint64_t, std::uint64_t>;
 using PyQueryEdge = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 using PyKind = std::tuple<bool, bool, Mask, Mask, Mask>;
-
-// Below this much work a watching thread costs more than the work.
-constexpr std::size_t kInlineArcs = 1 << 18;
 
 void require(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
@@ -89,7 +87,7 @@ void make_space(candidates::Space* self, const PyArcRows& out, const PyArcRows& 
   const candidates::Query query = as_query(graph, vertices, edges, kinds, injective);
   const candidates::Options options{rounds, cycles, max_bytes};
   std::optional<candidates::Space> made;
-  if (graph.out.neighbors.size() < kInlineArcs) {
+  if (graph.out.neighbors.size() < candidates::kArcsForThreads) {
     made.emplace(graph, query, options, Workers{1, nullptr});
   } else {
     std::atomic<bool> stop{false};

@@ -141,12 +141,40 @@ Outcome Filter::start(std::uint64_t max_bytes) {
 }
 
 // One round over all vertices that serve any query vertex; false once another one would not pay.
-//
+bool Filter::sweep() {
+  std::array<std::uint64_t, kMaxQueryVertices> removed{};
+  if (graph_.out.neighbors.size() < kArcsForThreads)
+    sweep_in_turn(removed.data());
+  else
+    sweep_by_lists(removed.data());
+  std::uint64_t total_removed = 0, total_left = 0;
+  for (std::size_t u = 0; u < left_.size(); ++u) {
+    left_[u] -= removed[u];
+    total_removed += removed[u];
+    total_left += left_[u];
+  }
+  if (total_removed == 0) return false;
+  for (auto& vertices : active_) std::erase_if(vertices, [&](std::uint32_t v) { return serves_[v] == 0; });
+  return total_removed * kLeastShare >= total_left;
+}
+
+// Each vertex sees what was written of all before it: fewer rounds get as far.
+void Filter::sweep_in_turn(std::uint64_t* removed) {
+  for (const auto& vertices : active_) {
+    for (std::size_t at = 0; at < vertices.size(); ++at) {
+      if (at % kGrain == 0) workers_.check();
+      std::uint32_t& word = serves_[vertices[at]];
+      const std::uint32_t after = checked(vertices[at]);
+      each_bit(word & ~after, [&](std::uint32_t u) { ++removed[u]; });
+      word = after;
+    }
+  }
+}
+
 // Vertices are in lists by the first query vertex that they served. Those of a list are all checked before
 // any of their words is written; those of the next list see what was written. So no word changes while it may
-// be read, whatever the threads.
-bool Filter::sweep() {
-  std::array<std::atomic<std::uint64_t>, kMaxQueryVertices> removed{};
+// be read, and what is left is the same on any number of threads.
+void Filter::sweep_by_lists(std::uint64_t* removed) {
   std::vector<std::size_t> counts;
   for (std::size_t u = 0; u < active_.size(); ++u) {
     checked_[u].resize(active_[u].size());
@@ -165,18 +193,9 @@ bool Filter::sweep() {
       each_bit(word & ~after[at], [&](std::uint32_t u) { ++gone[u]; });
       word = after[at];
     }
-    for (std::size_t u = 0; u < left_.size(); ++u) removed[u].fetch_add(gone[u], std::memory_order_relaxed);
+    for (std::size_t u = 0; u < left_.size(); ++u)
+      std::atomic_ref(removed[u]).fetch_add(gone[u], std::memory_order_relaxed);
   });
-  std::uint64_t total_removed = 0, total_left = 0;
-  for (std::size_t u = 0; u < left_.size(); ++u) {
-    const std::uint64_t gone = removed[u].load(std::memory_order_relaxed);
-    left_[u] -= gone;
-    total_removed += gone;
-    total_left += left_[u];
-  }
-  if (total_removed == 0) return false;
-  for (auto& vertices : active_) std::erase_if(vertices, [&](std::uint32_t v) { return serves_[v] == 0; });
-  return total_removed * kLeastShare >= total_left;
 }
 
 // The query vertices that `vertex` may still serve, judged by its neighbours.

@@ -32,6 +32,9 @@ struct FilterOptions {
   std::uint64_t max_bytes = 0;  // most memory for the sets
 };
 
+// A graph with fewer arcs is filtered on one thread: starting more takes longer.
+inline constexpr std::size_t kArcsForThreads = 1 << 18;
+
 // Whether the sets could be made within the memory.
 enum class Outcome { kMade, kTooLarge };
 
@@ -63,6 +66,8 @@ class Filter {
   void describe();
   Outcome start(std::uint64_t max_bytes);
   bool sweep();
+  void sweep_in_turn(std::uint64_t* removed);
+  void sweep_by_lists(std::uint64_t* removed);
   std::uint32_t checked(std::uint32_t vertex) const;
   std::uint32_t checked_plain(std::uint32_t vertex, std::uint32_t served) const;
   std::uint32_t checked_kinds(std::uint32_t vertex, std::uint32_t served) const;
