@@ -23,11 +23,15 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.codegen import kernels
-from motiflux.engine import cliques, cones, device_roots, prepare, ring_rows, stored_rows, table_run
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.table_run import Shape
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.kernels import cliques, table_run
+from motiflux.gpu.kernels import universal_vertex as cones
+from motiflux.gpu.kernels.table_run import Shape
+from motiflux.gpu.launch import prepare
+from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.storage import wedge_roots as device_roots
 from motiflux.jit import Source
 
 Edges = Sequence[tuple[int, int]]

@@ -23,7 +23,7 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.suite import GraphSource
 from motiflux.codegen.kernels import LANES, TAILS, Goal, search_source
-from motiflux.engine.accelerator import open_accelerator
+from motiflux.gpu.runtime.accelerator import open_accelerator
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
 GRAPHS = ("email_enron", "soc_slashdot0902", "web_uk2007_100k", "wiki_vote", "ego_facebook")

@@ -23,8 +23,9 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.config import resolve_tuning
-from motiflux.cpu.sampling import ESTIMATORS, Groups, draw_groups, sample_graph
+from motiflux.cpu.sampling import ESTIMATORS, draw_groups, sample_graph
 from motiflux.plan.sampling import sampling_plan
+from motiflux.result.sample_groups import Groups
 from motiflux.statistics import GROUP, UNIT_BITS, Tally, confidence_interval
 from motiflux.types import Semantics, Symmetry
 

@@ -13,8 +13,8 @@ from motiflux.codegen.local_kernels import Local, local_source
 from motiflux.codegen.local_layout import OrderArgs
 from motiflux.device import cuda_driver
 from motiflux.device.cuda import open_device
-from motiflux.engine import accelerator
-from motiflux.engine.accelerator import Accelerator
+from motiflux.gpu.runtime import accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Code, Source
 
 _ATTRIBUTES = {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import motiflux as mf
-from motiflux.engine.device_times import taking_times
+from motiflux.gpu.runtime.kernel_times import taking_times
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
 SEARCH = {"tables": "off", "tail": "off", "parts": "off"}

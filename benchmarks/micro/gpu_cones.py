@@ -17,12 +17,12 @@ from itertools import combinations
 from pathlib import Path
 
 import motiflux as mf
-from motiflux.engine import cones
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.device_times import taking_times
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.planning import plan_for
+from motiflux.dispatch.planning import plan_for
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.kernels import universal_vertex as cones
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.kernel_times import taking_times
+from motiflux.request.request import make_request
 
 
 def wheel(spokes: int) -> mf.Pattern:

@@ -25,12 +25,12 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
 from motiflux.codegen.tails import device_tail
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.planning import plan_for
-from motiflux.engine.prepare import prepare
+from motiflux.dispatch.planning import plan_for
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import Plan
+from motiflux.request.request import make_request
 
 PATTERNS = {
     "fork": "(a)--(b), (a)--(c)--(d), (a)--(e)--(f)--(g)",

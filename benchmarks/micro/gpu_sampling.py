@@ -27,11 +27,11 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.bench.queries import dense_query, read_labelled, sparse_query
-from motiflux.engine.base import Request, make_request
-from motiflux.engine.device_sampler import DeviceSampler
-from motiflux.engine.sampler import CpuSampler
+from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
+from motiflux.request.request import Request, make_request
+from motiflux.sampling.cpu_sampler import CpuSampler
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
 GRAPHS = {

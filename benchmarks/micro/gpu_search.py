@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import motiflux as mf
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import Request, make_request
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
+from motiflux.request.request import Request, make_request
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
 RUNS = 7

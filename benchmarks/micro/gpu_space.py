@@ -20,12 +20,12 @@ from pathlib import Path
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import Request, make_request
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.planning import plan_for
-from motiflux.engine.prepare import prepare
-from motiflux.engine.resident import resident
+from motiflux.dispatch.planning import plan_for
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.storage.device_csr import resident
+from motiflux.request.request import Request, make_request
 
 
 @dataclass

@@ -25,12 +25,12 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import Request, make_request
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.planning import plan_for
-from motiflux.engine.prepare import prepare
+from motiflux.dispatch.planning import plan_for
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import Plan
+from motiflux.request.request import Request, make_request
 
 RUNS, MOST_SECONDS = 5, 0.3
 WAYS = tuple(product(("none", "passive", "active"), ("on", "off")))

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import motiflux as mf
-from motiflux.engine import table_run
-from motiflux.engine.base import make_request
-from motiflux.engine.device_tables import start_tables
-from motiflux.engine.device_times import taking_times
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.dispatch import choose_engine
-from motiflux.engine.planning import plan_for
+from motiflux.dispatch.choose import choose_engine
+from motiflux.dispatch.planning import plan_for
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.kernels import table_run
+from motiflux.gpu.kernels.tables import start_tables
+from motiflux.gpu.runtime.kernel_times import taking_times
+from motiflux.request.request import make_request
 
 PATTERNS = {
     "triangle": "(a)--(b)--(c)--(a)",

@@ -14,11 +14,11 @@ import time
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.planning import plan_for
-from motiflux.engine.prepare import prepare
+from motiflux.dispatch.planning import plan_for
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.request.request import make_request
 
 PATTERNS = {
     "3-star": "(a)--(b), (a)--(c), (a)--(d)",

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 import motiflux as mf
+from motiflux.api.matching import DEFAULT_BATCH_ROWS
 from motiflux.bench.suite import shared_folder
-from motiflux.engine.base import make_request
-from motiflux.engine.cpu import CpuEngine
-from motiflux.engine.images import written
-from motiflux.engine.static import DEFAULT_BATCH_ROWS
+from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
+from motiflux.result.images import written
 
 MOST_ROWS = 20_000_000
 PATTERNS = {

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import motiflux as mf
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.local import choose, rooted
-from motiflux.plan.local.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
-from motiflux.plan.predict import expected_seconds
+from motiflux.plan.estimate.predict import expected_seconds
+from motiflux.plan.local_counts import choose, rooted
+from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
 
 RUNS, EACH, LONGEST = 3, 3, 10.0
 BEFORE = mf.Pattern.parse("(a)--(b)--(c)--(d)--(a), (d)--(e)")

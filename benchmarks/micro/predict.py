@@ -2,7 +2,7 @@
 
 Searches of the yeast queries and of unlabelled patterns on wiki_vote, on one thread, each as often as its
 time allows. Needs the shared graphs and queries (``MOTIFLUX_SHARED``). The constants in use are those of
-`motiflux.plan.predict`.
+`motiflux.plan.estimate.predict`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.measure import cpu_clock, repeat
 from motiflux.bench.suite import shared_folder
-from motiflux.engine.base import make_request
-from motiflux.engine.cpu import CpuEngine
+from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
-from motiflux.plan.predict import READ_SECONDS, START_SECONDS, STEP_SECONDS, Work, expected_work
+from motiflux.plan.estimate.predict import READ_SECONDS, START_SECONDS, STEP_SECONDS, Work, expected_work
+from motiflux.request.request import make_request
 
 TIMEOUT = 20.0
 """Seconds for one search; those that take longer are left out."""

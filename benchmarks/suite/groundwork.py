@@ -28,11 +28,11 @@ from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, load
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import Goal, ring_sources
 from motiflux.device import Kernel
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.prepare import prepare
-from motiflux.engine.ring import MappedRing
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.rows.ring import MappedRing
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 
 DEVICE = "cuda"
 ENGINE = "dfs"

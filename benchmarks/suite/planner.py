@@ -25,7 +25,7 @@ from motiflux.bench.measure import repeat
 from motiflux.bench.results import Bar, CaseResult
 from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, check_count, load_suite
 from motiflux.plan import make_plan
-from motiflux.plan.space import KEPT_SPACES
+from motiflux.plan.candidates.space import KEPT_SPACES
 
 ENGINE = "cpu"
 LIMIT = 100_000

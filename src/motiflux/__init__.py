@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     __version__: str
     from motiflux import datasets, generate
-    from motiflux.engine import (
+    from motiflux.api import (
         Count,
         Estimate,
         EstimateProgress,
@@ -106,7 +106,7 @@ __all__ = [
 # Looked up on first use: `motiflux --help` starts at once, and `motiflux doctor` runs where the extension
 # does not load.
 _HOMES = {
-    "motiflux.engine": (
+    "motiflux.api": (
         "Count",
         "Estimate",
         "EstimateProgress",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import motiflux as mf
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import Engine
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.request.engine import Engine
 from tests.backend.cases import ODD_CYCLE, PATH, TRIANGLE, clique, cycle, path
 from tests.unit.dispatch_cases import ENDLESS, FakeEngine, FakeGpu, counted
 

@@ -10,13 +10,13 @@ import pytest
 import motiflux as mf
 from motiflux.codegen.kernels import WITHIN_BLOCK
 from motiflux.device import devices_like
-from motiflux.engine import ring_rows, stored_rows
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.changing_hands import within_block
-from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch.work_queues import within_block
+from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 from tests.backend.test_stealing import PATTERNS, one_sided, pattern
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU has no blocks")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import cliques
-from motiflux.engine.base import make_request
-from motiflux.engine.cliques import bytes_of, clique_key, cut
+from motiflux.gpu.kernels import cliques
+from motiflux.gpu.kernels.cliques import bytes_of, clique_key, cut
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 from motiflux.types import Symmetry
 from tests.backend.cases import clique
 

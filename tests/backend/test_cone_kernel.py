@@ -13,15 +13,16 @@ import pytest
 import motiflux as mf
 from motiflux.codegen.tails import device_tail
 from motiflux.device import devices_like
-from motiflux.engine import cliques, cones
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.cones import Bits, bits_for, bytes_of, cut_cone, parts_of
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.prepare import Roots
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.kernels import cliques
+from motiflux.gpu.kernels import universal_vertex as cones
+from motiflux.gpu.kernels.universal_vertex import Bits, bits_for, bytes_of, cut_cone, parts_of
+from motiflux.gpu.launch.prepare import Roots
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
-from motiflux.plan.cone_plan import find_cones
+from motiflux.plan.neighborhood.choices import find_cones
+from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, path
 
 ON = {"bitmaps": "on", "tables": "off"}
@@ -250,7 +251,7 @@ def test_what_does_not_fit_in_bits_is_searched_for(device: str, monkeypatch: pyt
         asked.append(True)
         raise DeviceMemoryError("what bits take", 2, 1, "")
 
-    monkeypatch.setattr("motiflux.engine.dfs.prepare_cone", refuse)
+    monkeypatch.setattr("motiflux.gpu.engine.prepare_cone", refuse)
     graph = with_hubs(4)
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected
@@ -297,8 +298,8 @@ def test_progress_is_told_and_what_it_raises_ends_the_count(device: str) -> None
 def test_progress_of_a_count_in_two_ways_goes_one_way(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The roots with few neighbours first, in bits, and then by the search those with many."""
     monkeypatch.setattr(cones, "MOST_MEMBERS", 45)
-    monkeypatch.setattr("motiflux.engine.dfs._LOOK_SECONDS", 0.0)
-    monkeypatch.setattr("motiflux.engine.several_devices._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("motiflux.gpu.engine._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("motiflux.gpu.multi.engine._LOOK_SECONDS", 0.0)
     parts = [*clique(40), *((u + 40, v + 40) for u, v in clique(60))]
     graph, pattern = mf.Graph.from_edges(parts), without(5, (3, 4))
     expected = 10 * (comb(40, 5) + comb(60, 5))

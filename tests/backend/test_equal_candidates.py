@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import motiflux as mf
-from motiflux.engine.device_space import slot_keys
+from motiflux.gpu.storage.candidate_space import slot_keys
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.space import candidate_space
+from motiflux.plan.candidates.space import candidate_space
 from tests.simt.image import chances_by
 from tests.strategies import rows_of
 

@@ -11,8 +11,8 @@ import pytest
 import motiflux as mf
 from motiflux.codegen.kernels import WITHIN_BLOCK, all_sources
 from motiflux.cpu import reference
-from motiflux.engine.accelerator import Accelerator
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from tests.backend.cases import cycle, path
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, path
 
 PATTERNS = {

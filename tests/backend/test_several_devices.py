@@ -16,13 +16,14 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import devices_like
-from motiflux.engine import device_team, several_rows
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.dfs import DfsEngine
 from motiflux.errors import DeviceError, DeviceMemoryError, MotifluxWarning
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.multi import rows as several_rows
+from motiflux.gpu.multi import team as device_team
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, given_time, path
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="there is one CPU")
@@ -109,7 +110,7 @@ def test_rows_are_those_of_the_cpu_each_once(graph: mf.Graph, device: str, numbe
 def test_rows_that_fill_their_memory_again_and_again_come_once(
     graph: mf.Graph, device: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.engine.stored_rows._MOST_BYTES", 1)
+    monkeypatch.setattr("motiflux.gpu.rows.stored_rows._MOST_BYTES", 1)
     pattern = mf.Pattern.from_edges(clique(4))
     expected = rows_of(mf.match(graph, pattern))
     assert rows_of(mf.match(graph, pattern, device=device, devices=number)) == expected
@@ -119,7 +120,7 @@ def test_rows_that_fill_their_memory_again_and_again_come_once(
 def test_arrays_on_the_devices_have_each_row_once(
     graph: mf.Graph, device: str, number: int, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.engine.stored_rows._MOST_BYTES", 4096)
+    monkeypatch.setattr("motiflux.gpu.rows.stored_rows._MOST_BYTES", 4096)
     pattern = mf.Pattern.from_edges(clique(4))
     expected = rows_of(mf.match(graph, pattern))
     matches = mf.match(graph, pattern, device=device, devices=number, limit=limit)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle
 
 ON, OFF = {"bitmaps": "off"}, {"bitmaps": "off", "handover": "off"}
@@ -108,9 +108,9 @@ def test_rows_that_find_no_room_are_handed_out_once(
     device: str, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """With little room and no patience, groups park again and again while others wait for work."""
-    monkeypatch.setattr("motiflux.engine.ring_rows._MOST_SLOTS", 4)
-    monkeypatch.setattr("motiflux.engine.ring_rows._LEAST_SLOTS", 4)
-    monkeypatch.setattr("motiflux.engine.stored_rows._MOST_BYTES", 1)
+    monkeypatch.setattr("motiflux.gpu.rows.ring_rows._MOST_SLOTS", 4)
+    monkeypatch.setattr("motiflux.gpu.rows.ring_rows._LEAST_SLOTS", 4)
+    monkeypatch.setattr("motiflux.gpu.rows.stored_rows._MOST_BYTES", 1)
     monkeypatch.setattr(open_accelerator(device), "patience", 1)
     graph = one_sided(7)
     expected = sorted(map(tuple, mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist()))

@@ -11,13 +11,13 @@ import pytest
 import motiflux as mf
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import ENTRY
-from motiflux.engine import cliques
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.cones import parts_of
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.kernels import cliques
+from motiflux.gpu.kernels.universal_vertex import parts_of
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.jit import Source
 from motiflux.plan import make_plan
+from motiflux.request.request import make_request
 from tests.backend.cases import clique
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the kernels are not the CPU's")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.engine import dispatch
-from motiflux.engine.base import Request
-from motiflux.engine.device_sampler import DeviceSampler
-from motiflux.engine.sampler import Sampler
+from motiflux.dispatch import choose as dispatch
+from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.plan import Plan
+from motiflux.request.request import Request
+from motiflux.request.sampler import Sampler
 from tests.unit.auto_sampler_cases import FakeGpu
 from tests.unit.sampling_cases import CASES
 from tests.unit.test_trawling import CUBIC, LONG

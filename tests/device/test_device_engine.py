@@ -21,23 +21,23 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.engine import accelerator as accelerator_module
-from motiflux.engine import deadline as deadline_module
-from motiflux.engine import device_search as search_module
-from motiflux.engine import prepare as prepare_module
-from motiflux.engine import resident as resident_module
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.deadline import OutOfTimeError
-from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.prepare import prepare
-from motiflux.engine.resident import Means, RowsKey, resident
-from motiflux.engine.session import Session
 from motiflux.errors import DeviceError, InternalError
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch import prepare as prepare_module
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.runtime import accelerator as accelerator_module
+from motiflux.gpu.runtime import search as search_module
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.session import Session
+from motiflux.gpu.storage import device_csr as resident_module
+from motiflux.gpu.storage.device_csr import RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.jit import Built, Compiler, KernelCache, Source, Toolchain
 from motiflux.plan import Plan, make_plan
+from motiflux.request import deadline as deadline_module
+from motiflux.request.deadline import OutOfTimeError
+from motiflux.request.request import make_request
 from tests.backend.cases import EDGE, PATH, TRIANGLE, clique, cycle
 from tests.device.test_device import Job, Kernels, Spinning, settled, wait_until
 
@@ -729,7 +729,7 @@ class TestTime:
         copies = resident(small, gpu)
         key = RowsKey(AdjacencyKey(Direction.EITHER, None, None, None), above=False)
         with pytest.raises(OutOfTimeError):
-            copies.rows(small, key, Means(stream, 1, deadline=0.5))
+            copies.rows(small, key, UploadContext(stream, 1, deadline=0.5))
         assert uploads == 1
         wait_until(lambda: settled(gpu) <= used)
-        assert copies.rows(small, key, Means(stream, 1)).arcs == 30 * 29
+        assert copies.rows(small, key, UploadContext(stream, 1)).arcs == 30 * 29

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cpu.sampling import Groups
-from motiflux.engine import device_sampler
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.device_candidates import DeviceCandidates
-from motiflux.engine.device_sampler import DeviceSampler, Drawing
-from motiflux.engine.resident import DeviceRows, resident
-from motiflux.engine.sampler import open_sampler
 from motiflux.errors import CompileError, DeviceMemoryError
+from motiflux.gpu.kernels import sampler as device_sampler
+from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.storage.device_csr import DeviceRows, resident
+from motiflux.gpu.storage.sample_candidates import DeviceCandidates
 from motiflux.plan.sampling import sampling_plan
+from motiflux.request.request import make_request
+from motiflux.result.sample_groups import Groups
+from motiflux.sampling.samplers import open_sampler
 from motiflux.statistics import GROUP, UNIT_BITS
 from tests.backend.cases import clique
 from tests.device.test_device import emptied

@@ -10,14 +10,14 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import THREADS, Goal
-from motiflux.engine import device_space as space_module
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.device_space import DeviceSpace, slot_keys
-from motiflux.engine.prepare import prepare
-from motiflux.engine.resident import resident
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.storage import candidate_space as space_module
+from motiflux.gpu.storage.candidate_space import DeviceSpace, slot_keys
+from motiflux.gpu.storage.device_csr import resident
 from motiflux.plan import Plan, make_plan
+from motiflux.request.request import make_request
 from tests.backend.cases import clique
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class TestRoom:
             raise DeviceMemoryError("a candidate space", nbytes, 0, "there is none in this test")
 
         room, plan = 1 << 20, plan_of(graph, PATTERN)
-        monkeypatch.setattr("motiflux.engine.prepare._room", lambda *given: room)
+        monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
         with monkeypatch.context() as patched:
             patched.setattr(space_module._Builder, "_allocate", refuse)
             assert count(accelerator, graph, plan) == EXPECTED
@@ -148,7 +148,7 @@ class TestRoom:
         plan, room = plan_of(graph, PATTERN), 1 << 20
         monkeypatch.setattr(space_module, "space_room", lambda graph: 16)
         monkeypatch.setattr(space_module._Builder, "_build", counted)
-        monkeypatch.setattr("motiflux.engine.prepare._room", lambda *given: room)
+        monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
         for _ in range(3):  # more memory is of no use
             room += 1
             assert count(accelerator, graph, plan) == EXPECTED

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import device_roots, dfs, table_run
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.device_roots import DeviceRoots
-from motiflux.engine.resident import resident
-from motiflux.engine.table_run import Shape
+from motiflux.gpu import engine as dfs
+from motiflux.gpu.kernels import table_run
+from motiflux.gpu.kernels.table_run import Shape
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.storage import wedge_roots as device_roots
+from motiflux.gpu.storage.device_csr import resident
+from motiflux.gpu.storage.wedge_roots import DeviceRoots
 from tests.backend.cases import clique, cycle
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")

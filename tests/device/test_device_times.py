@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 import motiflux as mf
-from motiflux.engine import table_run
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.device_space import DeviceSpace
-from motiflux.engine.device_times import DeviceTimes, taking_times, times_taken
-from motiflux.engine.resident import resident
+from motiflux.gpu.kernels import table_run
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times, times_taken
+from motiflux.gpu.storage.candidate_space import DeviceSpace
+from motiflux.gpu.storage.device_csr import resident
 from tests.backend.cases import clique
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no clock of a device")
@@ -70,7 +70,7 @@ def test_what_the_host_counts_is_told_apart(device: str, monkeypatch: pytest.Mon
     def too_wide(*_: object) -> int:
         raise table_run.TooWide
 
-    monkeypatch.setattr("motiflux.engine.device_tables.DeviceTables.total", too_wide)
+    monkeypatch.setattr("motiflux.gpu.kernels.tables.DeviceTables.total", too_wide)
     unlabelled = mf.Graph.from_edges(clique(12))
     assert parts(taken(unlabelled, CYCLE, device, tables="on")) == {"tables", "host"}
 

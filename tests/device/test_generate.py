@@ -9,8 +9,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import Device
-from motiflux.engine.accelerator import open_accelerator
 from motiflux.generate import Rmat
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from tests.device.test_device import settled
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="draws on a GPU, or on what stands in for one")

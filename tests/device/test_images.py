@@ -12,9 +12,10 @@ import pytest
 import motiflux as mf
 from motiflux.device import devices_like
 from motiflux.device.arrays import DeviceArray
-from motiflux.engine import device_ids, ring_rows, stored_rows
-from motiflux.engine.results import ProgressReport
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.rows import ids as device_ids
+from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.request.reports import ProgressReport
 from tests.backend.cases import clique, cycle, path
 
 on_a_gpu = pytest.mark.devices("emulated", "cuda", reason="it is about memory of a device")
@@ -225,7 +226,7 @@ def test_ids_edges_and_attributes_go_with_their_images(device: str) -> None:
 
 @on_a_gpu
 def test_reports_tell_embeddings(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("motiflux.engine.device_rows.HAND_OUT_SECONDS", 0.0)
+    monkeypatch.setattr("motiflux.gpu.rows.found_rows.HAND_OUT_SECONDS", 0.0)
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     reports: list[ProgressReport] = []
     dense = mf.Graph.from_edges(clique(14))

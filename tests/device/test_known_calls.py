@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.engine import accelerator as accelerator_module
-from motiflux.engine import calls, several
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.auto import AutoEngine, KnownFaster
-from motiflux.engine.base import Request
-from motiflux.engine.calls import known_call
-from motiflux.engine.dfs import DfsEngine
-from motiflux.engine.met import Met
+from motiflux.api import pattern_list as several
+from motiflux.dispatch import prepared_query as calls
+from motiflux.dispatch.auto import AutoEngine, KnownFaster
+from motiflux.dispatch.prepared_query import known_call
+from motiflux.dispatch.runtime_history import RuntimeHistory
 from motiflux.errors import ArgumentError
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.runtime import accelerator as accelerator_module
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.request.request import Request
 from tests.device.test_resting import DIAMOND, HOUSE, WAYS, random_graph
 from tests.unit.dispatch_cases import NO_MEMORY, FakeEngine, FakeGpu
 
@@ -43,7 +44,7 @@ def test_what_comes_again_is_not_settled_again(
     first = mf.count(graph, pattern, device=device, tuning=tuning)
     assert first == mf.count(graph, pattern, device="cpu")
     for name in ("choose_engine", "plan_for"):
-        monkeypatch.setattr(f"motiflux.engine.several.{name}", refuse)
+        monkeypatch.setattr(f"motiflux.api.pattern_list.{name}", refuse)
     again = mf.count(graph, pattern, device=device, tuning=tuning)
     assert (again, again.complete) == (first, first.complete)
     assert (again.engine, again.device, again.reason) == (first.engine, first.device, first.reason)
@@ -145,8 +146,10 @@ class TestOpenChoices:
     @pytest.fixture
     def took(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         """Have what engines took be these seconds, whatever the clock says."""
-        took, remember = {"CPU": 0.2, "GPU": 0.001}, Met.took
-        monkeypatch.setattr(Met, "took", lambda self, engine, _: remember(self, engine, took[engine]))
+        took, remember = {"CPU": 0.2, "GPU": 0.001}, RuntimeHistory.took
+        monkeypatch.setattr(
+            RuntimeHistory, "took", lambda self, engine, _: remember(self, engine, took[engine])
+        )
         return took
 
     @pytest.fixture

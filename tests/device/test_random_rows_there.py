@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.engine import device_sampler
-from motiflux.engine.device_sampler import DeviceSampler
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.kernels import sampler as device_sampler
+from motiflux.gpu.kernels.sampler import DeviceSampler
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 from tests.unit.test_trawling import CUBIC, cubic, cycle
 

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import resting as resting_module
-from motiflux.engine import table_run
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.resident import resident
-from motiflux.engine.resting import resting
-from motiflux.engine.session import Session
 from motiflux.errors import DeviceError
+from motiflux.gpu.kernels import table_run
+from motiflux.gpu.launch import job_pool as resting_module
+from motiflux.gpu.launch.job_pool import resting
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.session import Session
+from motiflux.gpu.storage.device_csr import resident
 from tests.device.test_device import emptied, settled, wait_until
 from tests.device.test_device_engine import interrupt_at
 
@@ -336,7 +336,7 @@ def test_an_interrupt_as_an_evaluation_is_opened_loses_no_session(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_run, "Means", interrupted)
+    monkeypatch.setattr(table_run, "UploadContext", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mf.count(graph, HOUSE, device=device, tuning={**WAYS["house"][1], "rest": "off"})
     gc.collect()
@@ -365,13 +365,13 @@ def test_a_search_that_was_stopped_is_not_kept(
 def test_more_than_there_is_room_for_is_not_kept(
     graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.engine.resting._MOST", 3)
+    monkeypatch.setattr("motiflux.gpu.launch.job_pool._MOST", 3)
     for lanes in ("8", "16", "32"):
         for stealing in ("on", "off"):
             tuning = {**SEARCH, "lanes": lanes, "handover": stealing}
             mf.count(graph, DIAMOND, device=device, tuning=tuning)
     assert len(kept(graph, accelerator)) == 3
-    monkeypatch.setattr("motiflux.engine.resting._ROOM", 0)
+    monkeypatch.setattr("motiflux.gpu.launch.job_pool._ROOM", 0)
     mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
     assert len(kept(graph, accelerator)) == 3
 

@@ -12,8 +12,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import Device
-from motiflux.engine import ring_rows, stored_rows
 from motiflux.errors import ArgumentError, DeviceError, DeviceMemoryError
+from motiflux.gpu.rows import ring_rows, stored_rows
 from tests.backend.cases import PATH, TRIANGLE, clique, cycle, path
 from tests.device.test_device import settled
 

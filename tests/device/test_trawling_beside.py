@@ -13,9 +13,9 @@ import pytest
 
 import motiflux as mf
 from motiflux.cpu.trawling import Haul, Stream, Trawl
-from motiflux.engine import clock_trawler
-from motiflux.engine.device_sampler import DeviceSampler, Drawing
 from motiflux.errors import DeviceError
+from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
+from motiflux.sampling import clock_trawler
 from tests.unit.sampling_cases import random_graph
 from tests.unit.test_trawling import CUBIC, LARGE, LONG, MOST, cycle, distance
 

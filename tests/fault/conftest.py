@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from motiflux.device import Device, register, registry
-from motiflux.engine import accelerator
-from motiflux.engine.accelerator import Accelerator, register_accelerator
+from motiflux.gpu.runtime import accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator, register_accelerator
 from motiflux.jit import Compiler, KernelCache
 from tests.fault.benches import Bench, CountingToolchain, SharedDevice, real_gpu, toolchain_for
 from tests.simt.register import PATIENCE

@@ -123,7 +123,7 @@ class TestBudgets:
     def test_cliques_in_bits_keep_to_a_budget_too(
         self, bench: Bench, graph: mf.Graph, shared: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("motiflux.engine.cliques._SHARED_BYTES", shared)
+        monkeypatch.setattr("motiflux.gpu.kernels.cliques._SHARED_BYTES", shared)
         budget = enough(graph, bench, tuning={})
         held = bench.held(graph)
         refusal(graph, bench, gpu_memory=budget - 1, tuning={})

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.engine.session import Session
+from motiflux.gpu.runtime.session import Session
 from tests.backend.cases import PATH, TRIANGLE, clique, given_time
 from tests.fault.benches import Bench
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from motiflux.config import TUNING
-from motiflux.plan.problem import simd_here
+from motiflux.plan.native_plan import simd_here
 from tests.fuzz.draws import Draws
 from tests.fuzz.scenario import Call, Query
 

@@ -37,7 +37,7 @@ def _imports(scenario: Scenario, body: str) -> list[str]:
         lines.append(f"from motiflux.conditions import {', '.join(used)}")
     if scenario.as_large:
         lines += [
-            "from motiflux.engine.dfs import DfsEngine",
+            "from motiflux.gpu.engine import DfsEngine",
             "",
             "DfsEngine.searchers = 1  # plan as for large graphs",
         ]

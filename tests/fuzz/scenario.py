@@ -202,7 +202,7 @@ def settings_of(scenario: Scenario) -> Iterator[None]:
 
 @contextmanager
 def _planned_as_large() -> Iterator[None]:
-    from motiflux.engine.dfs import DfsEngine
+    from motiflux.gpu.engine import DfsEngine
 
     before = DfsEngine.searchers
     DfsEngine.searchers = 1

@@ -14,7 +14,7 @@ import pytest
 
 from motiflux.codegen import cone, layout, local_layout, meeting_layout, sampling, space
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
-from motiflux.plan.cone import MOST_LEVELS, ConeClose
+from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose
 
 REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "src/motiflux/include"

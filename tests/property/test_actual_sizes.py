@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.cpu import reference
-from motiflux.engine.base import make_request
 from motiflux.plan import Plan, make_plan
+from motiflux.request.request import make_request
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine.base import make_request
-from motiflux.engine.cpu import CpuEngine
+from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
-from motiflux.plan.problem import simd_here
+from motiflux.plan.native_plan import simd_here
+from motiflux.request.request import make_request
 from motiflux.types import Symmetry
 
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.engine import cliques, cones
+from motiflux.gpu.kernels import cliques
+from motiflux.gpu.kernels import universal_vertex as cones
 from tests.strategies import Case, data_edges, label_columns, pattern_vertices
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cpu.sampling import Groups
-from motiflux.engine import device_sampler
-from motiflux.engine.base import make_request
-from motiflux.engine.device_sampler import Drawing
-from motiflux.engine.sampler import open_sampler
+from motiflux.gpu.kernels import sampler as device_sampler
+from motiflux.gpu.kernels.sampler import Drawing
 from motiflux.plan.sampling import sampling_plan
+from motiflux.request.request import make_request
+from motiflux.result.sample_groups import Groups
+from motiflux.sampling.samplers import open_sampler
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 import motiflux as mf
 from motiflux.codegen.space import MAX_KINDS
-from motiflux.engine import device_space as device_space_module
-from motiflux.engine.accelerator import open_accelerator
-from motiflux.engine.base import make_request
-from motiflux.engine.device_search import DeviceSearch
-from motiflux.engine.device_space import DeviceSpace, SlotKey, device_space, slot_keys
-from motiflux.engine.resident import Means
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.storage import candidate_space as device_space_module
+from motiflux.gpu.storage.candidate_space import DeviceSpace, SlotKey, device_space, slot_keys
+from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.space import candidate_space
+from motiflux.plan.candidates.space import candidate_space
+from motiflux.request.request import make_request
 from tests.property.test_conditions import Conditioned, conditioned_cases
 from tests.simt.image import chances_by
 from tests.strategies import COMBINATIONS, Case, Combination, cases
@@ -39,7 +39,7 @@ class Made:
         accelerator = open_accelerator(device)
         with DeviceSearch(accelerator) as search:
             stream = search.stream
-            space = device_space(search, graph, plan, Means(stream, threads=1))
+            space = device_space(search, graph, plan, UploadContext(stream, threads=1))
             assert space is not None
             self.space: DeviceSpace = space
             size = graph.num_vertices

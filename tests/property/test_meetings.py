@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.codegen.tails import DeviceTail, Meeting, device_tail
-from motiflux.engine import device_lists
-from motiflux.engine.dfs import DfsEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.launch import candidate_lists as device_lists
 from motiflux.plan import make_plan
 from tests.strategies import Case
 

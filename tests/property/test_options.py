@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import TUNING
-from motiflux.plan.problem import simd_here
+from motiflux.plan.native_plan import simd_here
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.plan import Plan, counting
-from motiflux.plan.local import choose
-from motiflux.plan.local.rooted import Rooted
+from motiflux.plan import Plan
+from motiflux.plan import choose_tables as counting
+from motiflux.plan.local_counts import choose
+from motiflux.plan.local_counts.rooted import Rooted
 from tests.data_paths import shared_path
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 

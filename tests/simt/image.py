@@ -168,7 +168,7 @@ _chances: int | None = None
 @contextmanager
 def chances_by(seed: int) -> Iterator[None]:
     """Have all launches draw chances by another seed; 0: nothing is drawn."""
-    global _chances  # noqa: PLW0603 - launches run on the threads of their streams
+    global _chances  # launches run on the threads of their streams
     before, _chances = _chances, seed
     try:
         yield

@@ -11,7 +11,7 @@ from functools import cache, partial
 
 from motiflux.device import Device
 from motiflux.device import register as register_device
-from motiflux.engine.accelerator import Accelerator, register_accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator, register_accelerator
 from motiflux.jit import Compiler, KernelCache
 from tests.simt.emulated import open_emulated
 

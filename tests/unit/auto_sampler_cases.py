@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import motiflux as mf
-from motiflux.cpu.sampling import Groups
-from motiflux.engine.base import Request
-from motiflux.engine.sampler import CpuSampler, Sampler
 from motiflux.plan import Plan
+from motiflux.request.request import Request
+from motiflux.request.sampler import Sampler
+from motiflux.result.sample_groups import Groups
+from motiflux.sampling.cpu_sampler import CpuSampler
 
 
 class FakeSampler(CpuSampler):

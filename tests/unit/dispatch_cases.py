@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import motiflux as mf
-from motiflux.engine.auto import AutoEngine
-from motiflux.engine.base import Engine, Outcome, Request, make_request
-from motiflux.engine.costs import HostWork
-from motiflux.engine.cpu import CpuEngine
-from motiflux.engine.gpu import Gpu
-from motiflux.engine.met import Met
-from motiflux.engine.planning import plan_for
-from motiflux.engine.results import ProgressReport
+from motiflux.cpu.engine import CpuEngine
+from motiflux.dispatch.auto import AutoEngine
+from motiflux.dispatch.gpu_probe import Gpu
+from motiflux.dispatch.planning import plan_for
+from motiflux.dispatch.runtime_history import RuntimeHistory
 from motiflux.errors import DeviceMemoryError
+from motiflux.request.costs import HostWork
+from motiflux.request.engine import Engine, Outcome
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import Request, make_request
 
 ENDLESS = 3600.0
 NO_MEMORY = DeviceMemoryError("a copy of the graph", 100, 10, "free some")
@@ -115,7 +116,7 @@ def counted(
     plan = plan_for(graph, pattern, request, engine, started)
     assert plan is not None
     if again:
-        graph.memo.get(("met", id(plan), request.threads), lambda: Met(plan)).times += 1
+        graph.memo.get(("met", id(plan), request.threads), lambda: RuntimeHistory(plan)).times += 1
     outcome = engine.count(graph, plan, request, started)
     assert outcome.ran is not None
     return outcome, outcome.ran.engine, outcome.ran.why

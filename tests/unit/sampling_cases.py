@@ -10,9 +10,10 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.config import resolve_tuning
-from motiflux.cpu.sampling import Groups, draw_groups, sample_graph
+from motiflux.cpu.sampling import draw_groups, sample_graph
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
+from motiflux.result.sample_groups import Groups
 from motiflux.statistics import GROUP, UNIT_BITS
 from motiflux.types import Semantics, Symmetry
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from motiflux.engine import accelerator as module
-from motiflux.engine.accelerator import Accelerator
-from motiflux.engine.deadline import OutOfTimeError
+from motiflux.gpu.runtime import accelerator as module
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Compiler, KernelCache, Source
+from motiflux.request.deadline import OutOfTimeError
 from tests.unit.jit_cases import CopyingToolchain, Gate
 
 GENERAL = Source("general", "general")
@@ -194,7 +194,7 @@ class TestDeadlines:
 
 IN_CHILD = """
 import os, signal, threading
-from motiflux.engine import accelerator
+from motiflux.gpu.runtime import accelerator
 from motiflux.device import register
 
 class Device:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from motiflux.engine.aside import Aside
+from motiflux.sampling.worker_thread import WorkerThread
 
 
 def threads() -> list[str]:
@@ -15,7 +15,7 @@ def threads() -> list[str]:
 
 
 def test_it_does_one_thing_after_another_and_ends() -> None:
-    aside, done = Aside("aside"), []
+    aside, done = WorkerThread("aside"), []
     futures = [aside.submit(lambda number=number: done.append(number) or number) for number in range(50)]
     aside.close()
     assert done == [future.result(0) for future in futures] == list(range(50))
@@ -23,7 +23,7 @@ def test_it_does_one_thing_after_another_and_ends() -> None:
 
 
 def test_what_goes_wrong_is_raised_where_the_result_is_asked_for() -> None:
-    aside = Aside("aside")
+    aside = WorkerThread("aside")
 
     def fail() -> None:
         raise KeyboardInterrupt
@@ -36,7 +36,7 @@ def test_what_goes_wrong_is_raised_where_the_result_is_asked_for() -> None:
 
 
 def test_there_is_no_thread_before_there_is_something_to_do() -> None:
-    aside = Aside("aside")
+    aside = WorkerThread("aside")
     assert threads() == []
     aside.close()
 
@@ -53,7 +53,7 @@ def test_an_interrupt_while_its_thread_is_started_leaves_none(
             start(thread)
         raise KeyboardInterrupt
 
-    aside = Aside("aside")
+    aside = WorkerThread("aside")
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -63,14 +63,14 @@ def test_an_interrupt_while_its_thread_is_started_leaves_none(
 
 
 def test_a_thread_that_is_slow_to_begin_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    go = Aside._go
+    go = WorkerThread._go
 
-    def slowly(aside: Aside) -> None:
+    def slowly(aside: WorkerThread) -> None:
         time.sleep(0.3)
         go(aside)
 
-    monkeypatch.setattr(Aside, "_go", slowly)
-    aside = Aside("aside")
+    monkeypatch.setattr(WorkerThread, "_go", slowly)
+    aside = WorkerThread("aside")
     future = aside.submit(lambda: 7)
     aside.close()
     assert threads() == []

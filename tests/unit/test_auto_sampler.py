@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.engine import dispatch
-from motiflux.engine.costs import GpuCosts, seconds_alone
+from motiflux.dispatch import choose as dispatch
 from motiflux.errors import CompileError, DeviceError, DeviceMemoryError
+from motiflux.request.costs import GpuCosts, seconds_alone
 from tests.unit.auto_sampler_cases import FakeGpu, FakeSampler
 from tests.unit.sampling_cases import CASES, random_graph
 

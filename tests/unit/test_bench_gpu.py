@@ -12,7 +12,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Case, Settings, load_part
-from motiflux.engine.device_times import DeviceTimes
+from motiflux.gpu.runtime.kernel_times import DeviceTimes
 
 SUITES = Path(__file__).resolve().parents[2] / "benchmarks/suite"
 SUITE = load_part(SUITES / "gpu.py")

@@ -9,7 +9,7 @@ import pytest
 import motiflux as mf
 from motiflux.cpu import native
 from motiflux.plan import make_plan
-from motiflux.plan.predict import is_brief
+from motiflux.plan.estimate.predict import is_brief
 from tests.backend.cases import clique
 
 

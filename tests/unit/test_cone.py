@@ -10,8 +10,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.plan import make_plan
-from motiflux.plan.cone import ConeClose
-from motiflux.plan.cone_plan import Cone, find_cones
+from motiflux.plan.neighborhood.choices import Cone, find_cones
+from motiflux.plan.neighborhood.universal_vertex import ConeClose
 from motiflux.types import Semantics, Symmetry
 
 RANDOM = np.random.default_rng(5)

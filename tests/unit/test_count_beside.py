@@ -13,11 +13,11 @@ import motiflux as mf
 from motiflux.config import resolve_tuning
 from motiflux.cpu.sampling import sample_graph
 from motiflux.cpu.trawling import Trawl, searches_of
-from motiflux.engine import count_beside
-from motiflux.engine.base import make_request
-from motiflux.engine.count_beside import CountBeside
-from motiflux.engine.estimate_rules import make_rules
-from motiflux.engine.sampler import plan_samples
+from motiflux.request.request import make_request
+from motiflux.sampling import count_beside
+from motiflux.sampling.count_beside import CountBeside
+from motiflux.sampling.samplers import plan_samples
+from motiflux.sampling.stopping import make_rules
 from tests.unit.sampling_cases import random_graph
 from tests.unit.test_estimate import numbers
 from tests.unit.test_trawling import LARGE, trawl_of

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.cpu.engine import CpuEngine
 from motiflux.device.presence import look
-from motiflux.engine.auto import AutoEngine, Choice
-from motiflux.engine.costs import GpuCosts, GpuState, HostWork
-from motiflux.engine.cpu import CpuEngine
-from motiflux.engine.dispatch import choose_engine
-from motiflux.engine.met import Met
-from motiflux.engine.planning import plan_for
-from motiflux.engine.results import ProgressReport
+from motiflux.dispatch.auto import AutoEngine, Choice
+from motiflux.dispatch.choose import choose_engine
+from motiflux.dispatch.planning import plan_for
+from motiflux.dispatch.runtime_history import RuntimeHistory
 from motiflux.errors import CountOverflowError, DeviceError
+from motiflux.request.costs import GpuCosts, GpuState, HostWork
+from motiflux.request.reports import ProgressReport
 from tests.backend.cases import clique, cycle, path
 from tests.strategies import Case, cases
 from tests.unit.dispatch_cases import ENDLESS, NO_MEMORY, FakeEngine, FakeGpu, asking, counted
@@ -205,7 +205,7 @@ class TestLearning:
     def test_counts_that_are_cut_short_are_not_learned_from(self, small: mf.Graph) -> None:
         host, gpu = named("cpu", ENDLESS), FakeGpu(FakeEngine(), 0.03)
         self.who(small, gpu, named("cpu", 0.0), 1)
-        (met,) = [one for one in small.memo._results.values() if isinstance(one, Met)]
+        (met,) = [one for one in small.memo._results.values() if isinstance(one, RuntimeHistory)]
         for _ in range(2):
             met.took("CPU", 0.02)
             met.took("GPU", 0.04)
@@ -445,7 +445,7 @@ NOTHING_IMPORTED = """
     assert mf.match(graph, "(a)--(b)").to_numpy().shape == (6, 2)
     told = mf.explain(graph, "(a)--(b)--(c)--(a)").report.engine
     assert told.name == "cpu" and told.expected == ()
-    heavy = ("cuda", "cupy", "motiflux.engine.dfs", "motiflux.engine.accelerator", "motiflux.device.cuda")
+    heavy = ("cuda", "cupy", "motiflux.gpu.", "motiflux.device.cuda")
     print([name for name in sys.modules if name.startswith(heavy)])
 """
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import pilot
-from motiflux.engine.estimate_result import EstimateProgress
-from motiflux.engine.estimate_run import _scaled
 from motiflux.plan.bind import bind
 from motiflux.plan.sampling import quicksi_order
+from motiflux.result.estimate import EstimateProgress
+from motiflux.sampling import pilot
+from motiflux.sampling.run import _scaled
 from tests.data_paths import shared_path
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.sampling_cases import (

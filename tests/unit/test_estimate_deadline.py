@@ -9,9 +9,9 @@ import pytest
 
 import motiflux as mf
 from motiflux.cpu import sampling
-from motiflux.engine.base import make_request
-from motiflux.engine.sampler import open_sampler, plan_samples
 from motiflux.graph import stats
+from motiflux.request.request import make_request
+from motiflux.sampling.samplers import open_sampler, plan_samples
 
 
 def graph(vertex_labels: int, edge_labels: int = 1) -> mf.Graph:

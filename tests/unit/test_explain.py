@@ -14,12 +14,12 @@ import pytest
 
 import motiflux as mf
 from motiflux.cpu import local
-from motiflux.engine.base import make_request
-from motiflux.engine.device_memory import device_bytes
+from motiflux.gpu.launch.memory import device_bytes
 from motiflux.plan import make_plan
-from motiflux.plan.explain import to_text
-from motiflux.plan.local.formula import Table
-from motiflux.plan.predict import distinct_keys, expected_count, expected_seconds, host_memory
+from motiflux.plan.estimate.predict import distinct_keys, expected_count, expected_seconds, host_memory
+from motiflux.plan.local_counts.formula import Table
+from motiflux.plan.report.explain import to_text
+from motiflux.request.request import make_request
 
 HOSTILE = "a\"]; L9[<script>alert('&')</script>`|#\n"
 
@@ -308,8 +308,8 @@ class TestAnalyze:
         assert (actual.count, actual.complete, actual.note) == (0, True, None)
 
     def test_an_engine_that_tells_no_sizes_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from motiflux.engine.base import Outcome
-        from motiflux.engine.cpu import CpuEngine
+        from motiflux.cpu.engine import CpuEngine
+        from motiflux.request.engine import Outcome
 
         class Silent(CpuEngine):
             name = "silent"
@@ -319,7 +319,7 @@ class TestAnalyze:
                 whole = super().count(*args)
                 return Outcome(whole.value, whole.complete)
 
-        monkeypatch.setattr("motiflux.engine.explanation.choose_engine", lambda request: (Silent(), "a test"))
+        monkeypatch.setattr("motiflux.api.explaining.choose_engine", lambda request: (Silent(), "a test"))
         told = mf.explain(mf.Graph.from_edges(CLIQUE), mf.Pattern.from_edges(STAR), analyze=True)
         assert told.report.actual is not None
         assert told.report.actual.note == "engine silent does not tell the sizes of steps"
@@ -475,8 +475,8 @@ class TestHtml:
 
     def test_showing_runs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         told = mf.explain(mf.Graph.from_edges(CLIQUE), mf.Pattern.from_edges(STAR))
-        monkeypatch.setattr("motiflux.engine.cpu.CpuEngine.count", None)
-        monkeypatch.setattr("motiflux.engine.explanation.choose_engine", None)
+        monkeypatch.setattr("motiflux.cpu.engine.CpuEngine.count", None)
+        monkeypatch.setattr("motiflux.api.explaining.choose_engine", None)
         assert told._repr_html_()
         assert told.to_mermaid()
         assert told.to_json()

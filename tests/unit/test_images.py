@@ -10,8 +10,8 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.engine.images import ImageBlock, Images, written
 from motiflux.plan import make_plan
+from motiflux.result.images import ImageBlock, Images, written
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
 PATTERNS = {

@@ -10,11 +10,11 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import Device
-from motiflux.engine.table_run import shape_of
+from motiflux.gpu.kernels.table_run import shape_of
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.local.choose import cheapest_formula
-from motiflux.plan.local.passes import At, Passes, Product, passes_of
+from motiflux.plan.local_counts.choose import cheapest_formula
+from motiflux.plan.local_counts.passes import At, Passes, Product, passes_of
 
 
 def passes_for(pattern: str) -> Passes:

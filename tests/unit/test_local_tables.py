@@ -17,11 +17,11 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.local import choose, derive, rooted
-from motiflux.plan.local.choose import cheapest_formula
-from motiflux.plan.local.formula import Formula, Joined, Ones, Table
-from motiflux.plan.local.rooted import Family, Kinds, Rooted, partitions
-from motiflux.plan.local.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
+from motiflux.plan.local_counts import choose, derive, rooted
+from motiflux.plan.local_counts.choose import cheapest_formula
+from motiflux.plan.local_counts.formula import Formula, Joined, Ones, Table
+from motiflux.plan.local_counts.rooted import Family, Kinds, Rooted, partitions
+from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
 
 _NUMBERS = st.lists(st.sampled_from([0, 1, 3, 2**32, 2**63, 2**64 - 1]) | st.integers(0, 2**200), min_size=1)
 _Native = tuple[NDArray[np.uint64], int]

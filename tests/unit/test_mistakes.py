@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.engine import accelerator
 from motiflux.errors import DeviceError
+from motiflux.gpu.runtime import accelerator
 from motiflux.jit import nvrtc
 from tests.unit.cli_run import motiflux
 

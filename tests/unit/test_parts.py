@@ -12,7 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.ir import TailBlock, TailComponent, TailList
-from motiflux.plan.parts import lists_of
+from motiflux.plan.passes.parts import lists_of
 from motiflux.types import Semantics, Symmetry
 
 

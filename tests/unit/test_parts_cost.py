@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine.cpu import CpuEngine
-from motiflux.engine.dfs import DfsEngine
-from motiflux.plan import Plan, make_plan, probing
-from motiflux.plan.local.speeds import DEVICE_SPEEDS, HOST_SPEEDS
+from motiflux.cpu.engine import CpuEngine
+from motiflux.gpu.engine import DfsEngine
+from motiflux.plan import Plan, make_plan
+from motiflux.plan import probe_parts as probing
+from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS
 from tests.data_paths import shared_path
 
 

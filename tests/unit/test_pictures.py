@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine.picture import MAX_ROWS
+from motiflux.api.drawing import MAX_ROWS
 from motiflux.errors import ArgumentError
 from tests.unit.cli_run import complete_graph, motiflux, only_json
 from tests.unit.svg_page import SVG, Page, assert_all_in_view, overlaps, page_of

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiflux.cpu.sampling import Groups
-from motiflux.engine.pilot import choose_estimator
+from motiflux.result.sample_groups import Groups
+from motiflux.sampling.pilot import choose_estimator
 
 
 class FakeSampler:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import motiflux as mf
 from motiflux.plan import make_plan
-from motiflux.plan.cost import probe
+from motiflux.plan.estimate.sampled import probe
 
 CHEAP, DEAR, LEAVES = 50, 5_000, 20
 FOREVER = 1e6

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from motiflux.engine import race as race_module
-from motiflux.engine.base import Outcome, Request
-from motiflux.engine.race import Contestant, Result, Wait, race, race_here
+from motiflux.dispatch import race as race_module
+from motiflux.dispatch.race import Contestant, Result, Wait, race, race_here
+from motiflux.request.engine import Outcome
+from motiflux.request.request import Request
 from tests.unit.dispatch_cases import ENDLESS, asking
 
 _MOST_LINES = 500

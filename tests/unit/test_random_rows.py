@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.engine import dispatch, random_rows, random_trees
+from motiflux.api import random_rows
+from motiflux.dispatch import choose as dispatch
 from motiflux.errors import DeviceError
+from motiflux.sampling import random_trees
 from tests.interrupts import ctrl_c_in_native_code
 from tests.strategies import rows_of
 from tests.unit.auto_sampler_cases import FakeGpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from motiflux.engine.base import make_request
+from motiflux.request.request import make_request
 
 
 def test_the_same_arguments_make_the_same_request() -> None:

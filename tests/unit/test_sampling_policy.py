@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cpu.sampling import Groups, sample_graph
-from motiflux.engine.estimate_rules import make_rules
-from motiflux.engine.estimate_run import Run
-from motiflux.engine.sampling_policy import SamplingPolicy
+from motiflux.cpu.sampling import sample_graph
+from motiflux.request.policy import SamplingPolicy
+from motiflux.result.sample_groups import Groups
+from motiflux.sampling.run import Run
+from motiflux.sampling.stopping import make_rules
 from tests.unit.sampling_cases import CASES
 
 TRIANGLE = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])

@@ -10,11 +10,11 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.engine import several
-from motiflux.engine.cpu import CpuEngine
+from motiflux.api import pattern_list as several
+from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
-from motiflux.plan.passes import in_passes, shared_levels
-from motiflux.plan.problem import native_problem
+from motiflux.plan.native_plan import native_problem
+from motiflux.plan.passes.shared_prefix import in_passes, shared_levels
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 PATH = "(a)--(b)--(c)"

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiflux.codegen import layout
-from motiflux.engine.deal import ArcDeal, CliqueDeal
-from motiflux.engine.device_names import check_devices
 from motiflux.errors import ArgumentError
+from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
+from motiflux.request.devices import check_devices
 
 
 @given(st.integers(0, 400), st.integers(1, 9), st.integers(1, 50))
 def test_each_arc_is_dealt_out_once(extent: int, devices: int, piece: int) -> None:
     """As kernels take them: a ticket names a piece of the device's own."""
-    deal, found = ArcDeal(extent, lambda arcs: piece), []
+    deal, found = ArcPartition(extent, lambda arcs: piece), []
     for first in range(devices):
         task = layout.Task()
         deal.give(task, first, devices, deal.piece_for(devices))
@@ -32,7 +32,7 @@ def test_each_unit_of_cliques_is_dealt_out_once_to_those_who_can(
 ) -> None:
     """Spilled units first, then those for blocks, then those for warps: each device has all in this order."""
     kinds = ["spilled"] * a + ["block"] * b + ["warp"] * c
-    deal, found = CliqueDeal(len(kinds), a, a + b, 100), []
+    deal, found = CliquePartition(len(kinds), a, a + b, 100), []
     for first in range(devices):
         task = layout.CliqueTask()
         deal.give(task, first, devices, deal.piece_for(devices))

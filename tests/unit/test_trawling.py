@@ -11,7 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import resolve_tuning
-from motiflux.cpu.sampling import Groups, dealt, sample_graph
+from motiflux.cpu.sampling import sample_graph
 from motiflux.cpu.trawling import (
     CHUNK,
     DEAD,
@@ -23,7 +23,8 @@ from motiflux.cpu.trawling import (
     Trawl,
     searches_of,
 )
-from motiflux.plan.space import KEPT_SPACES
+from motiflux.plan.candidates.space import KEPT_SPACES
+from motiflux.result.sample_groups import Groups, dealt
 from motiflux.statistics import UNIT_BITS, Interval, blended_interval, share_by
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.sampling_cases import CASES, SamplingCase, random_graph

@@ -18,9 +18,10 @@ from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, CaseResult
 from motiflux.bench.suite import Probe, Settings, load_part
 from motiflux.device import known_devices, open_device
-from motiflux.engine.base import make_request
-from motiflux.engine.device_sampler import DeviceSampler
-from motiflux.engine.sampler import CpuSampler, plan_samples
+from motiflux.gpu.kernels.sampler import DeviceSampler
+from motiflux.request.request import make_request
+from motiflux.sampling.cpu_sampler import CpuSampler
+from motiflux.sampling.samplers import plan_samples
 from motiflux.statistics import GROUP, UNIT_BITS
 
 HERE = Path(__file__).resolve().parent

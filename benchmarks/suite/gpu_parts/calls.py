@@ -15,8 +15,8 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import BaselineTime, CaseResult
 from motiflux.bench.suite import Case, Settings, check_count, load_part
-from motiflux.engine.device_times import taking_times
 from motiflux.errors import DeviceError
+from motiflux.gpu.runtime.kernel_times import taking_times
 
 common = load_part(Path(__file__).resolve().parent / "common.py")
 

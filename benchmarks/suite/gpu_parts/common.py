@@ -15,9 +15,9 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.suite import GraphSource
-from motiflux.engine.accelerator import Accelerator, open_accelerator
-from motiflux.engine.device_space import DeviceSpace
-from motiflux.engine.resident import resident
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.storage.candidate_space import DeviceSpace
+from motiflux.gpu.storage.device_csr import resident
 
 DEVICE, ENGINE = "cuda", "dfs"
 LEAST, LONG = 3, 1.0

@@ -13,7 +13,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import BaselineTime, CaseResult
 from motiflux.bench.suite import Case, Settings, check_count, load_part
-from motiflux.engine.device_times import DeviceTimes, taking_times
+from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times
 
 HERE = Path(__file__).resolve().parent
 common = load_part(HERE / "common.py")

@@ -20,7 +20,7 @@ from motiflux.units import quantity, seconds_text
 
 if TYPE_CHECKING:
     import motiflux as mf
-    from motiflux.engine.estimating import EstimateShown
+    from motiflux.api.estimating import EstimateShown
 
 _MOST_EXACT = 2.0**53
 """A float below holds every integer."""
@@ -120,8 +120,8 @@ def run(
             tuning=tuning,
         )
     if output is not None:
-        from motiflux.engine.estimate_trace import TraceTables
         from motiflux.io.writers import write_matches
+        from motiflux.sampling.trace import TraceTables
 
         write_matches(TraceTables(result.trace), output)
     if as_json:
@@ -143,9 +143,9 @@ def _shown(
     flag: bool | None, rel_error: float | None, confidence: float, samples: int | None
 ) -> Iterator["EstimateShown"]:
     """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
-    from motiflux.engine.estimate_rules import make_rules
-    from motiflux.engine.estimating import estimate_meter
+    from motiflux.api.estimating import estimate_meter
     from motiflux.io.progress import is_shown
+    from motiflux.sampling.stopping import make_rules
 
     if flag and not is_shown():
         with estimate_meter(make_rules(rel_error, confidence, samples)) as callback:

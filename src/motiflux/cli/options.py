@@ -19,7 +19,7 @@ from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
-    from motiflux.engine.progress import Progress
+    from motiflux.request.progress import Progress
 
 FLAG = ""
 """Metavar of an option that takes no value."""
@@ -45,7 +45,7 @@ def device_name(text: str) -> str:
 
 def devices_asked(text: str) -> str:
     """Check the text of ``devices=``; whether the devices are present is checked when they are opened."""
-    from motiflux.engine.device_names import check_devices
+    from motiflux.request.devices import check_devices
 
     try:
         check_devices(text, "auto")
@@ -164,8 +164,8 @@ ProgressOption = Annotated[
 @contextmanager
 def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
     """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
-    from motiflux.engine.progress import search_meter
     from motiflux.io.progress import is_shown
+    from motiflux.request.progress import search_meter
 
     if flag and not is_shown():
         with search_meter(what) as callback:
@@ -291,7 +291,7 @@ def read_inputs(
 
 def read_patterns(patterns: list[str]) -> list["mf.Pattern"]:
     """Read patterns; with several patterns, an error names the position of the pattern."""
-    from motiflux.engine.several import naming_pattern
+    from motiflux.api.pattern_list import naming_pattern
 
     queries = []
     for position, source in enumerate(patterns):

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from motiflux.codegen.layout import Adjacency, CliqueTask
 from motiflux.jit import Source
-from motiflux.plan.cone import MOST_LEVELS, ConeClose, ConeShape, ConeStep
+from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose, ConeShape, ConeStep
 
 _u32, _i32, _u64 = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64
 

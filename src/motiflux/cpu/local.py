@@ -1,4 +1,4 @@
-"""Evaluates formulas of local counts (`motiflux.plan.local`)."""
+"""Evaluates formulas of local counts (`motiflux.plan.local_counts`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.cpu import native
 from motiflux.graph import Adjacency, Graph
-from motiflux.plan.local.formula import (
+from motiflux.plan.local_counts.formula import (
     Formula,
     Joined,
     OfEnd,
@@ -24,9 +24,9 @@ from motiflux.plan.local.formula import (
     Wedges,
     parts_of,
 )
-from motiflux.plan.local.native import native_walk
-from motiflux.plan.local.rooted import Kinds, Rooted
-from motiflux.plan.steps import adjacency_of
+from motiflux.plan.local_counts.native import native_walk
+from motiflux.plan.local_counts.rooted import Kinds, Rooted
+from motiflux.plan.passes.steps import adjacency_of
 
 Counts: TypeAlias = tuple[NDArray[np.uint64], int]
 """A number for each root: its words, low ones first, and how many each number has."""

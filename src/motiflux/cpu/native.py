@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.errors import CountOverflowError
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.plan import Plan
-from motiflux.plan.problem import native_problem
+from motiflux.plan.native_plan import native_problem
 from motiflux.types import VertexArray
 
 Progress = Callable[[int, int, int], None]
@@ -56,7 +56,7 @@ def prepare(
     """Bring together `plan` and the rows or the candidate space that it searches.
 
     Searches of one pass are given the same `rows`, which is filled. For `backjump`, see
-    `motiflux.plan.problem.native_problem`.
+    `motiflux.plan.native_plan.native_problem`.
     """
     problem = native_problem(
         graph,
@@ -117,7 +117,7 @@ def count_together(
 ) -> list[tuple[int, Stop]]:
     """Return the number of embeddings that each search of one pass found, and why it ended.
 
-    The searches share two levels (`motiflux.plan.passes`). Each has its limit, as in `count`.
+    The searches share two levels (`motiflux.plan.passes.shared_prefix`). Each has its limit, as in `count`.
     """
     problems = [search.problem for search in searches]
     native_limits = [_native_limit(limit) for limit in limits]

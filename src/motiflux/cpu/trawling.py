@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.plan.free import free_order
-from motiflux.plan.problem import native_problem
+from motiflux.plan.native_plan import native_problem
+from motiflux.plan.passes.adaptive_order import free_order
 from motiflux.types import Semantics
 
 LEAST_DEPTH = 3

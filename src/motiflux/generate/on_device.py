@@ -11,8 +11,8 @@ from motiflux.arguments import check_bytes, check_integer
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import RMAT_ENTRY, rmat_source
 from motiflux.device.arrays import DeviceArray
-from motiflux.engine.accelerator import open_accelerator
 from motiflux.errors import ArgumentError, DeviceMemoryError
+from motiflux.gpu.runtime.accelerator import open_accelerator
 
 if TYPE_CHECKING:
     from motiflux.generate.quadrants import Rmat

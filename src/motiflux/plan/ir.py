@@ -17,7 +17,7 @@ from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
     from motiflux.pattern import Pattern
-    from motiflux.plan.local.formula import Formula
+    from motiflux.plan.local_counts.formula import Formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class PlanArgs:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consecutive levels reached from the same vertices (`motiflux.plan.groups`).
+    """Consecutive levels reached from the same vertices (`motiflux.plan.passes.groups`).
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class SpaceKey:
-    """Names a candidate space of a graph (`motiflux.plan.space`).
+    """Names a candidate space of a graph (`motiflux.plan.candidates.space`).
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import frexp, inf
 
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.speeds import Speeds
+from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.types import Semantics, Symmetry
 
 # Seconds left from which on a timeout is no hurry, and the share of those left in which a formula must be

@@ -10,18 +10,18 @@ from motiflux.config import resolve_tuning
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.compare import ordered_plan
-from motiflux.plan.counting import WORTH_A_FORMULA, formula_for
-from motiflux.plan.draft import Drafter
+from motiflux.plan.builder import PlanBuilder
+from motiflux.plan.candidates.space import candidate_space, space_key
+from motiflux.plan.choose_tables import WORTH_A_FORMULA, formula_for
+from motiflux.plan.compare_orders import ordered_plan
+from motiflux.plan.empty_plan import plan_of_nothing, why_nothing
+from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.ir import Plan
-from motiflux.plan.local.speeds import Speeds
-from motiflux.plan.nothing import plan_of_nothing, why_nothing
+from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.options import PlanOptions
-from motiflux.plan.predict import expected_seconds
-from motiflux.plan.probing import WORTH_PARTS, in_parts
-from motiflux.plan.room import room_needed
-from motiflux.plan.space import candidate_space, space_key
-from motiflux.plan.symmetry import check_symmetry
+from motiflux.plan.passes.all_different import room_needed
+from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.plan.probe_parts import WORTH_PARTS, in_parts
 from motiflux.types import Semantics, Symmetry
 
 
@@ -137,7 +137,7 @@ def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
     if (why := why_nothing(bound, space)) is not None:
         kept = None if space is None else key
         return replace(plan_of_nothing(bound, options.semantics, options.symmetry, kept, why), asked=pattern)
-    drafter = Drafter(graph, pattern, options, bound, key, space)
+    drafter = PlanBuilder(graph, pattern, options, bound, key, space)
     # Engines that count in other ways search in the same order: it is looked for once.
     plan, orders = graph.memo.get(
         ("ordered", pattern, space is not None, options.of_order()), lambda: ordered_plan(drafter)

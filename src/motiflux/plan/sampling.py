@@ -9,14 +9,14 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
-from motiflux.plan.cost import CostModel, frequencies
+from motiflux.plan.candidates.space import CandidateSpace, candidate_space, space_key
+from motiflux.plan.cost_model import CostModel, frequencies
+from motiflux.plan.empty_plan import plan_of_nothing, why_nothing
 from motiflux.plan.ir import Plan, SpaceKey
-from motiflux.plan.nothing import plan_of_nothing, why_nothing
-from motiflux.plan.order import ordered, promising_orders
+from motiflux.plan.passes.order import ordered, promising_orders
+from motiflux.plan.passes.steps import build_steps
+from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.planner import make_plan
-from motiflux.plan.space import CandidateSpace, candidate_space, space_key
-from motiflux.plan.steps import build_steps
-from motiflux.plan.symmetry import check_symmetry
 from motiflux.types import Semantics, Symmetry
 
 

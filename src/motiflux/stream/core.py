@@ -15,7 +15,7 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.delta import Transversal, delta_plans, transversals
+from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
 from motiflux.stream.native import PlanWriter, bind_growing, loaded
 from motiflux.stream.numbering import Mark, Numbering
 from motiflux.stream.options import Options

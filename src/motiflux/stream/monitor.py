@@ -9,13 +9,13 @@ from typing import Any, Self, overload
 
 from numpy.typing import ArrayLike
 
+from motiflux.api.counting import count as count_matches
+from motiflux.api.subject import check_graph
 from motiflux.arguments import check_seconds, resolve_threads
-from motiflux.engine.results import Count
-from motiflux.engine.static import check_graph
-from motiflux.engine.static import count as count_matches
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
+from motiflux.result.count import Count
 from motiflux.stream.changing import Changing, Terms
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.delta import Delta, chosen_pattern

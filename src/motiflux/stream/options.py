@@ -8,7 +8,7 @@ from typing import Any
 
 from motiflux.config import resolve_tuning
 from motiflux.errors import ArgumentError
-from motiflux.plan.symmetry import check_symmetry
+from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.stream.window import DISORDERS, TIME_UNITS, Clock, Span, WindowLength, parse_window
 from motiflux.types import Semantics, Symmetry
 

@@ -1,0 +1,145 @@
+"""The public calls that search a graph that does not change: count, match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, overload
+
+from motiflux.api.pattern_list import as_patterns, count_each
+from motiflux.api.subject import check_graph
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
+from motiflux.request.request import make_request
+from motiflux.result.count import Count
+
+if TYPE_CHECKING:
+    pass
+
+
+@overload
+def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
+    graph: Graph,
+    pattern: Pattern | str,
+    *,
+    semantics: str = ...,
+    symmetry: str = ...,
+    device: str = ...,
+    devices: str | int | Sequence[int] | None = ...,
+    engine: str = ...,
+    limit: int | None = ...,
+    timeout: float | None = ...,
+    progress: Progress = ...,
+    threads: int | None = ...,
+    gpu_memory: int | str | None = ...,
+    tuning: Mapping[str, str] | None = ...,
+) -> Count: ...
+@overload
+def count(
+    graph: Graph,
+    pattern: Sequence[Pattern | str],
+    *,
+    semantics: str = ...,
+    symmetry: str = ...,
+    device: str = ...,
+    devices: str | int | Sequence[int] | None = ...,
+    engine: str = ...,
+    limit: int | None = ...,
+    timeout: float | None = ...,
+    progress: Progress = ...,
+    threads: int | None = ...,
+    gpu_memory: int | str | None = ...,
+    tuning: Mapping[str, str] | None = ...,
+) -> list[Count]: ...
+def count(
+    graph: Graph,
+    pattern: Pattern | str | Sequence[Pattern | str],
+    *,
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    device: str = "auto",
+    devices: str | int | Sequence[int] | None = None,
+    engine: str = "auto",
+    limit: int | None = None,
+    timeout: float | None = None,
+    progress: Progress = False,
+    threads: int | None = None,
+    gpu_memory: int | str | None = None,
+    tuning: Mapping[str, str] | None = None,
+) -> Count | list[Count]:
+    """Count the embeddings of `pattern` in `graph`, exactly, without listing them.
+
+    Parameters
+    ----------
+    pattern
+        A pattern or its text; or a sequence of these, counted in one call that does common work once.
+    semantics
+        ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
+    symmetry
+        ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
+    device, engine
+        Device and engine of the search; ``"auto"`` selects the one that is expected to be faster.
+        ``"cuda:1"`` is the second GPU of this machine.
+    devices
+        Several GPUs of this machine that search together, each with a copy of the graph: ``"all"``, a number,
+        or their ordinals such as ``[0, 1]``. Default: one device.
+    limit
+        Stop at this count: the result is min(true count, limit). With several patterns, the limit of each.
+    timeout
+        Seconds of wall clock for the whole call; afterwards the result so far is returned.
+    progress
+        True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
+        which must not fork the process.
+    threads
+        Threads of this machine; default: as many as this process may run on.
+    gpu_memory
+        Maximum number of bytes that motiflux uses on each GPU, including copies of graphs: a number, or text
+        such as ``"8GiB"``. Default: all free memory.
+    tuning
+        Ablation switches, see `motiflux.config.TUNING`.
+
+    Returns
+    -------
+    Count, or list of Count
+        An int with ``.complete``, ``.seconds``, ``.plan_seconds``, ``.engine``, ``.device`` and ``.reason``;
+        for a sequence, a list in its order. Patterns that were searched together all have the ``.seconds`` of
+        the common search.
+
+    Raises
+    ------
+    ArgumentError, PatternError, DeviceError
+        An argument is invalid, or a device is not available. An error in one of several patterns is raised
+        before any search and starts with its position: ``pattern[2]: ...``.
+    DeviceMemoryError
+        The search does not fit into the memory of the GPU, or into `gpu_memory`.
+    KeyboardInterrupt
+        Within 100 ms of Ctrl-C; the graph stays usable.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    >>> triangle = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> int(mf.count(square, triangle)), int(mf.count(square, triangle, symmetry="subgraphs"))
+    (12, 2)
+    >>> [int(number) for number in mf.count(square, [triangle, "(a)--(b)--(c)"])]
+    [12, 16]
+    """
+    check_graph(graph)
+    patterns, several = as_patterns(pattern)
+    with NO_PROGRESS if progress is False else progress_callback(progress, "counting") as callback:
+        request = make_request(
+            semantics=semantics,
+            symmetry=symmetry,
+            device=device,
+            devices=devices,
+            engine=engine,
+            limit=limit,
+            timeout=timeout,
+            threads=threads,
+            gpu_memory=gpu_memory,
+            tuning=tuning,
+            progress=callback,
+        )
+        counts = count_each(graph, patterns, request, named=several)
+    return counts if several else counts[0]

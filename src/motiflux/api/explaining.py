@@ -1,0 +1,226 @@
+"""The public call `explain`: what a count would do, or, once it is run, did."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from motiflux.api.subject import check_subject
+from motiflux.dispatch.auto import AutoEngine
+from motiflux.dispatch.choose import choose_engine
+from motiflux.dispatch.planning import plan_for
+from motiflux.draw import Picture
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.report.data import Actual, EngineReport, PlanReport
+from motiflux.plan.report.describe import describe
+from motiflux.plan.report.explain import to_dict, to_document, to_html, to_mermaid, to_picture, to_text
+from motiflux.request.engine import Engine, Outcome
+from motiflux.request.progress import Progress, progress_callback
+from motiflux.request.request import Request, make_request
+
+
+class Explanation(str):
+    """The text of a plan, with conversions to other formats.
+
+    Attributes
+    ----------
+    report : motiflux.plan.report.data.PlanReport
+        The same content as frozen dataclasses.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> told = mf.explain(g, mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)]), threads=1)
+    >>> told.report.multiplier, told.to_dict()["multiplier"]
+    (6, 6)
+    >>> print(told.to_mermaid().splitlines()[-1])
+      L1 -- "neighbours" --> L2
+    """
+
+    __slots__ = ("report",)
+
+    report: PlanReport
+
+    def __new__(cls, report: PlanReport) -> Explanation:
+        """Return the text of `report`."""
+        self = super().__new__(cls, to_text(report))
+        self.report = report
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as dictionaries, lists, strings and numbers; ``"schema": 1`` comes first."""
+        return to_dict(self.report)
+
+    def to_json(self) -> str:
+        """Return the report as one JSON object on one line."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def to_mermaid(self) -> str:
+        """Return the levels as a mermaid flowchart."""
+        return to_mermaid(self.report)
+
+    def to_html(self) -> str:
+        """Return the report as an HTML page."""
+        return to_document(self.report)
+
+    def to_svg(self) -> Picture:
+        """Return the report as an SVG picture: a string with a method ``save``."""
+        return to_picture(self.report)
+
+    def _repr_html_(self) -> str:
+        return to_html(self.report)
+
+    def _repr_svg_(self) -> str:
+        return str(self.to_svg())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getnewargs__(self) -> tuple[PlanReport]:  # type: ignore[override]
+        return (self.report,)
+
+
+def explain(
+    graph: Graph,
+    pattern: Pattern | str,
+    *,
+    semantics: str = "isomorphism",
+    symmetry: str = "embeddings",
+    device: str = "auto",
+    devices: str | int | Sequence[int] | None = None,
+    engine: str = "auto",
+    analyze: bool = False,
+    limit: int | None = None,
+    timeout: float | None = None,
+    progress: Progress = False,
+    threads: int | None = None,
+    gpu_memory: int | str | None = None,
+    tuning: Mapping[str, str] | None = None,
+) -> Explanation:
+    """Return the plan of `count` and its predictions.
+
+    Parameters
+    ----------
+    analyze
+        Whether to run the count too, and report its result, its time, and the number of partial embeddings of
+        each enumerated level. GPU engines do not report these numbers.
+
+    The other parameters and the errors are those of `count`. Without `analyze` no search runs, `timeout` has
+    no effect, and `limit`, `threads` and `gpu_memory` affect the predictions only.
+
+    Returns
+    -------
+    Explanation
+        A string that converts to data, JSON, a mermaid flowchart, HTML or SVG.
+
+    Notes
+    -----
+    Estimates come from a few hundred random partial embeddings if the plan has a candidate space or the
+    pattern has no vertex labels. Otherwise they come from label frequencies and are wrong by orders of
+    magnitude on large patterns. The time is predicted for the CPU only, from the sampled sizes.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> triangle = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)], name="triangle")
+    >>> print(mf.explain(g, triangle, threads=1))
+    pattern   triangle: 3 vertices, 3 edges
+    graph     Graph(3 vertices, 3 edges, undirected)
+    search    isomorphism, embeddings
+    engine    cpu: no GPU was found
+    symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6;
+              listed as its 6 images
+    space     none: the pattern asks for nothing but edges, which the search checks in passing
+    predicted about 5 embeddings
+    time      about 35 us on 1 thread
+    memory    narrowed rows 0 B, search at most 40 B
+    <BLANKLINE>
+    level  vertex  candidates                     conditions        estimated
+    0      0       vertices                       degree >= 2       3
+    1      1       neighbours(0)                  > 0, degree >= 2  2.81
+    2      2       neighbours(0) & neighbours(1)  > 1               0.901
+    >>> [step.actual for step in mf.explain(g, triangle, analyze=True).report.steps]
+    [3, 3, 1]
+    """
+    pattern = check_subject(graph, pattern)
+    with progress_callback(progress and analyze, "counting") as callback:
+        request = make_request(
+            semantics=semantics,
+            symmetry=symmetry,
+            device=device,
+            devices=devices,
+            engine=engine,
+            limit=limit,
+            timeout=timeout,
+            threads=threads,
+            gpu_memory=gpu_memory,
+            tuning=tuning,
+            progress=callback,
+        )
+        chosen, reason = choose_engine(request)
+        started = time.perf_counter()
+        untimed = replace(request, timeout=None)
+        plan = plan_for(graph, pattern, untimed, chosen, started)
+        assert plan is not None  # which it is only where time was up
+        expected: tuple[tuple[str, float | None], ...] = ()
+        if isinstance(chosen, AutoEngine):
+            chosen, own, choice = chosen.settle(graph, plan, untimed, started)
+            plan, reason, expected = own or plan, choice.why, choice.expected
+        planned = time.perf_counter()
+        if request.devices is not None:
+            from motiflux.gpu.multi.engine import sharing
+
+            reason += sharing(chosen, graph, plan, request)
+        if chosen.name == "dfs":  # imported here, like the above: a search on the CPU needs nothing of it
+            from motiflux.gpu.engine import DfsEngine
+
+            assert isinstance(chosen, DfsEngine)
+            reason += chosen.told(graph, plan, request)
+        report = describe(
+            plan,
+            graph,
+            pattern,
+            EngineReport(chosen.name, chosen.device, reason, expected),
+            searches_space=chosen.searches_space,
+            tuning=request.tuning,
+            threads=request.threads,
+        )
+        if plan.impossible is None:
+            report = replace(report, predicted=chosen.predict(graph, plan, request))
+        if analyze:
+            report = _run(report, chosen, graph, plan, request, planned - started)
+    return Explanation(report)
+
+
+def _run(
+    report: PlanReport, engine: Engine, graph: Graph, plan: Plan, request: Request, plan_seconds: float
+) -> PlanReport:
+    """Run the count, and return the report with what it came to."""
+    started = time.perf_counter()
+    nothing = Outcome(0, True)
+    outcome = nothing if plan.impossible else engine.count(graph, plan, request, started)
+    seconds = time.perf_counter() - started
+    told = engine.tells_sizes or plan.impossible is not None
+    note = None if told else f"engine {engine.name} does not tell the sizes of steps"
+    if note is None and report.free_order is not None:
+        note = "sizes of steps are those met in the order of the levels"
+    actual = Actual(outcome.value, outcome.complete, seconds, plan_seconds, note)
+    sizes = _sizes(plan, outcome, request.limit)
+    steps = tuple(replace(step, actual=sizes.get(step.level)) for step in report.steps)
+    return replace(report, steps=steps, actual=actual)
+
+
+def _sizes(plan: Plan, outcome: Outcome, limit: int | None) -> dict[int, int]:
+    """Return the number of partial embeddings up to each level that was enumerated, and to the last."""
+    sizes = dict(enumerate(outcome.sizes))
+    cut_at_limit = limit is not None and not outcome.complete and outcome.value >= limit
+    if outcome.sizes and not cut_at_limit:
+        sizes[len(plan.order) - 1] = outcome.value // plan.multiplier
+    return sizes

@@ -1,0 +1,1 @@
+"""Which engine serves a call, and why."""

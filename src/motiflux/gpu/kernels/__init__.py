@@ -1,0 +1,1 @@
+"""One family of kernels per file: cliques, universal vertices, tables, samples."""

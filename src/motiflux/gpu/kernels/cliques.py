@@ -1,0 +1,339 @@
+"""Cliques on a device: which plans are counted so, how the work is cut up, and the search that does it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
+from motiflux.device import Device, Kernel
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.launch.prepare import MOST_VERTICES, allocate_for, grid_of, task_limit
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
+from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, UploadContext, resident
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.plan import Plan
+from motiflux.request.deadline import seconds_left
+from motiflux.request.request import Request
+
+WARP = 32
+WARPS = THREADS // WARP
+"""Of a block."""
+BytesOfRow = Callable[[int, int], int]
+_HEADER = 16
+"""``match::UnitWalk::kHeader``."""
+_SHORT_ROW = 32
+"""Rows up to this long are for a warp, longer ones for a block."""
+_SHARED_BYTES = 24 << 10
+"""Shared memory of a block at most: with more of it, too few run at once."""
+_LONGEST_ROW = {3: 1 << 15}
+_LONGEST_ROW_IN_BITS = 4096
+"""Rows beyond which a neighbourhood takes megabytes; other searches serve then."""
+_SPILL_BYTES = 1 << 30
+_BLOCKS_AT_ONCE, _BLOCKS_OF_SEVERAL = 16, 24
+"""Of one multiprocessor, about; and where several devices share the work, which no block can take over from
+another device: 5-cliques of R-MAT of 15.7 million edges on two H200 took 143.9 ms with 24, 148.2 with 20,
+151.2 with 36."""
+_LEAST_SLICE = 50_000.0
+"""Cycles below which a root is not cut up, about."""
+_CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
+"""What a block takes to look up 512 neighbours, and to count pairs in a word, about."""
+_MOST_SLICES, _MOST_OF_SEVERAL = 64, 512
+"""Of a root, on one device and on several: with 64 and 256 it took 147.1 and 147.4 ms there."""
+_LONG_ON_AVERAGE = 16
+"""Greater neighbours of a vertex, on average, from which triangles are counted by vertices, not by arcs."""
+_PIECE = (32, 256)
+"""Least and most arcs that a warp takes at a time."""
+_CHUNKS_PER_WARP = 4
+_CHUNK = (2, 16)
+"""Least and most short rows that a warp takes at a time."""
+
+
+def clique_key(plan: Plan) -> AdjacencyKey | None:
+    """Return the arcs among which a plan looks for an ascending clique; None if it looks for something else.
+
+    Every vertex must be reached from all before it by the same arcs, and be greater than the one before.
+    What else its steps ask for must follow from that.
+    """
+    steps = plan.shape.steps
+    key = plan.args.steps[1].adjacencies[0] if len(steps) > 2 else None
+    if key is None:
+        return None
+    reached: list[set[int]] = []
+    for level, (step, args) in enumerate(zip(steps, plan.args.steps, strict=True)):
+        known = set() if step.reuse is None else reached[step.reuse]
+        reached.append(known | {source.level for source in step.sources})
+        follows = reached[level] == set(range(level)) and all(other == key for other in args.adjacencies)
+        ascends = level == 0 or level - 1 in step.after
+        asks = step.before or step.not_out or step.not_in
+        most = max(args.min_out_degree, args.min_in_degree)
+        if not follows or not ascends or asks or most >= len(steps):
+            return None
+    return key
+
+
+@dataclass(frozen=True)
+class RootTasks:
+    """The work of one clique size on one graph, cut up (``match::CliqueUnit``).
+
+    Parameters
+    ----------
+    units
+        One row for each: the vertex, and slice and number of slices in one word.
+    spilled, blocks
+        How many, from the first, do not fit into shared memory; how many take a block.
+    arcs
+        Arcs in the rows of all.
+    longest
+        The longest row of those that fit; and of all.
+    """
+
+    units: NDArray[np.uint32]
+    spilled: int
+    blocks: int
+    arcs: int
+    longest: tuple[int, int]
+
+
+def bytes_of(row: int, vertices: int, warps: int) -> int:
+    """Return the memory that so many warps need to count cliques in a row (``match::Neighborhood``)."""
+    capacity = WARP
+    while capacity < row + row // 2:
+        capacity *= 2
+    words = -(-row // WARP)
+    bits = row * (words | 1) + warps * (vertices - 3) * (words + 1) if vertices > 3 else 0
+    return 12 * row + 6 * capacity + 4 * bits
+
+
+def cut(degrees: NDArray[np.int64], vertices: int, teams: int, most: int = _MOST_SLICES) -> RootTasks:
+    """Cut up the vertices whose rows have these lengths: longest first, slices where one block takes long.
+
+    Parameters
+    ----------
+    teams
+        How many blocks run at once, about.
+    most
+        Slices of a root at most.
+    """
+    return cut_up(
+        degrees,
+        vertices - 1,
+        lambda lengths: _slices(lengths, vertices, teams, most),
+        lambda row, warps: bytes_of(row, vertices, warps),
+    )
+
+
+def cut_up(
+    degrees: NDArray[np.int64],
+    least: int,
+    slices_of: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    bytes_of_row: BytesOfRow,
+) -> RootTasks:
+    """Cut up the vertices whose rows have at least so many neighbours, longest first.
+
+    Parameters
+    ----------
+    slices_of
+        Returns into how many slices rows of these lengths go, given longest first.
+    bytes_of_row
+        Returns the memory that so many warps need for a row.
+    """
+    roots = np.flatnonzero(degrees >= least)
+    roots = roots[np.argsort(-degrees[roots], kind="stable")]
+    lengths = degrees[roots]
+    slices = slices_of(lengths)
+    fits = int(np.searchsorted(-lengths, -_longest_within(_SHARED_BYTES - _HEADER, bytes_of_row)))
+    short = int(np.searchsorted(-lengths, -_SHORT_ROW))
+    units = np.empty((int(slices.sum()), 2), np.uint32)
+    units[:, 0] = np.repeat(roots, slices)
+    first = np.repeat(np.cumsum(slices) - slices, slices)
+    units[:, 1] = (np.arange(len(units)) - first) | np.repeat(slices, slices) << 16
+    inner, longest = (int(lengths[at]) if at < len(roots) else 0 for at in (fits, 0))
+    spilled, blocks = int(slices[:fits].sum()), int(slices[: max(short, fits)].sum())
+    return RootTasks(units, spilled, blocks, int(lengths.sum()), (inner, longest))
+
+
+def _slices(lengths: NDArray[np.int64], vertices: int, teams: int, most: int) -> NDArray[np.int64]:
+    """Return into how many slices each root goes: each builds the bits anew, so all must be worth it."""
+    if len(lengths) == 0:
+        return np.empty(0, np.int64)
+    build: NDArray[Any] = _CYCLES_PER_STRIP * (1 + lengths * float(lengths[0]) / 512)
+    work = build
+    least = max(_LEAST_SLICE, work.sum() / (4 * teams))
+    if vertices > 3:
+        work = _CYCLES_PER_WORD * (1.0 + lengths // WARP)
+        for level in range(vertices - 3):
+            work = work * (lengths - level) / (level + 1)
+        least = np.maximum(max(_LEAST_SLICE, work.sum() / (4 * teams)), 4 * build)
+    slices = np.minimum(np.ceil(work / least), np.minimum(lengths, most)).astype(np.int64)
+    return np.where(lengths > _SHORT_ROW, np.maximum(slices, 1), 1)
+
+
+def _longest_within(shared: int, bytes_of_row: BytesOfRow) -> int:
+    row = 0
+    while bytes_of_row(row + 1, WARPS) <= shared:
+        row += 1
+    return row
+
+
+def prepare_cliques(
+    accelerator: Accelerator,
+    graph: Graph,
+    plan: Plan,
+    request: Request,
+    limit: int | None,
+    deadline: float | None = None,
+    devices: int = 1,
+) -> DeviceSearch | None:
+    """Return a search that counts as `plan` does; None where that is not counting cliques with short rows.
+
+    Parameters
+    ----------
+    devices
+        How many devices share the work, which is cut up as finely as all of them need.
+
+    Raises
+    ------
+    DeviceMemoryError
+        Not even the smallest launch fits.
+    OutOfTimeError
+        The deadline passed meanwhile.
+    """
+    key = clique_key(plan) if request.tuning["bitmaps"] != "off" else None
+    if key is None or graph.num_vertices > MOST_VERTICES:
+        return None
+    seconds_left(deadline)
+    search = DeviceSearch(accelerator)
+    try:
+        means = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
+        vertices = len(plan.shape.steps)
+        rows = resident(graph, accelerator.device).rows(graph, RowsKey(key, above=True), means)
+        search.read([rows])
+        if vertices == 3 and rows.arcs < _LONG_ON_AVERAGE * graph.num_vertices and rows.longest < 1 << 26:
+            _set_up_arcs(search, graph, rows, means, limit)
+            return search
+        if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
+            _set_up(search, graph, (key, vertices), rows, means, limit, devices)
+            return search
+    except BaseException as error:
+        search.close()
+        if isinstance(error, DeviceMemoryError):
+            traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
+        raise
+    search.close()
+    return None
+
+
+def _set_up(
+    search: DeviceSearch,
+    graph: Graph,
+    what: tuple[AdjacencyKey, int],
+    rows: DeviceRows,
+    means: UploadContext,
+    limit: int | None,
+    devices: int,
+) -> None:
+    device, vertices = search.accelerator.device, what[1]
+    alone = devices == 1
+    teams = (_BLOCKS_AT_ONCE if alone else _BLOCKS_OF_SEVERAL) * device.multiprocessors * devices
+    most = _MOST_SLICES if alone else _MOST_OF_SEVERAL
+    units = graph.memo.get(
+        ("cliques", what, teams), lambda: cut(_degrees(rows, graph, means), vertices, teams, most)
+    )
+    name = ("cliques", vertices, teams)
+    copy = resident(graph, device).keep(
+        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, means)
+    )
+    search.read([copy])
+    kernel = search.accelerator.kernel(clique_source(), means.deadline)
+    argument = layout.CliqueArgs()
+    argument.task.rows = layout.Adjacency(*rows.addresses)
+    argument.task.units, argument.task.vertices = copy.buffer.address, vertices
+    argument.task.limit = task_limit(limit)
+    set_up_units(search, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), means)
+
+
+def set_up_units(
+    search: DeviceSearch,
+    kernel: Kernel,
+    argument: Any,
+    units: RootTasks,
+    bytes_of_row: BytesOfRow,
+    means: UploadContext,
+) -> None:
+    """Say how units of work are shared out among blocks and warps, and give those that need it memory."""
+    device, task = search.accelerator.device, argument.task
+    task.unit_count, task.arcs = len(units.units), units.arcs
+    task.spilled, task.blocks = units.spilled, units.blocks
+    task.shared_bytes = _shared_of_warp(units, bytes_of_row)
+    warps = units.blocks * WARPS + len(units.units) - units.blocks
+    grid = grid_of(device, kernel, WARPS * task.shared_bytes, warps, WARPS)
+    if units.spilled:
+        task.spill_bytes = -(-bytes_of_row(units.longest[1], WARPS) // 128) * 128
+        at_once = max(1, _SPILL_BYTES // task.spill_bytes)
+        task.spill_blocks, buffer = allocate_for(
+            device, task.spill_bytes, means.budget, min(units.spilled, grid, at_once)
+        )
+        if buffer is not None:
+            search.hold(buffer)
+            task.memory = buffer.address
+    least, most = _CHUNK
+    task.chunk = max(least, min(most, warps // (WARPS * grid * _CHUNKS_PER_WARP)))
+    task.stride = 1
+    deal = CliquePartition(len(units.units), units.spilled, units.blocks, units.arcs)
+    search.set_up(kernel, argument, grid, WARP, deal)
+
+
+def _set_up_arcs(
+    search: DeviceSearch, graph: Graph, rows: DeviceRows, means: UploadContext, limit: int | None
+) -> None:
+    """Have triangles be counted by arcs: nothing is built for rows that are short."""
+    device = search.accelerator.device
+    kernel = search.accelerator.kernel(triangle_source(), means.deadline)
+    argument = layout.TriangleArgs()
+    task = argument.task
+    task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
+    task.limit = task_limit(limit)
+    task.vertices = graph.num_vertices
+    grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
+    piece = partial(_piece_of, grid)
+    task.piece, task.stride = piece(rows.arcs), 1
+    search.set_up(kernel, argument, grid, WARP, ArcPartition(rows.arcs, piece))
+
+
+def _piece_of(grid: int, arcs: int) -> int:
+    """Return how many arcs a warp takes at a time, to count triangles."""
+    least, most = _PIECE
+    return max(least, min(most, arcs // (grid * WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
+
+
+def _shared_of_warp(units: RootTasks, bytes_of_row: BytesOfRow) -> int:
+    """Return a warp's part of the shared memory in which its block works on any unit that fits."""
+    block = bytes_of_row(units.longest[0], WARPS) + _HEADER
+    warp = bytes_of_row(min(units.longest[0], _SHORT_ROW), 1) + _HEADER
+    return -(-max(-(-block // WARPS), warp) // 16) * 16
+
+
+def _degrees(rows: DeviceRows, graph: Graph, means: UploadContext) -> NDArray[np.int64]:
+    offsets = np.empty(graph.num_vertices + 1, np.uint64)
+    means.stream.download(rows.offsets, offsets)
+    means.stream.wait()
+    return np.diff(offsets).astype(np.int64)
+
+
+def upload_units(units: RootTasks, rows: DeviceRows, device: Device, means: UploadContext) -> CopiedArray:
+    """Return units of work on a device, which were derived from these rows."""
+    buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=means.budget)
+    if units.units.nbytes:
+        means.stream.upload(buffer, units.units)
+        means.stream.wait()
+    return CopiedArray(buffer, rows.origin)

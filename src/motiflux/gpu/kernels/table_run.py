@@ -1,0 +1,348 @@
+"""What evaluating a formula on a device takes of it: rows, memory and launches, in order on one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import local_layout as layout
+from motiflux.codegen.kernels import ENTRY
+from motiflux.codegen.layout import Control
+from motiflux.codegen.local_kernels import MOST_THREADS, Local, local_source
+from motiflux.device import Buffer, Device, Kernel, Stream
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.launch.prepare import USABLE
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.session import CONTROL_ROOM, WORD_BYTES
+from motiflux.gpu.runtime.work_partition import every
+from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
+from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, roots_of
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.request.deadline import seconds_left
+from motiflux.request.request import Request
+
+_FIRST_WORD = CONTROL_ROOM // 8
+_TABLE = "a table of local counts"
+_BLOCK_THREADS = 512
+"""Of blocks that take every root."""
+_LEAST_THREADS = 256
+"""Of blocks that run side by side on one multiprocessor, four of them."""
+_SMALL = 1 << 14
+"""Of so few arcs, blocks are small too."""
+_SOURCES = {kernel: local_source(kernel, ENTRY) for kernel in Local}
+
+
+class TooWide(Exception):  # noqa: N818 - no error: the count is made in another way
+    """A number passes 64 bits, or a formula is of more parts than a kernel takes."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a block of the kernels that take roots.
+
+    Parameters
+    ----------
+    threads
+        Of a block.
+    words
+        Of its shared memory, behind what every block begins with.
+    slots
+        Of the hash table that each of its warps has in them.
+    """
+
+    threads: int
+    words: int
+    slots: int
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return layout.SCRATCH_BYTES + 4 * self.words
+
+    @property
+    def light(self) -> int:
+        """The work up to which a root is a warp's: its vertices fill three quarters of the hash table."""
+        return 3 * self.slots // 4
+
+
+def shape_of(device: Device, arcs: int, room: int, share: float = 0.0) -> Shape:
+    """Return blocks of which as many run side by side as can have so many bytes of shared memory each.
+
+    Where not even one can, it has all there is. The more of them, the smaller: a multiprocessor then waits
+    for several roots at once, but the heaviest root must not be the last one at work.
+
+    Parameters
+    ----------
+    share
+        Of the heaviest root in all the work.
+    """
+    most = device.shared_per_block - layout.SCRATCH_BYTES
+    least = max(_LEAST_THREADS, MOST_THREADS * share * device.multiprocessors)
+    threads = MOST_THREADS
+    while threads // 2 >= least and room + layout.SCRATCH_BYTES <= threads * most // MOST_THREADS // 2:
+        threads //= 2
+    words = (threads * device.shared_per_block // MOST_THREADS - 2 * layout.SCRATCH_BYTES) // 4
+    if arcs <= _SMALL:
+        threads = 128
+    slots = 512
+    while 2 * slots * (threads // 32) > words:
+        slots //= 2
+    return Shape(threads, words, slots)
+
+
+class TableRun(DeviceSearch):
+    """Kernels that are enqueued one after another, and the numbers they leave.
+
+    Close it, or use it as a context.
+
+    Attributes
+    ----------
+    sums
+        The slot of each number that is wanted, and how often it counts.
+    constant
+        What counts besides.
+    repeatable
+        Whether all of it is done by kernels.
+    """
+
+    part = "tables"
+
+    def __init__(
+        self, accelerator: Accelerator, graph: Graph, request: Request, deadline: float | None
+    ) -> None:
+        # All that `close` needs comes first: an interrupt may be heard as soon as the search is open.
+        self._graph: Graph | None = graph
+        self.vertices = graph.num_vertices
+        self.sums: list[tuple[int, int]] = []
+        self.constant = 0
+        self.repeatable = True
+        self._queue: list[Callable[[Stream], Callable[[], None]]] = []
+        self._bound: list[Callable[[], None]] = []
+        self._frames: list[Any] = []
+        self._free: dict[int, list[Buffer]] = {}
+        self._roots = 0
+        self.share = (0, 1)
+        """Of the roots of what is launched next, the first one and how many until the one after it."""
+        self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
+        super().__init__(accelerator)
+        self.means = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
+
+    def begin(self) -> None:
+        """Prepare for launches, which are done together: the device does not wait for the host in between."""
+        # One block with the control block, which is cleared and comes back as a whole.
+        self._words = self._allocate(WORD_BYTES, "the numbers of a search")
+        self.clear_at_launches(self._words, WORD_BYTES)
+
+    def end(self) -> None:
+        """Say that all is prepared; then `launch`."""
+        self._graph = None  # which is not to be held by what is kept with it
+        frame = layout.Frame(self._words.address, self.address(_FIRST_WORD))
+        for args in self._frames:
+            args.frame = frame
+        self._go_on(moved=True)
+
+    def launch(self, *, resume: bool = False) -> None:
+        """Launch all kernels, and fetch the numbers that they leave."""
+        seconds_left(self.means.deadline)
+        session = self._on()
+        self._clear_all()
+        session.start(timed=self.timed)
+        try:
+            for work in self._bound:
+                work()
+        finally:
+            session.finish(timed=self.timed)
+        self._clear_ahead(session)
+
+    def launch_again(self, request: Request, deadline: float | None) -> None:
+        """Launch what was prepared for an earlier evaluation."""
+        self.means = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
+        self.launch()
+
+    def _go_on(self, *, moved: bool) -> None:
+        session = self._on()
+        if moved:
+            stream, found = session.main, session.words().array[: 8 * self._next_word]
+            self._clears = [stream.clearing(buffer, 0, nbytes) for buffer, nbytes in self._cleared]
+            self._bound = [prepare(stream) for prepare in self._queue]
+            self._fetch, self._final = stream.downloading(self._words, found), Control.from_buffer(found.data)
+            self._found = found.view(np.uint64)
+        session.begin_in(self._words, self._final, self._fetch)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._queue.clear()
+        self._bound.clear()
+        self._free.clear()
+
+    def look(self) -> tuple[int, int, int] | None:
+        """Return roots done, roots in all, and 0; None if not known."""
+        seen = self._on().look()
+        return None if seen is None else (int(seen.done), self._roots, 0)
+
+    def total(self) -> int:
+        """Return what the numbers come to that kernels left, once all are done.
+
+        Raises
+        ------
+        TooWide
+            A number passed 64 bits, or a sum 128.
+        """
+        self.found()  # not stopped by another
+        words: list[int] = self._found.tolist()
+        if words[_FIRST_WORD]:
+            raise TooWide
+        return self.constant + sum(times * (words[at] | words[at + 1] << 64) for at, times in self.sums)
+
+    def rows_of(self, key: AdjacencyKey) -> DeviceRows:
+        """Return rows of the graph, copied if they are not there yet."""
+        assert self._graph is not None
+        copies = resident(self._graph, self.accelerator.device)
+        rows = copies.rows(self._graph, RowsKey(key, above=False), self.means)
+        if self not in rows.users:
+            self.read([rows])
+        return rows
+
+    def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
+        """Return the order of the roots of wedges along `first` and `second`."""
+        assert self._graph is not None
+        roots = roots_of(self._graph, self.accelerator, first, second, below=below, means=self.means)
+        if self not in roots.users:
+            self.read([roots])
+        return roots
+
+    def _allocate(self, nbytes: int, what: str) -> Buffer:
+        nbytes = max(nbytes, 8)
+        if free := self._free.get(nbytes):
+            return free.pop()
+        buffer = self.accelerator.device.allocate(nbytes, what, budget=self.means.budget)
+        self.hold(buffer)
+        return buffer
+
+    def reuse(self, buffer: Buffer) -> None:
+        """Let what is launched later have memory that what is launched until now needs."""
+        self._free.setdefault(buffer.nbytes, []).append(buffer)
+
+    def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
+        """Return memory with these numbers, which the host found for this evaluation."""
+        self.repeatable = False
+        buffer = self.accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.means.budget)
+        self.hold(buffer)
+        if numbers.nbytes:
+            self.stream.upload(buffer, numbers)
+            self.stream.wait()
+        return buffer
+
+    def table(self, size: int) -> Buffer:
+        """Return memory for so many numbers."""
+        return self._allocate(8 * size, _TABLE)
+
+    def zeros(self, nbytes: int, what: str = _TABLE) -> Buffer:
+        """Return memory that is zero."""
+        buffer = self._allocate(nbytes, what)
+        self._queue.append(lambda stream: stream.clearing(buffer))
+        return buffer
+
+    def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
+        """Allocate what each block needs, zero, for as many blocks as fit; return their number too."""
+        device, budget = self.accelerator.device, self.means.budget
+        while True:
+            try:
+                return grid, self.zeros(bytes_of_block * grid, what)
+            except DeviceMemoryError:
+                if grid == 1:
+                    raise
+            available = device.free_memory()
+            if budget is not None:
+                available = min(available, budget - device.used_memory())
+            grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
+
+    def slot(self) -> int:
+        """Return the first of two words that are zero when kernels start, and come back when all are done."""
+        at = self._next_word
+        self._next_word += 2
+        if 8 * self._next_word > WORD_BYTES:
+            raise TooWide
+        return at
+
+    def address(self, slot: int) -> int:
+        """Return where a word of `slot` lies."""
+        return self._words.address + 8 * slot
+
+    def kernel_of(self, kernel: Local) -> Kernel:
+        """Return a kernel, compiled if it is not yet."""
+        return self.accelerator.kernel(_SOURCES[kernel], self.means.deadline)
+
+    def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
+        """Return the blocks of kernels that take the roots of `rows`, with room for so many bytes each."""
+        return shape_of(self.accelerator.device, rows.arcs, room, roots.share)
+
+    def root_grid(self, kernel: Kernel, shape: Shape, roots: DeviceRoots) -> int:
+        """Return how many blocks take roots."""
+        heavy = roots.heavier(shape.light)
+        light = -(-(roots.count - heavy) // (shape.threads // 32))
+        return max(1, min(self._most_blocks(kernel, shape.threads, shape.shared), heavy + light))
+
+    def _most_blocks(self, kernel: Kernel, threads: int, shared: int) -> int:
+        """Return how many blocks run at once."""
+        return self.accelerator.device.multiprocessors * kernel.blocks_per_multiprocessor(threads, shared)
+
+    def launch_roots(self, kernel: Kernel, grid: int, shape: Shape, args: Any, roots: DeviceRoots) -> None:
+        """Launch a kernel whose blocks take heavy roots, and whose warps take light ones."""
+        self._launch_over(kernel, grid, shape.threads, shape.shared, args, roots, roots.heavier(shape.light))
+
+    def launch_blocks(
+        self, name: Local, args: Any, rows: DeviceRows, roots: DeviceRoots, bytes_of_block: int
+    ) -> None:
+        """Launch a kernel whose blocks take every root, each with memory of its own."""
+        kernel = self.kernel_of(name)
+        threads = _BLOCK_THREADS if rows.arcs > _SMALL else 128
+        most = self._most_blocks(kernel, threads, layout.SCRATCH_BYTES)
+        if roots.count == 0:
+            return
+        grid, memory = self.for_blocks(max(1, min(most, roots.count)), bytes_of_block, f"numbers of {name}")
+        if isinstance(args, layout.WalkArgs):
+            args.values = memory.address
+            args.reached = memory.address + 8 * args.registers * self.vertices * grid
+        elif isinstance(args, layout.KindArgs):
+            args.counters = memory.address
+        self._launch_over(kernel, grid, threads, layout.SCRATCH_BYTES, args, roots, roots.count)
+        self.reuse(memory)
+
+    def _launch_over(
+        self,
+        kernel: Kernel,
+        grid: int,
+        threads: int,
+        shared: int,
+        args: Any,
+        roots: DeviceRoots,
+        heavy: int,
+    ) -> None:
+        first, stride = self.share
+        mine = every(roots.count, first, stride)
+        if mine == 0:
+            return
+        addresses = roots.order.address, roots.work.address
+        taken = self.address(self.slot())
+        args.roots = layout.Roots(*addresses, every(heavy, first, stride), mine, taken, first, stride)
+        self._roots += mine
+        self._launch_plain(kernel, grid, threads, shared, args)
+
+    def launch_pass(self, name: Local, threads: int, args: Any) -> None:
+        """Launch a kernel over all roots, of which so many threads are busy at most."""
+        kernel = self.kernel_of(name)
+        most = self._most_blocks(kernel, TABLE_THREADS, layout.SCRATCH_BYTES)
+        grid = max(1, min(most, -(-threads // TABLE_THREADS)))
+        self._launch_plain(kernel, grid, TABLE_THREADS, layout.SCRATCH_BYTES, args)
+
+    def _launch_plain(self, kernel: Kernel, grid: int, threads: int, shared: int, args: Any) -> None:
+        seconds_left(self.means.deadline)
+        if hasattr(args, "frame"):
+            self._frames.append(args)
+        self._queue.append(lambda stream: stream.launching(kernel, grid, threads, shared, args))

@@ -1,0 +1,466 @@
+"""Counts from tables of local counts on a device: what `motiflux.cpu.local` does, by kernels.
+
+All kernels of a formula are enqueued one after another; numbers come back once. They have 64 bits, sums 128:
+where that does not hold them the kernels say so, and `TooWide` is raised.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from motiflux.codegen import local_layout as layout
+from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.local_kernels import Local
+from motiflux.cpu import native
+from motiflux.device import Buffer
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.kernels.table_run import TableRun, TooWide
+from motiflux.gpu.launch.job_pool import resting
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.kernel_times import on_host
+from motiflux.gpu.storage.device_csr import DeviceRows
+from motiflux.graph import Graph
+from motiflux.plan.local_counts.formula import (
+    Finish,
+    Formula,
+    Searched,
+    Step,
+    Table,
+    Triangles,
+    Walks,
+    Wedges,
+)
+from motiflux.plan.local_counts.passes import Domain, Join, Passes, Product, passes_of
+from motiflux.request.deadline import OutOfTimeError, seconds_left
+from motiflux.request.request import Request
+
+_ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
+_MOST_VERTICES = 1 << 31
+"""Kernels count with 32 bits where they count vertices."""
+_HALF = 1 << 16
+"""Of so few middles, two counters share a word."""
+
+
+class DeviceTables:
+    """The evaluation of one formula. Close it, or use it as a context.
+
+    Parameters
+    ----------
+    run
+        What it is done with; closed with it.
+    searched
+        What the searches of the formula come to.
+    """
+
+    def __init__(self, run: TableRun, searched: int) -> None:
+        self.run: Final = run
+        self._searched = searched
+
+    def total(self) -> int:
+        """Return what the formula comes to, once the kernels are done.
+
+        Raises
+        ------
+        TooWide
+            A number passed 64 bits, or a sum 128.
+        """
+        return self._searched + self.run.total()
+
+
+class _Preparation:
+    """Makes memory, arguments and launches of one formula: all that goes into a `TableRun`.
+
+    Parameters
+    ----------
+    share
+        Which device this is of how many. The roots of sums are shared between them, the totals of all devices
+        add up. The tables that these sums need are on each, all else is done by the first one.
+    """
+
+    def __init__(self, run: TableRun, graph: Graph, passes: Passes, share: tuple[int, int]) -> None:
+        self._share = share
+        self._run = run
+        self._graph = graph
+        self._vertices = graph.num_vertices
+        self._passes = passes
+        self._made: dict[Table, Buffer] = {}
+
+    def prepare(self) -> None:
+        """Prepare all kernels.
+
+        Raises
+        ------
+        TooWide
+            The formula has more parts than a kernel takes, or the graph more vertices.
+        DeviceMemoryError
+            The tables do not fit.
+        OutOfTimeError
+            Time was up.
+        """
+        if self._vertices > _MOST_VERTICES:
+            raise TooWide
+        self._run.begin()
+        self._enqueue()
+        self._run.end()
+
+    def _enqueue(self) -> None:
+        uses = Counter(self._used())
+        for table, join in self._needed().items():
+            self._make(table, join)
+            for part in _parts(table, join):
+                uses[part] -= 1
+                self._drop_unused(part, uses)
+        products: dict[Domain, list[tuple[Product, int]]] = {}
+        for scalar, times in self._passes.scalars.items():
+            match scalar:
+                case Product():
+                    if self._share[0] == 0:
+                        products.setdefault(scalar.domain, []).append((scalar, times))
+                case Walks():
+                    self._run.share = self._share
+                    self._run.sums.append((self._walk(scalar, None), times))
+                case Wedges():
+                    self._run.share = self._share
+                    self._wedge_total(scalar, times)
+        for domain, several in products.items():
+            self._sum(domain, several)
+
+    def _used(self) -> Iterator[Table]:
+        for table, join in self._passes.tables.items():
+            yield from _parts(table, join)
+        for scalar in self._passes.scalars:
+            if isinstance(scalar, Product):
+                yield from (factor.table for factor in scalar.factors)
+            elif isinstance(scalar, Walks):
+                yield from _parts(scalar, None)
+
+    def _needed(self) -> dict[Table, Join | None]:
+        """Return what is to be written down here: on all devices but the first, what shared sums read."""
+        tables = self._passes.tables
+        if self._share[0] == 0:
+            return tables
+        wanted: set[Table] = set()
+        for scalar in self._passes.scalars:
+            if isinstance(scalar, Walks):
+                wanted.update(_parts(scalar, None))
+        for table, join in reversed(tables.items()):  # those that others need come first
+            if table in wanted:
+                wanted.update(_parts(table, join))
+        return {table: join for table, join in tables.items() if table in wanted}
+
+    def _drop_unused(self, table: Table, uses: Counter[Table]) -> None:
+        if uses[table] == 0:
+            self._run.reuse(self._made.pop(table))
+
+    # What is written down.
+
+    def _make(self, table: Table, join: Join | None) -> None:
+        seconds_left(self._run.means.deadline)
+        if join is not None:
+            self._made[table] = self._join(join)
+            return
+        match table:
+            case Triangles():
+                self._made[table] = self._triangles(table)
+            case Wedges():
+                made = (
+                    self._cycles_of_arcs(table) if table.pattern.roots == 2 else self._wedges_of_ends(table)
+                )
+                self._made[table] = made
+            case Walks():
+                self._made[table] = self._walks_of_roots(table)
+            case Searched():
+                self._made[table] = self._search_arcs(table)
+
+    def _search_arcs(self, table: Searched) -> Buffer:
+        """Have the host search from each arc, and copy what it finds."""
+        with on_host():
+            threads = self._run.means.threads
+            search = native.prepare(self._graph, table.plan, intersect="auto", threads=threads)
+            left = seconds_left(self._run.means.deadline)
+            counts = native.count_arcs(search, threads=threads, timeout=left)
+        if counts is None:
+            raise OutOfTimeError
+        return self._run.filled(counts)
+
+    def _triangles(self, table: Triangles) -> Buffer:
+        rows = self._rows(table, (0, 1))
+        whole = self._run.order_of(rows, rows, below=True)
+        roots = whole.pieces
+        assert roots is not None
+        words = -(-self._vertices // 32)
+        shape = self._run.shape_of(rows, roots, 4 * words)
+        out = self._run.table(rows.arcs)
+        args = layout.TriangleArgs(Adjacency(*rows.addresses))
+        args.ranks = _address(whole.ranks)
+        args.vertices, args.near_words, args.hash_slots = self._vertices, shape.words, shape.slots
+        args.parts = _address(roots.parts)
+        args.out = out.address
+        kernel = self._run.kernel_of(Local.TRIANGLES)
+        grid = self._run.root_grid(kernel, shape, roots)
+        if words > shape.words:
+            args.far_words = words
+            grid, far = self._run.for_blocks(grid, 4 * words, "rows as bits")
+            args.far = far.address
+        self._run.launch_roots(kernel, grid, shape, args, roots)
+        return out
+
+    def _cycles_of_arcs(self, table: Wedges) -> Buffer:
+        rows = self._rows(table, table.kinds[0].first)
+        out = self._run.zeros(8 * rows.arcs)
+        self._histogram(Local.WEDGE_ARCS, rows, rows, _BOTH_BELOW, 2, out.address)
+        args = layout.MergeArgs(Adjacency(*rows.addresses))
+        args.ranks = _address(self._run.order_of(rows, rows, below=True).ranks)
+        args.vertices, args.table = self._vertices, out.address
+        self._run.launch_pass(Local.MERGE, 32 * self._vertices, args)
+        return out
+
+    def _wedges_of_ends(self, table: Wedges) -> Buffer:
+        out = self._run.zeros(8 * self._vertices)
+        if len(table.kinds) > 1:
+            self._kinds_of_wedges(table, _ALL, ends=out.address)
+        else:
+            first, second = self._wedge_rows(table)
+            number = table.kinds[0].number
+            self._histogram(Local.WEDGE_ENDS, first, second, _ALL, number, out.address)
+        return out
+
+    def _wedge_total(self, table: Wedges, times: int) -> None:
+        below = _ALL
+        if not table.pattern.roots and table.symmetric:
+            below, times = _ENDS_BELOW, 2 * times
+        if not table.pattern.roots and table.uniform:
+            below, times = _BOTH_BELOW, 2 * times
+        slot = self._run.slot()
+        if len(table.kinds) > 1:
+            self._kinds_of_wedges(table, below, total=self._run.address(slot))
+        else:
+            first, second = self._wedge_rows(table)
+            number = table.kinds[0].number
+            self._histogram(Local.WEDGE_TOTAL, first, second, below, number, self._run.address(slot))
+            times *= number
+        self._run.sums.append((slot, times))
+
+    def _wedge_rows(self, table: Wedges) -> tuple[DeviceRows, DeviceRows]:
+        kind = table.kinds[0]
+        return self._rows(table, kind.first), self._rows(table, kind.second)
+
+    def _histogram(
+        self, kernel: Local, first: DeviceRows, second: DeviceRows, below: int, number: int, out: int
+    ) -> None:
+        both = below == _BOTH_BELOW
+        roots = self._run.order_of(first, second, below=both)
+        halves = first.longest < _HALF
+        shape = self._run.shape_of(first, roots, 4 * self._vertices >> halves)
+        args = layout.WedgeArgs(Adjacency(*first.addresses), Adjacency(*second.addresses))
+        args.ranks = _address(roots.ranks)
+        args.vertices, args.below, args.number = self._vertices, below, number
+        args.near_words, args.halves, args.hash_slots = shape.words, halves, shape.slots
+        args.out = out
+        loaded = self._run.kernel_of(kernel)
+        grid = self._run.root_grid(loaded, shape, roots)
+        if self._vertices > shape.words << halves and roots.count:
+            args.far_words = self._vertices - (shape.words << halves)
+            grid, far = self._run.for_blocks(grid, 4 * args.far_words, "counters of wedges")
+            args.far = far.address
+        self._run.launch_roots(loaded, grid, shape, args, roots)
+
+    def _kinds_of_wedges(self, table: Wedges, below: int, *, total: int = 0, ends: int = 0) -> None:
+        if len(table.kinds) > layout.MOST_KINDS:
+            raise TooWide
+        rows = [
+            (
+                self._rows(table, kind.first),
+                self._rows(table, kind.second),
+            )
+            for kind in table.kinds
+        ]
+        args = layout.KindArgs()
+        for at, ((first, second), kind) in enumerate(zip(rows, table.kinds, strict=True)):
+            args.kinds[at] = layout.WedgeKind(
+                Adjacency(*first.addresses), Adjacency(*second.addresses), kind.number
+            )
+        args.count, args.below = len(table.kinds), below
+        args.vertices, args.total, args.ends = self._vertices, total, ends
+        roots = self._run.order_of(*rows[0], below=False)
+        bytes_of_block = 4 * len(table.kinds) * self._vertices
+        self._run.launch_blocks(Local.KINDS, args, rows[0][0], roots, bytes_of_block)
+
+    # Walks.
+
+    def _walks_of_roots(self, walks: Walks) -> Buffer:
+        if walks.finish is Finish.ARCS:
+            out = self._run.zeros(8 * self._rows(walks, _ends(walks)).arcs)
+        else:
+            out = self._run.zeros(8 * self._vertices)
+        self._walk(walks, out)
+        return out
+
+    def _walk(self, walks: Walks, out: Buffer | None) -> int:
+        """Walk from each root; return the word of the sum, where `out` takes no number for each."""
+        registers = 1 + max(step.into for step in walks.steps)
+        if len(walks.steps) > layout.MOST_STEPS or registers > layout.MOST_REGISTERS:
+            raise TooWide
+        args = layout.WalkArgs()
+        for at, step in enumerate(walks.steps):
+            packed = layout.WalkStep()
+            if step.ends is not None:
+                packed.rows = Adjacency(*self._rows(walks, step.ends).addresses)
+            if step.weights is not None:
+                packed.weights = self._made[step.weights].address
+            packed.move, packed.into, packed.source = step.move, step.into, step.source
+            packed.power, packed.below = step.power, step.below
+            args.steps[at] = packed
+        args.count, args.registers = len(walks.steps), registers
+        args.apart, args.finish = walks.apart, walks.finish
+        if walks.ends is not None:
+            args.rows = Adjacency(*self._rows(walks, walks.ends).addresses)
+        args.vertices = self._vertices
+        slot = 0 if out is not None else self._run.slot()
+        args.totals, args.out = out is None, self._run.address(slot) if out is None else out.address
+        first = walks.steps[0]
+        seeds = self._rows(walks, _ends(first))
+        roots = self._run.order_of(seeds, seeds, below=first.below)
+        self._run.launch_blocks(Local.WALKS, args, seeds, roots, 12 * registers * self._vertices)
+        return slot
+
+    # Passes over whole tables.
+
+    def _join(self, join: Join) -> Buffer:
+        domain = self._domain(join.product.domain, [join.product], by_rows=join.sum_rows)
+        if len(join.minus) > layout.MOST_LESSER:
+            raise TooWide
+        args = layout.JoinArgs(domain)
+        args.product = self._product(join.product)
+        for at, (times, lesser) in enumerate(join.minus):
+            args.lesser[at] = layout.Lesser(self._made[lesser].address, times)
+        args.count, args.sum_rows = len(join.minus), join.sum_rows
+        out = self._run.table(self._vertices if join.sum_rows else domain.size)
+        args.out = out.address
+        self._run.launch_pass(Local.JOIN, 32 * self._vertices if domain.by_rows else domain.size, args)
+        return out
+
+    def _sum(self, of: Domain, products: list[tuple[Product, int]]) -> None:
+        for product, times in products:
+            if not product.factors:
+                size = self._vertices if of is None else self._run.rows_of(of).arcs
+                self._run.constant += times * size
+        left = [one for one in products if one[0].factors]
+        for first in range(0, len(left), layout.MOST_PRODUCTS):
+            few = left[first : first + layout.MOST_PRODUCTS]
+            domain = self._domain(of, [product for product, _ in few], by_rows=False)
+            args = layout.SumArgs(domain)
+            for at, (product, times) in enumerate(few):
+                args.products[at] = self._product(product)
+                self._run.sums.append((self._run.slot(), times))
+            args.count, args.out = len(few), self._run.address(self._run.sums[-len(few)][0])
+            self._run.launch_pass(Local.SUMS, 32 * self._vertices if domain.by_rows else domain.size, args)
+
+    def _domain(self, of: Domain, products: list[Product], *, by_rows: bool) -> layout.Domain:
+        if of is None:
+            return layout.Domain(Adjacency(), self._vertices, self._vertices, 0)
+        rows = self._run.rows_of(of)
+        sources = any(factor.at == layout.SOURCE for product in products for factor in product.factors)
+        return layout.Domain(Adjacency(*rows.addresses), rows.arcs, self._vertices, by_rows or sources)
+
+    def _product(self, product: Product) -> layout.Product:
+        if len(product.factors) > layout.MOST_FACTORS:
+            raise TooWide
+        packed = layout.Product()
+        for at, factor in enumerate(product.factors):
+            packed.factors[at] = layout.Factor(self._made[factor.table].address, factor.at, 0)
+        packed.count = len(product.factors)
+        return packed
+
+    def _rows(self, table: Table, ends: tuple[int, int]) -> DeviceRows:
+        return self._run.rows_of(self._passes.key(table, ends))
+
+
+def start_tables(
+    accelerator: Accelerator,
+    graph: Graph,
+    formula: Formula,
+    request: Request,
+    deadline: float | None,
+    search: Callable[[Searched], int],
+    *,
+    share: tuple[int, int] = (0, 1),
+) -> DeviceTables:
+    """Return the evaluation of a formula, which runs: prepared earlier, or now.
+
+    Parameters
+    ----------
+    search
+        Returns how many embeddings a search finds: done first, one after another.
+    share
+        Which device this is of how many, as `_Preparation` takes it.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `_Preparation.prepare`.
+    """
+    seconds_left(deadline)
+    passes = _known_passes(graph, formula)
+    searched = sum(
+        times * search(scalar)
+        for scalar, times in passes.scalars.items()
+        if isinstance(scalar, Searched) and share[0] == 0
+    )
+    kept = resting(graph, accelerator)
+    name = ("tables", id(formula), share, request.gpu_memory, request.switches)
+    known = kept.begin(name, TableRun, request)
+    run = known or TableRun(accelerator, graph, request, deadline)
+    try:
+        if known is None:
+            _Preparation(run, graph, passes, share).prepare()
+            if run.repeatable:
+                kept.keep(name, run, formula, request)
+            run.launch()
+        else:
+            run.launch_again(request, deadline)
+    except BaseException as error:
+        run.close()
+        if isinstance(error, DeviceMemoryError):
+            traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
+        raise
+    return DeviceTables(run, searched)
+
+
+def shares_roots(graph: Graph, formula: Formula) -> bool:
+    """Return whether several devices can share a formula: it has sums over roots."""
+    return any(isinstance(scalar, Walks | Wedges) for scalar in _known_passes(graph, formula).scalars)
+
+
+def table_bytes(graph: Graph, formula: Formula) -> int:
+    """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
+    arcs, vertices = graph.forward.num_arcs, graph.num_vertices
+    sizes = (vertices, arcs)
+    tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_passes(graph, formula).tables)
+    return tables + 8 * (arcs + vertices) + 8 * vertices
+
+
+def _known_passes(graph: Graph, formula: Formula) -> Passes:
+    """Return the passes of a formula, which hold on to it: it is known by its identity."""
+    return graph.memo.get(("passes", id(formula)), lambda: passes_of(formula))
+
+
+def _parts(table: Table, join: Join | None) -> Iterator[Table]:
+    """Give the tables that one is made of, as often as they are used."""
+    if join is not None:
+        yield from (factor.table for factor in join.product.factors)
+        yield from (lesser for _, lesser in join.minus)
+    elif isinstance(table, Walks):
+        yield from (step.weights for step in table.steps if step.weights is not None)
+
+
+def _ends(one: Walks | Step) -> tuple[int, int]:
+    assert one.ends is not None
+    return one.ends
+
+
+def _address(buffer: Buffer | None) -> int:
+    return 0 if buffer is None else buffer.address

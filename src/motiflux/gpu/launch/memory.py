@@ -1,0 +1,126 @@
+"""How much memory of a device a search will take, before anything is uploaded or compiled."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.tails import device_tail
+from motiflux.device import Device
+from motiflux.gpu.launch.candidate_lists import lay_out
+from motiflux.gpu.launch.prepare import USABLE, kept_places, lanes_of, row_keys
+from motiflux.gpu.launch.work_queues import hands_over
+from motiflux.gpu.storage.candidate_space import slot_keys
+from motiflux.gpu.storage.device_csr import RowsKey
+from motiflux.graph import Direction, Graph
+from motiflux.plan import Plan
+from motiflux.plan.estimate.predict import arcs_of
+from motiflux.request.request import Request
+from motiflux.units import bytes_text
+
+_RESIDENT_THREADS = 2048
+"""Threads that a multiprocessor holds at most."""
+_FEW = 4
+"""Of so many groups that could run, fewer than one are worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What a count takes of a device.
+
+    Parameters
+    ----------
+    rows, beside
+        Bytes of copies of rows, and of what else there is once.
+    group
+        Bytes of the lists of one group of lanes.
+    groups
+        Groups that can run at once.
+    """
+
+    rows: int
+    beside: int
+    group: int
+    groups: int
+
+
+def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> int:
+    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, seats for who waits.
+
+    Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
+    Rows of a candidate space are fewer than those of the graph that have the labels.
+    """
+    needs = _needs(device, graph, plan, request)
+    wanted = needs.group * needs.groups + needs.beside
+    return needs.rows + min(wanted, _room(device, request, needs))
+
+
+def groups_told(device: Device, graph: Graph, plan: Plan, request: Request) -> str:
+    """Return what there is to say where lists leave room for few of the groups that could run."""
+    needs = _needs(device, graph, plan, request)
+    if needs.group == 0:
+        return ""
+    fitting = _room(device, request, needs) // needs.group
+    if fitting * _FEW >= needs.groups:
+        return ""
+    return (
+        f"; lists of {bytes_text(needs.group)} for each group of lanes leave room for"
+        f" {fitting:,} of {needs.groups:,} groups"
+    )
+
+
+def _room(device: Device, request: Request, needs: _Needs) -> int:
+    """Return the bytes that lists may take."""
+    room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
+    return max(0, int(USABLE * (room - needs.rows)))
+
+
+def _needs(device: Device, graph: Graph, plan: Plan, request: Request) -> _Needs:
+    keys = row_keys(plan)
+    distinct = {key for level in keys for key in level}
+    steps = plan.shape.steps
+    whole = any(s.bounds_out or s.not_out for s in steps) + any(s.bounds_in or s.not_in for s in steps)
+    rows = sum(_row_bytes(graph, _arcs(graph, key)) for key in distinct)
+    if plan.space is not None:
+        slots = {key for level in slot_keys(plan) for key in level}
+        rows += 4 * graph.num_vertices + 8 * (len(slots) * graph.num_vertices + 1)
+    rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
+    root_arcs = _arcs(graph, keys[1][0])
+    groups_of_block = THREADS // lanes_of(request, root_arcs, graph.num_vertices)
+    blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
+    longest = {key: _longest(graph, key) for key in distinct}
+    tail = device_tail(plan)
+    lists = lay_out(plan, keys, longest, Goal.COUNT, tail)
+    groups = groups_of_block * max(1, blocks)
+    beside = ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
+    if hands_over(plan, tail, request):
+        beside += layout.handover_bytes(layout.seats_for(groups))
+    return _Needs(rows, beside, 4 * lists.words, groups)
+
+
+def _row_bytes(graph: Graph, arcs: int) -> int:
+    return 8 * (graph.num_vertices + 1) + 4 * arcs
+
+
+def _arcs(graph: Graph, key: RowsKey) -> int:
+    """Bound the arcs of rows. Of an undirected edge between vertices alike, one arc leads upwards."""
+    arcs = arcs_of(graph, key.adjacency)
+    alike = key.adjacency.source_labels == key.adjacency.target_labels
+    return arcs // 2 if key.above and alike and not graph.directed else arcs
+
+
+def _longest(graph: Graph, key: RowsKey) -> int:
+    """Bound the longest row. Ids ascend by degree: a row upwards is no longer than the root of its arcs."""
+    into = key.adjacency.direction is Direction.IN
+    sides = [graph.reverse if into and graph.directed else graph.forward]
+    if graph.directed and key.adjacency.direction is Direction.EITHER:
+        sides = [graph.forward, graph.reverse]
+    longest = sum(int(np.diff(side.offsets).max(initial=0)) for side in sides)
+    if key.above and not graph.directed:
+        longest = min(longest, isqrt(len(graph.forward.neighbors)) + 1)
+    return longest

@@ -1,0 +1,1 @@
+"""Several GPUs that share one count or listing."""

@@ -1,0 +1,90 @@
+"""One formula on several devices: each takes its share of the roots of sums, and the totals add up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from motiflux.gpu.kernels.tables import DeviceTables, start_tables
+from motiflux.gpu.multi.team import Closing, working_on
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.graph import Graph
+from motiflux.plan.local_counts.formula import Formula, Searched
+from motiflux.request.request import Request
+
+
+class SharedTables:
+    """The evaluation of a formula on all devices; raises what `start_tables` does.
+
+    Roots are sorted by their work, and dealt out like cards (`motiflux.gpu.runtime.work_partition`).
+    """
+
+    def __init__(
+        self,
+        accelerators: Sequence[Accelerator],
+        graph: Graph,
+        formula: Formula,
+        request: Request,
+        deadline: float | None,
+        search: Callable[[Searched], int],
+    ) -> None:
+        self._open = ExitStack()
+        self._parts: list[tuple[Accelerator, DeviceTables]] = []
+        try:
+            for number, accelerator in enumerate(accelerators):
+                share = (number, len(accelerators))
+                with working_on(accelerator):
+                    part = start_tables(accelerator, graph, formula, request, deadline, search, share=share)
+                    self._open.push(Closing(part.run))
+                    self._parts.append((accelerator, part))
+        except BaseException:
+            self._open.close()
+            raise
+
+    @property
+    def run(self) -> SharedTables:
+        """What it is done with."""
+        return self
+
+    def done(self) -> bool:
+        """Whether all devices are done; raises what failed on one."""
+        return all(self._is_done(*part) for part in self._parts)
+
+    def _is_done(self, accelerator: Accelerator, part: DeviceTables) -> bool:
+        with working_on(accelerator):
+            return part.run.done()
+
+    def stop_and_wait(self) -> None:
+        """Stop all devices."""
+        for accelerator, part in self._parts:
+            with working_on(accelerator):
+                part.run.stop_and_wait()
+
+    def look(self) -> tuple[int, int, int] | None:
+        """Return roots done, roots in all, and 0; None if not known of all devices."""
+        done, roots = 0, 0
+        for accelerator, part in self._parts:
+            with working_on(accelerator):
+                seen = part.run.look()
+            if seen is None:
+                return None
+            done, roots = done + seen[0], roots + seen[1]
+        return done, roots, 0
+
+    def tell_time(self) -> None:
+        """Add the kernels' time on all devices to what is being taken."""
+        for accelerator, part in self._parts:
+            with working_on(accelerator):
+                part.run.tell_time()
+
+    def total(self) -> int:
+        """Return what the formula comes to, once all are done; raises what `DeviceTables.total` does."""
+        total = 0
+        for accelerator, part in self._parts:
+            with working_on(accelerator):
+                total += part.total()
+        return total
+
+    def close(self) -> None:
+        """Stop what runs, and give everything back."""
+        self._open.close()

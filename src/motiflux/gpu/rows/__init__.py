@@ -1,0 +1,1 @@
+"""Rows of embeddings, from device memory to the caller."""

@@ -1,0 +1,166 @@
+"""Rows of an enumeration on a device, fetched while its kernel runs or between two launches."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.plan import Plan
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import Request
+from motiflux.result.images import Block, Images
+
+T = TypeVar("T")
+
+HAND_OUT_SECONDS = 0.05
+"""Rows that were found are handed out after this time, whether they fill a batch or not."""
+
+
+class FoundRows(ABC):
+    """Blocks of rows in internal ids. The kernel runs only while there is room for its rows.
+
+    What it finds is counted as such until it is handed out: from there on, `_delivered` and limits are about
+    images.
+    """
+
+    complete = False
+
+    def __init__(
+        self,
+        search: DeviceSearch,
+        plan: Plan,
+        request: Request,
+        batch_rows: int,
+        started: float,
+        deadline: float | None,
+    ) -> None:
+        self._search = search
+        self._request = request
+        self._batch_rows = batch_rows
+        self._started = started
+        self._deadline = deadline
+        self._columns = len(plan.order)
+        self._images = Images(plan)
+        self._delivered = 0
+        self._next_look = started + HAND_OUT_SECONDS
+        self._closing = False
+        self._was_stopped = False
+        self._over = False
+        self._lock = threading.RLock()
+        for level, vertex in enumerate(plan.order):
+            search.task.column_levels[vertex] = level
+        try:
+            self._connect()
+        except BaseException:
+            self._over = True
+            search.close()
+            raise
+        if deadline is not None and time.perf_counter() >= deadline:
+            self._end(complete=False)
+        else:
+            self._launch()
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """Where it searches."""
+        return self._search.accelerator
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this process was forked from the one whose search it is."""
+        return self._search.inherited
+
+    @abstractmethod
+    def _connect(self) -> None:
+        """Make room for rows."""
+
+    @abstractmethod
+    def _launch(self) -> None:
+        """Start the kernel for the first time."""
+
+    @abstractmethod
+    def _next(self) -> Block | None:
+        """Return the next block, or None at the end."""
+
+    def next(self) -> Block | None:
+        """Return the next block, or None at the end."""
+        return self._guarded(self._next)
+
+    def _guarded(self, take: Callable[[], T]) -> T | None:
+        """Take rows, one thread at a time; what is raised ends the search."""
+        self._search.accelerator.device.use()  # first: a fork may have left the lock taken for ever
+        with self._lock:
+            if self._over:
+                return None
+            try:
+                return take()
+            except BaseException:
+                self._end(complete=False)
+                raise
+
+    def _stop_kernel(self) -> None:
+        """Stop for want of time; what was found until then is still handed out."""
+        if not self._was_stopped:
+            self._was_stopped = True
+            self._search.stop_and_wait()
+
+    def _may_go_on(self) -> bool:
+        """Whether groups parked, which may go on: there is time left too, however soon they park again."""
+        if self._was_stopped:
+            return False
+        self._search.found()  # refuses a result that is not whole
+        if self._search.parked() == 0:
+            return False
+        self._was_stopped = self._deadline is not None and time.perf_counter() >= self._deadline
+        return not self._was_stopped
+
+    @property
+    def _batch_found(self) -> int:
+        """Rows to be found for a batch: one at least, whose images may be more than fit."""
+        return max(1, self._batch_rows // self._images.of_each)
+
+    def _reaches_limit(self, found: int) -> bool:
+        """Whether there are more rows than the limit, with the images of so many that were found."""
+        limit = self._request.limit
+        return limit is not None and self._delivered + found * self._images.of_each > limit
+
+    def _cut(self) -> int:
+        """End at the limit, one row more than it being known; return the rows that are left to hand out."""
+        assert self._request.limit is not None
+        self._end(complete=False)
+        return self._request.limit - self._delivered
+
+    def _report(self, now: float) -> None:
+        if self._request.progress is None or now < self._next_look:
+            return
+        self._next_look = now + HAND_OUT_SECONDS
+        if (seen := self._search.look()) is not None:
+            done, total, found = seen
+            found *= self._images.of_each
+            self._request.progress(ProgressReport(done, total, found, now - self._started))
+
+    def _end(self, *, complete: bool) -> None:
+        self.complete = complete
+        self._search.close()
+        self._over = True
+
+    def close(self) -> None:
+        """Stop the search; rows not taken are dropped."""
+        self._closing = True
+        if self._search.inherited:
+            return
+        with self._lock:
+            if not self._over:
+                with self._search.accelerator.device.current():
+                    self._end(complete=False)
+
+    def __del__(self) -> None:
+        # Streams are gone by then; the process takes the kernel along.
+        if hasattr(self, "_over") and not sys.is_finalizing():
+            self.close()

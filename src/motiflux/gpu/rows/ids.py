@@ -1,0 +1,86 @@
+"""Rows in device memory as arrays of ids, with their images."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
+from motiflux.device.arrays import DeviceArray
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.result.images import Images
+
+_TILE_BYTES = 8 << 10
+"""Of ids in shared memory: with 16 blocks to a multiprocessor, half of what there is on an H100."""
+_TILE_CELLS = 1 << 12
+"""Cells that a block writes of a tile, about: few rows of many images keep all blocks busy too."""
+_BLOCKS = 16
+"""To a multiprocessor."""
+_ID_BYTES = 8
+
+
+class DeviceIds:
+    """Makes arrays of ids of rows that a kernel stored, past the kernel that goes on.
+
+    Parameters
+    ----------
+    search
+        Whose rows.
+    ids
+        Of all vertices.
+    budget
+        Most bytes on the device, all in all.
+    deadline
+        When time is up for the kernel to be compiled.
+
+    Raises
+    ------
+    DeviceMemoryError
+        The ids do not fit.
+    OutOfTimeError
+        The kernel is not compiled by then.
+    """
+
+    def __init__(
+        self,
+        search: DeviceSearch,
+        images: Images,
+        ids: NDArray[np.int64],
+        budget: int | None,
+        deadline: float | None,
+    ) -> None:
+        device, stream = search.accelerator.device, search.side
+        self._kernel = search.accelerator.kernel(number_source(), deadline, NUMBER_ENTRY)
+        self._search = search
+        self._budget = budget
+        self._columns = images.sources.shape[1]
+        self._image_cells = images.sources.size
+        self._ids = DeviceArray.from_numpy(device, ids, stream, "the ids of vertices", budget=budget)
+        sources = images.sources.ravel().astype(np.uint8)
+        self._sources = DeviceArray.from_numpy(device, sources, stream, "the images of a row", budget=budget)
+
+    def empty(self, rows: int) -> DeviceArray:
+        """Return room for so many rows of ids."""
+        device = self._search.accelerator.device
+        return DeviceArray.empty(device, (rows, self._columns), np.int64, "rows of ids", budget=self._budget)
+
+    def write(self, address: int, out: DeviceArray) -> None:
+        """Have the images of the rows at `address` be written one after the other, until `out` is full."""
+        accelerator, stream = self._search.accelerator, self._search.side
+        stream.hold(out.buffer)
+        row_bytes = _ID_BYTES * self._columns
+        tile_rows = max(1, min(_TILE_BYTES // row_bytes, _TILE_CELLS // self._image_cells))
+        tiles = -(-out.size // (tile_rows * self._image_cells))
+        args = layout.NumberArgs(
+            vertices=address,
+            ids=self._ids.address,
+            sources=self._sources.address,
+            out=out.address,
+            cells=out.size,
+            columns=self._columns,
+            image_cells=self._image_cells,
+            tile_rows=tile_rows,
+        )
+        grid = max(1, min(_BLOCKS * accelerator.device.multiprocessors, tiles))
+        stream.launch(self._kernel, grid, THREADS, tile_rows * row_bytes, args)

@@ -1,0 +1,232 @@
+"""Rows of an enumeration that a kernel stores in device memory, fetched once it has ended.
+
+There are two pieces of memory. While the kernel fills one, the rows in the other go to the host and are
+handed out. A full piece ends the kernel: its groups save themselves, and the next launch goes on in the
+other piece. Where a piece does not fill soon, the groups are asked to pause, so that no row waits for long.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen.layout import ROWS_PER_PACKET
+from motiflux.device import Buffer
+from motiflux.device.arrays import DeviceArray
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS, FoundRows
+from motiflux.gpu.rows.ids import DeviceIds
+from motiflux.request.deadline import OutOfTimeError
+from motiflux.result.images import Block
+from motiflux.types import VERTEX_DTYPE
+
+_FIRST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
+"""Of rows that a launch may store: the first is short, so that first rows come soon."""
+_MOST_BATCH_BYTES = 256 << 20
+"""Of ids on the device at a time: those of all images of a piece may be many times as much."""
+_ID_BYTES = 8
+_GROWTH = 4
+_SPIN_SECONDS = 200e-6
+_LONGEST_SLEEP = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Rows of a full piece that are still to be made into ids."""
+
+    address: int
+    rows: int
+
+    def after(self, rows: int, row_bytes: int) -> _Stored | None:
+        """Return what is left after so many; None if nothing is."""
+        return None if rows == self.rows else _Stored(self.address + rows * row_bytes, self.rows - rows)
+
+
+class StoredRows(FoundRows):
+    """Rows from memory of the device that its kernel fills again and again."""
+
+    def _connect(self) -> None:
+        row_bytes = self._row_bytes = 4 * self._columns
+        least = row_bytes * ROWS_PER_PACKET  # whoever comes first finds room
+        most = max(_MOST_BYTES, least)
+        limit = self._request.limit
+        if limit is not None:
+            most = min(most, max(row_bytes * (limit // self._images.of_each + 1), least))
+        while True:
+            try:
+                self._pieces = [self._piece(most), self._piece(most)]
+                break
+            except DeviceMemoryError:
+                if most == least:
+                    raise
+                most = max(most // 4, least)
+        self._room = most // row_bytes
+        self._next_room = min(self._room, _FIRST_BYTES // row_bytes)
+        self._filling = 0
+        self._fetched = np.empty((0, self._columns), VERTEX_DTYPE)
+        self._ended = False
+        self._paused = False
+        self._there: _Stored | None = None
+        self._most_there = max(1, _MOST_BATCH_BYTES // (_ID_BYTES * self._columns * self._images.of_each))
+        self._ids: DeviceIds | None = None
+
+    def _piece(self, nbytes: int) -> Buffer:
+        budget = self._request.gpu_memory
+        return self._search.accelerator.device.allocate(nbytes, "rows that were found", budget=budget)
+
+    def _end(self, *, complete: bool) -> None:
+        super()._end(complete=complete)
+        self._pieces, self._there, self._ids = [], None, None
+        self._fetched = self._fetched[:0].copy()
+
+    def _launch(self, *, resume: bool = False) -> None:
+        piece = self._pieces[self._filling]
+        self._search.stream.hold(piece)
+        self._search.task.rows, self._search.task.row_room = piece.address, self._next_room
+        self._search.launch(resume=resume)
+        self._launched, self._paused = time.perf_counter(), False
+        self._next_room = min(self._room, _GROWTH * self._next_room)
+
+    def _next(self) -> Block | None:
+        while not self._closing and not self._over:
+            if not len(self._fetched) and not self._ended and not self._wait():
+                return None
+            if (rows := self._once()) is not None:
+                return rows
+        return None
+
+    def _once(self) -> Block | None:
+        """Hand out rows, or end, or have the kernel go on if it is done; None if there are no rows yet."""
+        if len(self._fetched):
+            return self._handed_out()
+        if self._ended:
+            self._end(complete=not self._was_stopped)
+            return None
+        piece, stored = self._advance()
+        if stored == 0:
+            return None
+        rows = self._search.fetch(piece, stored * self._row_bytes)
+        self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
+        return self._handed_out()
+
+    def _handed_out(self) -> Block:
+        """Return rows out of memory that is used again."""
+        found = self._fetched[: self._batch_found]
+        rows = self._images.of(found.copy())
+        self._fetched = self._fetched[len(found) :]
+        if self._reaches_limit(len(found)):
+            rows = rows[: self._cut()]
+        self._delivered += len(rows)
+        return rows
+
+    def _wait(self) -> bool:
+        """Wait for the kernel's end; False if this was closed meanwhile."""
+        began = time.perf_counter()
+        while True:
+            now = time.perf_counter()
+            self._report(now)
+            if self._over or self._closing:
+                return False
+            if self._ready(now):
+                return True
+            if now - began > _SPIN_SECONDS:
+                time.sleep(min(_LONGEST_SLEEP, (now - began) / 10))
+
+    def _ready(self, now: float) -> bool:
+        """Whether the kernel has ended; it is asked to pause where rows would wait for long."""
+        if self._search.done():
+            return True
+        if self._deadline is not None and now >= self._deadline:
+            self._stop_kernel()
+        elif not self._paused and now - self._launched >= HAND_OUT_SECONDS and self._search.rows_so_far():
+            self._paused = True
+            self._search.pause()
+        return False
+
+    def _advance(self) -> tuple[Buffer, int]:
+        """Take the piece of a kernel that has ended, and have it go on with the other one."""
+        search, full = self._search, self._pieces[self._filling]
+        stored = search.rows_stored()
+        self._ended = not self._may_go_on()
+        if not self._ended and not self._reaches_limit(stored):
+            self._filling = 1 - self._filling
+            self._launch(resume=True)
+        return full, stored
+
+    def widen(self, rows: int) -> None:
+        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+        self._batch_rows = max(self._batch_rows, rows)
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return the next rows as ids on the device, [rows, columns]; None at the end.
+
+        Fewer at a time where there is little memory.
+
+        Not to be mixed with `next`.
+
+        Raises
+        ------
+        DeviceMemoryError
+            They do not fit beside the search.
+        """
+        return self._guarded(lambda: self._next_array(ids))
+
+    def _next_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        while not self._closing and not self._over:
+            if self._there is None and not self._ended and not self._wait():
+                return None
+            if (array := self._array_once(ids)) is not None:
+                return array
+        return None
+
+    def _array_once(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Do what `_once` does, with rows on the device."""
+        if self._there is None:
+            if self._ended:
+                self._end(complete=not self._was_stopped)
+                return None
+            piece, stored = self._advance()
+            if stored == 0:
+                return None
+            self._there = _Stored(piece.address, stored)
+        try:
+            found, out = self._numbered(self._there, ids)
+        except OutOfTimeError:
+            self._end(complete=False)
+            return None
+        beyond = self._reaches_limit(found)
+        self._there = self._there.after(found, self._row_bytes)
+        array = None if out is None else self._given_out(out, last=beyond)
+        self._delivered += 0 if out is None else len(out)
+        if beyond:
+            self._end(complete=False)
+        return array
+
+    def _numbered(self, stored: _Stored, ids: NDArray[np.int64]) -> tuple[int, DeviceArray | None]:
+        """Have as many stored rows as there is room for be made into ids, up to the limit; say how many."""
+        if self._ids is None:
+            budget = self._request.gpu_memory
+            self._ids = DeviceIds(self._search, self._images, ids, budget, self._deadline)
+        limit = self._request.limit
+        while True:
+            found = min(stored.rows, self._most_there)
+            rows = found * self._images.of_each
+            if limit is not None and (rows := min(rows, limit - self._delivered)) == 0:
+                return found, None
+            try:
+                out = self._ids.empty(rows)
+                break
+            except DeviceMemoryError:
+                if self._most_there == 1:
+                    raise
+                self._most_there = max(1, found // 4)
+        self._ids.write(stored.address, out)
+        return found, out
+
+    def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
+        """Return ids once they are made; None if they are to be asked for later."""
+        self._search.side.wait()
+        return array

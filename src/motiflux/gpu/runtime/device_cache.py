@@ -1,0 +1,113 @@
+"""What lies on a device for searches to come, and what of it is given up for room."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from motiflux.device import Buffer, Device
+
+ticks = itertools.count(1)
+"""Moments, in order: who was used last has the greatest."""
+
+
+@dataclass(eq=False)
+class CacheEntry(ABC):
+    """What was copied to a device, or made there, and has to stay until searches that read it are over."""
+
+    users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, init=False, repr=False)
+    """The searches that read it. A search that is gone is none, however it ended."""
+    used: int = field(default=0, init=False)
+    """When it was last: by `ticks`."""
+
+    @property
+    @abstractmethod
+    def buffers(self) -> Sequence[Buffer]:
+        """Its memory."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return sum(buffer.nbytes for buffer in self.buffers)
+
+
+T = TypeVar("T", bound=CacheEntry)
+
+
+class DeviceCache:
+    """Copies by name, on one device: as many as fit, but no more than `room` bytes that nobody uses.
+
+    Single dictionary operations only, so that threads share this without a lock: reclaiming may start from
+    any thread that allocates. Two threads may make the same copy; one of the two is kept.
+
+    When the device is short of memory, copies of all graphs are given up in one order: whoever is asked first
+    gives up what was used least recently, whosever it is.
+    """
+
+    def __init__(self, device: Device, room: int) -> None:
+        self._device = device
+        self._room = room
+        self._kept: dict[Hashable, CacheEntry] = {}
+        _known[next(ticks)] = self
+        device.add_reclaimer(self._reclaim_of_device)
+
+    def keep(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept under a name, made if it is not there: it counts as used now."""
+        found: Any = self._kept.get(name)
+        if found is None:
+            found = make()
+            self.reclaim(sum(one.nbytes for one in list(self._kept.values())) - self._room)
+        found.used = next(ticks)
+        self._kept[name] = found
+        kept: T = found
+        return kept
+
+    def known(self, name: Hashable) -> CacheEntry | None:
+        """Return what is kept under a name; None if nothing is."""
+        return self._kept.get(name)
+
+    def drop(self, name: Hashable) -> None:
+        """Keep what has this name no longer. Searches that read it still do."""
+        self._kept.pop(name, None)
+
+    def forget(self, kind: type[CacheEntry]) -> None:
+        """Give up what is of one kind, but for what a search reads: the next search makes it anew."""
+        for name, found in list(self._kept.items()):
+            if isinstance(found, kind) and not found.users:
+                self._kept.pop(name, None)
+
+    def holds(self, kind: type[CacheEntry]) -> bool:
+        """Whether anything of one kind is there."""
+        return any(isinstance(one, kind) for one in list(self._kept.values()))
+
+    def reclaim(self, needed: int) -> int:
+        """Give up copies, the least recently used first; return their bytes.
+
+        Those that a search reads are left.
+        """
+        return _give_up([self], needed)
+
+    def _reclaim_of_device(self, needed: int) -> int:
+        """Give up copies of any graph on the device, the least recently used first; return their bytes."""
+        known = [copies for ref in _known.valuerefs() if (copies := ref()) is not None]
+        return _give_up((copies for copies in known if copies._device is self._device), needed)
+
+
+_known: weakref.WeakValueDictionary[int, DeviceCache] = weakref.WeakValueDictionary()
+"""All that there are, on any device, until they go with their graphs."""
+
+
+def _give_up(some: Iterable[DeviceCache], needed: int) -> int:
+    """Give up copies that no search reads, the least recently used first; return their bytes."""
+    freed = 0
+    kept = [(found, name, copies) for copies in some for name, found in list(copies._kept.items())]
+    for found, name, copies in sorted(kept, key=lambda one: one[0].used):
+        if freed >= needed:
+            break
+        if not found.users and copies._kept.pop(name, None) is not None:
+            freed += found.nbytes
+    return freed

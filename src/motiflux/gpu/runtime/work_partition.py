@@ -1,0 +1,94 @@
+"""How the work of a kernel is dealt out, so that a launch on one of several devices does a part of it.
+
+Like cards: of pieces of root arcs, or of what a kernel for cliques takes, each device gets every so many.
+They are in the order of their work, or about, so that the shares are equal. Within its share a device gives
+whoever is free the next piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+def every(count: int, first: int, stride: int) -> int:
+    """Return how many of so many things are every `stride`-th from `first` on.
+
+    Examples
+    --------
+    >>> [every(7, first, 3) for first in range(3)]
+    [3, 2, 2]
+    """
+    return max(0, -(-(count - first) // stride))
+
+
+class WorkPartition(Protocol):
+    """How the argument of a kernel is made to say which part of the work is to be done."""
+
+    @property
+    def extent(self) -> int:
+        """Units of work in all."""
+
+    def piece_for(self, devices: int) -> int:
+        """Return how many units go together, where so many devices share them."""
+
+    def give(self, task: Any, first: int, stride: int, piece: int) -> None:
+        """Have a kernel do the `first` of each `stride` pieces."""
+
+
+@dataclass(frozen=True)
+class ArcPartition:
+    """Root arcs, or roots, by the piece.
+
+    Parameters
+    ----------
+    extent
+        Arcs in all.
+    piece_of
+        Returns how many arcs a group takes at a time, of so many.
+    """
+
+    extent: int
+    piece_of: Callable[[int], int]
+
+    def piece_for(self, devices: int) -> int:
+        """Return how many units go together, where so many devices share them."""
+        return self.piece_of(-(-self.extent // devices))
+
+    def give(self, task: Any, first: int, stride: int, piece: int) -> None:
+        """Have a kernel do the `first` of each `stride` pieces."""
+        pieces = -(-self.extent // piece)
+        mine = every(pieces, first, stride)
+        last = mine > 0 and (mine - 1) * stride + first == pieces - 1
+        task.arcs = mine * piece - (pieces * piece - self.extent if last else 0)
+        task.first, task.stride, task.piece = first, stride, piece
+
+
+@dataclass(frozen=True)
+class CliquePartition:
+    """Units of a kernel for cliques (``match::CliqueUnit``), as in `motiflux.gpu.kernels.cliques.RootTasks`.
+
+    Parameters
+    ----------
+    extent, spilled, blocks
+        Units in all, and of them those that do not fit into shared memory, and those that take a block.
+    arcs
+        In the rows of all.
+    """
+
+    extent: int
+    spilled: int
+    blocks: int
+    arcs: int
+
+    def piece_for(self, devices: int) -> int:
+        """Return 1: units are sorted by their work."""
+        return 1
+
+    def give(self, task: Any, first: int, stride: int, piece: int) -> None:
+        """Have a kernel do the `first` of each `stride` units."""
+        task.unit_count = every(self.extent, first, stride)
+        task.spilled, task.blocks = every(self.spilled, first, stride), every(self.blocks, first, stride)
+        task.arcs = -(-self.arcs // stride)  # about: for progress
+        task.first, task.stride = first, stride

@@ -1,0 +1,1 @@
+"""What searches read in device memory: rows of graphs, candidate spaces, candidates of samplers."""

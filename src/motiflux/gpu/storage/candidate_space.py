@@ -1,0 +1,443 @@
+"""Candidate spaces on a device: filtered, measured and filled there, and kept like other copies.
+
+What the CPU does in `csrc/candidates`, by the kernels of ``include/motiflux/candidates``. Rows name data
+vertices, not positions, so that the search that walks the graph's rows walks these too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import space as kernels
+from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.space import SPACE_THREADS, TILE, WARP, SpaceKernel, space_source
+from motiflux.device import Buffer, Kernel
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.runtime.kernel_times import times_taken
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, UploadContext, resident
+from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.plan import Plan
+from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.candidates.space import allowed_vertices, space_room
+from motiflux.plan.ir import SpaceKey
+from motiflux.plan.passes.steps import degree_bounds
+
+Lent = TypeVar("Lent", bound=CacheEntry)
+
+_BLOCKS_OF_MULTIPROCESSOR = 16
+_WHAT = "a candidate space"
+
+
+class SlotKey(NamedTuple):
+    """Names rows of a space: how a query edge is followed, and bits of the query vertices at both ends."""
+
+    kind: AdjacencyKey
+    start: int
+    end: int
+
+
+class SlotRows(NamedTuple):
+    """The rows of one slot, as a search walks them (`WalkedRows`)."""
+
+    addresses: tuple[int, int]
+    arcs: int
+    longest: int
+    starts: int
+    """Number of candidates that rows may belong to, of the query vertex that has the most."""
+
+
+@dataclass(eq=False)
+class DeviceSpace(CacheEntry):
+    """A candidate space on a device.
+
+    Parameters
+    ----------
+    name
+        What it is kept under.
+    serves
+        A word per data vertex: bit u is set if it is a candidate of query vertex u.
+    memory
+        Its buffers.
+    sizes
+        Number of candidates of each query vertex.
+    rounds
+        Rounds of consistency that were gone.
+    seconds
+        Time by the device's own clock that its kernels took, what the host did in between left out.
+    """
+
+    name: Hashable
+    serves: Buffer
+    memory: tuple[Buffer, ...]
+    sizes: tuple[int, ...]
+    rounds: int
+    seconds: float = 0.0
+    filtered: object = field(default_factory=object, repr=False)
+    """The same for spaces that were filtered together: their rows are the same. Others may differ, since how
+    far the filter gets differs from run to run."""
+    report: kernels.Report | None = field(default=None, repr=False)
+    """What filtering and measuring said."""
+    slots: dict[SlotKey, SlotRows] = field(default_factory=dict, repr=False)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return self.memory
+
+
+class _TooLarge(Exception):  # noqa: N818 - no error: rows of the graph are searched
+    """A space takes more than one of the graph may, which no memory that becomes free changes."""
+
+
+def slot_keys(plan: Plan) -> list[list[SlotKey]]:
+    """Return, per level, the rows of its candidate space that its sources read."""
+    assert plan.space is not None
+    pattern = plan.space.pattern
+    together: dict[int, int] = {}
+    required: dict[int, object] = {}
+    for vertex, number in zip(plan.order, plan.classes, strict=True):
+        together[number] = together.get(number, 0) | 1 << vertex
+        asked = pattern.labels[vertex], pattern.filters[vertex]
+        assert required.setdefault(number, asked) == asked, "query vertices of one class differ"
+    bits = {vertex: together[number] for vertex, number in zip(plan.order, plan.classes, strict=True)}
+    keys: list[list[SlotKey]] = []
+    for args in plan.args.steps:
+        keys.append([])
+        for position, from_source in args.edges:
+            edge = pattern.edges[position]
+            start, end = (edge.source, edge.target) if from_source else (edge.target, edge.source)
+            keys[-1].append(SlotKey(_kind(edge, start), bits[start], bits[end]))
+    return keys
+
+
+def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: UploadContext) -> DeviceSpace | None:
+    """Return the candidate space of a plan, made if it is not there; None where it would not fit.
+
+    For want of memory it is tried again each time. That it is too large for the graph is remembered with the
+    queries of the graph, of which so many are: there is no end of queries, and such a space frees nothing.
+
+    Raises
+    ------
+    OutOfTimeError
+        Time was up before it was there.
+    """
+    assert plan.space is not None
+    copies = resident(graph, search.accelerator.device)
+    # Those of the root arcs come first, so that their offsets, and so the units of work, begin at 0.
+    wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
+    name = ("space", plan.space, wanted)
+    too_large = ("too large", id(copies), name)
+    if graph.memo.knows(too_large):
+        return None
+    builder = _Builder(search, graph, plan.space, wanted, means, copies)
+    try:
+        return copies.keep(name, lambda: builder.build(name))
+    except DeviceMemoryError:
+        return None
+    except _TooLarge:
+        graph.memo.get(too_large, lambda: True)
+        return None
+
+
+@dataclass(frozen=True)
+class GivenFilter:
+    """What a filter left on another device: `DeviceSpace.serves`, `DeviceSpace.report`."""
+
+    serves: NDArray[np.uint32]
+    report: kernels.Report
+    filtered: object
+
+    def report_words(self) -> NDArray[np.uint8]:
+        """Return the report as it was when the filter was done, nothing measured yet."""
+        blank = kernels.Report.from_buffer_copy(bytes(self.report))
+        blank.arcs, blank.longest = type(blank.arcs)(), type(blank.longest)()
+        return np.frombuffer(bytes(blank), np.uint8).copy()
+
+
+def copy_space(
+    space: DeviceSpace,
+    fetch: Callable[[Buffer, int], NDArray[np.uint8]],
+    search: DeviceSearch,
+    graph: Graph,
+    plan: Plan,
+    means: UploadContext,
+) -> None:
+    """Have a space that is on another device on that of `search` too, with the same rows.
+
+    Parameters
+    ----------
+    fetch
+        Returns bytes of a buffer of the other device.
+
+    Raises
+    ------
+    DeviceMemoryError
+        It does not fit.
+    OutOfTimeError
+        Time was up before it was there.
+    """
+    assert plan.space is not None
+    assert space.report is not None
+    copies = resident(graph, search.accelerator.device)
+    known = copies.known(space.name)
+    if isinstance(known, DeviceSpace) and known.filtered is space.filtered:
+        return
+    copies.drop(space.name)
+    serves = fetch(space.serves, 4 * graph.num_vertices).view(np.uint32).copy()
+    given = GivenFilter(serves, space.report, space.filtered)
+    builder = _Builder(search, graph, plan.space, tuple(space.slots), means, copies)
+    with contextlib.suppress(_TooLarge):
+        copies.keep(space.name, lambda: builder.build(space.name, given))
+
+
+class _Builder:
+    """Makes one space. While it does, it is a user of the rows that it reads."""
+
+    def __init__(
+        self,
+        search: DeviceSearch,
+        graph: Graph,
+        key: SpaceKey,
+        wanted: Sequence[SlotKey],
+        means: UploadContext,
+        copies: DeviceCsr,
+    ) -> None:
+        self._accelerator = search.accelerator
+        self._device = search.accelerator.device
+        self._graph = graph
+        self._key = key
+        self._wanted = wanted
+        self._means = means
+        self._copies = copies
+        kinds = (_kind(edge, end) for edge in key.pattern.edges for end in (edge.source, edge.target))
+        self._lent: list[CacheEntry] = []
+        self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+
+    def build(self, name: Hashable, given: GivenFilter | None = None) -> DeviceSpace:
+        """Make the space that will be kept under `name`, from what a filter left elsewhere if given."""
+        try:
+            return self._build(name, given)
+        finally:
+            for copies in self._lent:
+                copies.users.discard(self)
+
+    def _build(self, name: Hashable, given: GivenFilter | None) -> DeviceSpace:
+        rows = len(self._wanted) * self._graph.num_vertices
+        room = space_room(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
+        if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_SLOTS or room < 0:
+            raise _TooLarge
+        stream, entries = self._means.stream, self._entries()
+        args = describe(self._key, self._kinds, self._wanted, self._graph)
+        self._lend_graph(args)
+        serves = self._allocate(4 * self._graph.num_vertices)
+        offsets = self._allocate(8 * (rows + 1))
+        temporary = self._lend_temporary(args, rows)
+        args.serves, args.offsets = serves.address, offsets.address
+        began = stream.mark()
+        stream.clear(offsets)
+        if given is None:
+            self._filter(entries, args)
+        else:
+            stream.upload(serves, given.serves)
+            stream.upload(temporary, given.report_words())
+            stream.wait()  # both arrays may go
+        for kernel in (SpaceKernel.MEASURE, SpaceKernel.ADD_TILES, SpaceKernel.PLACE_TILES):
+            self._launch(entries, kernel, args, 1 if kernel is SpaceKernel.PLACE_TILES else None)
+        self._launch(entries, SpaceKernel.PLACE_ROWS, args)
+        placed = stream.mark()
+        report = self._report(temporary)
+        total = sum(report.arcs)
+        if 4 * total > room:
+            raise _TooLarge
+        neighbors = self._allocate(4 * total)
+        args.neighbors = neighbors.address
+        again = stream.mark()
+        if total:
+            self._launch(entries, SpaceKernel.FILL, args)
+        filled = stream.mark()
+        stream.wait()  # searches on other streams may read it from now on
+        milliseconds = placed.milliseconds_since(began) + filled.milliseconds_since(again)
+        if (times := times_taken()) is not None:
+            times.add("spaces", milliseconds / 1000)
+        made = self._made(name, report, (serves, offsets, neighbors), milliseconds / 1000)
+        if given is not None:
+            made.filtered = given.filtered
+        return made
+
+    def _filter(self, entries: Mapping[str, Kernel], args: kernels.SpaceArgs) -> None:
+        self._launch(entries, SpaceKernel.START, args)
+        for number in range(self._key.rounds):
+            args.round = number
+            self._launch(entries, SpaceKernel.SWEEP, args)
+
+    def _made(
+        self, name: Hashable, report: kernels.Report, buffers: tuple[Buffer, ...], seconds: float
+    ) -> DeviceSpace:
+        sizes = np.array(report.started, np.int64) - np.array(report.removed, np.int64).sum(axis=0)
+        rounds = int(np.count_nonzero(np.array(report.removed).any(axis=1)))
+        size = self._key.pattern.size
+        made = DeviceSpace(name, buffers[0], buffers, tuple(sizes[:size].tolist()), rounds, seconds)
+        made.report = report
+        offsets, neighbors = buffers[1].address, buffers[2].address
+        for number, key in enumerate(self._wanted):
+            place = offsets + 8 * number * self._graph.num_vertices
+            arcs, longest = int(report.arcs[number]), int(report.longest[number])
+            starts = max(made.sizes[vertex] for vertex in range(size) if key.start >> vertex & 1)
+            made.slots[key] = SlotRows((place, neighbors), arcs, longest, starts)
+        return made
+
+    def _entries(self) -> Mapping[str, Kernel]:
+        return self._accelerator.kernels(space_source(), SpaceKernel, self._means.deadline)
+
+    def _launch(
+        self,
+        entries: Mapping[str, Kernel],
+        kernel: SpaceKernel,
+        args: kernels.SpaceArgs,
+        warps: int | None = None,
+    ) -> None:
+        warps_of_block = SPACE_THREADS // WARP
+        wanted = self._graph.num_vertices if warps is None else warps
+        grid = min(self._device.multiprocessors * _BLOCKS_OF_MULTIPROCESSOR, -(-wanted // warps_of_block))
+        threads = SPACE_THREADS if warps is None else WARP
+        self._means.stream.launch(entries[kernel], max(1, grid), threads, 0, args)
+
+    def _allocate(self, nbytes: int) -> Buffer:
+        buffer = self._device.allocate(max(nbytes, 8), _WHAT, budget=self._means.budget)
+        self._means.stream.hold(buffer)
+        return buffer
+
+    def _lend_graph(self, args: Any) -> None:
+        """Fill in where the graph's rows and labels are."""
+        rows = [
+            self._used(self._copies.rows(self._graph, RowsKey(kind, False), self._means))
+            for kind in self._kinds
+        ]
+        for number, one in enumerate(rows):
+            args.kinds[number] = Adjacency(*one.addresses)
+        args.out = args.in_ = args.kinds[0]  # not looked at, unless
+        if any(args.min_out):
+            args.out = Adjacency(*self._used(self._arcs(into=False)).addresses)
+        if any(args.min_in):
+            args.in_ = Adjacency(*self._used(self._arcs(into=True)).addresses)
+        labels = self._copies.labels(self._graph, self._means)
+        if labels is not None:
+            self._used(labels)
+            args.labels = labels.buffer.address
+
+    def _arcs(self, *, into: bool) -> DeviceRows:
+        return self._copies.arcs(self._graph, into=into, means=self._means)
+
+    def _used(self, copies: Lent) -> Lent:
+        copies.users.add(self)
+        self._lent.append(copies)
+        for buffer in copies.buffers:
+            self._means.stream.hold(buffer)
+        return copies
+
+    def _lend_temporary(self, args: kernels.SpaceArgs, rows: int) -> Buffer:
+        """Fill in what is needed while it is made: a report, tiles, the bits of labels and of vertices."""
+        stream = self._means.stream
+        given = [of_label(self._key.pattern, self._graph)]
+        if (allowed := _allowed_words(self._key.pattern, self._graph)) is not None:
+            given.append(allowed)
+        tiles = 8 * (-(-rows // TILE))
+        report = ctypes.sizeof(kernels.Report)
+        temporary = self._allocate(report + tiles + sum(array.nbytes for array in given))
+        stream.clear(temporary, 0, report)
+        args.report, args.tiles = temporary.address, temporary.address + report
+        place = report + tiles
+        args.of_label = temporary.address + place
+        self._given = given  # until they are there
+        for array in given:
+            stream.upload(temporary, array, place)
+            args.allowed = temporary.address + place
+            place += array.nbytes
+        if allowed is None:
+            args.allowed = 0
+        return temporary
+
+    def _report(self, temporary: Buffer) -> kernels.Report:
+        words = np.zeros(ctypes.sizeof(kernels.Report), np.uint8)
+        self._means.stream.download(temporary, words)
+        self._means.stream.wait()
+        return kernels.Report.from_buffer_copy(words.tobytes())
+
+
+def describe(
+    key: SpaceKey, kinds: Mapping[AdjacencyKey, int], wanted: Sequence[SlotKey], graph: Graph
+) -> kernels.SpaceArgs:
+    """Return what kernels are told of a pattern; addresses are not filled in."""
+    pattern = key.pattern
+    args = kernels.SpaceArgs()
+    args.vertices, args.query_vertices = graph.num_vertices, pattern.size
+    args.kind_count, args.slot_count, args.rounds = len(kinds), len(wanted), key.rounds
+    for edge in pattern.edges:
+        for end in (edge.source, edge.target):
+            args.needs[kinds[_kind(edge, end)]][end] |= 1 << edge.other(end)
+    for vertex in range(pattern.size):
+        if key.degrees:
+            args.min_out[vertex], args.min_in[vertex] = degree_bounds(pattern, vertex, set())
+    groups = _groups(args, pattern) if key.injective else []
+    for number, (_, *group) in enumerate(groups[: kernels.MAX_GROUPS]):
+        args.groups[number] = kernels.Group(*group)
+    for vertex in range(pattern.size + 1):
+        args.first_group[vertex] = min(sum(at < vertex for at, *_ in groups), kernels.MAX_GROUPS)
+    for number, slot in enumerate(wanted):
+        args.slots[number] = kernels.Slot(kinds[slot.kind], slot.start, slot.end)
+    return args
+
+
+def _groups(args: Any, pattern: BoundPattern) -> list[tuple[int, int, int, int]]:
+    """Return per query vertex those neighbours that compete for data vertices: they ask for the same labels.
+
+    Query vertex, kind, bits, and how many they are.
+    """
+    found = []
+    for vertex in range(pattern.size):
+        for kind in range(args.kind_count):
+            by_labels: dict[Any, int] = {}
+            for other in range(pattern.size):
+                if args.needs[kind][vertex] >> other & 1:
+                    labels = pattern.labels[other]
+                    by_labels[labels] = by_labels.get(labels, 0) | 1 << other
+            found += [
+                (vertex, kind, bits, bits.bit_count()) for bits in by_labels.values() if bits.bit_count() > 1
+            ]
+    return found
+
+
+def of_label(pattern: BoundPattern, graph: Graph) -> NDArray[np.uint32]:
+    """Return, by label code, the bits of the query vertices that ask for it."""
+    bits = np.zeros(max(1, len(graph.vertex_label_table)), np.uint32)
+    for vertex, codes in enumerate(pattern.labels):
+        bits[slice(None) if codes is None else list(codes)] |= np.uint32(1 << vertex)
+    return bits
+
+
+def _allowed_words(pattern: BoundPattern, graph: Graph) -> NDArray[np.uint32] | None:
+    """Return, by vertex, the bits of those whose conditions and ids let it through; None if all do."""
+    if all(narrowing is None for narrowing in pattern.filters):
+        return None
+    words = np.zeros(graph.num_vertices, np.uint32)
+    for vertex, narrowing in enumerate(pattern.filters):
+        allowed = allowed_vertices(graph, narrowing)
+        words |= np.uint32(1 << vertex) if allowed is None else allowed.astype(np.uint32) << np.uint32(vertex)
+    return words
+
+
+def _kind(edge: BoundEdge, start: int) -> AdjacencyKey:
+    """Return the arcs by which a query edge is followed from one of its ends, whatever the labels there."""
+    direction = Direction.OUT if start == edge.source else Direction.IN
+    return AdjacencyKey(
+        Direction.EITHER if edge.either else direction, edge.labels, None, None, edge_where=edge.where
+    )

@@ -1,0 +1,342 @@
+"""Candidate graphs for samplers on a device: copied there once, and kept with the graph like other copies.
+
+They are the CPU's, array by array: a space that a device filters may stop at another round from run to run,
+and its samples would be others.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.sampling import (
+    BITS_ENTRY,
+    DRAW_THREADS,
+    GROUP,
+    BitsArgs,
+    CandidateGraph,
+    SampleSource,
+    bits_source,
+)
+from motiflux.device import Buffer
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.plan import Plan
+from motiflux.request.deadline import seconds_left
+from motiflux.statistics import UNIT_BITS
+
+_ALIGNED = 16
+_WHAT = "candidates to sample"
+_MOST_BITS = 1 << 18
+"""Bytes that the rows of one source may take as bits."""
+_BLOCKS_OF_MULTIPROCESSOR = 16
+
+
+@dataclass(eq=False)
+class DeviceCandidates(CacheEntry):
+    """What is sampled by one plan, in one buffer, or what its tree needs besides.
+
+    Parameters
+    ----------
+    name
+        What it is kept under.
+    buffer
+        Its memory.
+    graph
+        As kernels see it, but for all arcs of the data graph.
+    sources
+        An array of `SampleSource`, as it lies on the device.
+    sizes
+        Of the host's candidate graph that was copied.
+    rows
+        Rows on the device that it points into. It does not keep them there.
+    """
+
+    name: Hashable
+    buffer: Buffer
+    graph: CandidateGraph
+    sources: Sequence[SampleSource]
+    sizes: tuple[int, ...] = ()
+    rows: tuple[weakref.ref[DeviceRows], ...] = ()
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Its memory."""
+        return (self.buffer,)
+
+    def is_of(self, sizes: tuple[int, ...], rows: Sequence[DeviceRows]) -> bool:
+        """Whether it was copied from a graph of these sizes, and points into these rows."""
+        return self.sizes == sizes and [ref() for ref in self.rows] == list(rows)
+
+
+class Loader:
+    """Finds, or makes, what a search of one plan samples.
+
+    Parameters
+    ----------
+    host
+        The host's candidate graph.
+    bits
+        Whether rows between small sets are written as bits too.
+    """
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        graph: Graph,
+        plan: Plan,
+        host: _native.SampleGraph,
+        *,
+        bits: bool,
+    ) -> None:
+        self._accelerator = accelerator
+        self._graph = graph
+        self._plan = plan
+        self._host = host
+        self._bits = bits
+        self._copies = resident(graph, accelerator.device)
+        sources = range(sum(len(step.sources) for step in plan.shape.steps))
+        self._sizes = (host.root_count, *(len(host.rows(number)[1]) for number in sources))
+
+    def load(self, search: DeviceSearch, means: UploadContext, *, tree: bool, arcs: bool) -> CandidateGraph:
+        """Return the candidate graph, which stays until `search` is over.
+
+        Parameters
+        ----------
+        tree
+            Whether the sums of the tree estimator are needed.
+        arcs
+            Whether all arcs of the data graph are, though the plan does not ask for them.
+
+        Raises
+        ------
+        DeviceMemoryError
+            It does not fit.
+        OutOfTimeError
+            Time was up before it was there.
+        """
+        rows = self._rows(search, means)
+        name = ("candidates", self._plan, self._bits)
+        found = self._kept(name, rows, lambda: self._copy_graph(name, means, rows))
+        search.read([found])
+        graph = CandidateGraph.from_buffer_copy(found.graph)
+        steps = self._plan.shape.steps
+        for into, side in ((False, "out"), (True, "in_")):
+            if arcs or any(step.not_in if into else step.not_out for step in steps):
+                all_arcs = self._copies.arcs(self._graph, into=into, means=means)
+                search.read([all_arcs])
+                setattr(graph, side, Adjacency(*all_arcs.addresses))
+        if tree:
+            self._add_tree(graph, search, means)
+        return graph
+
+    def _kept(
+        self, name: Hashable, rows: Sequence[DeviceRows], make: Callable[[], DeviceCandidates]
+    ) -> DeviceCandidates:
+        """Return what is kept under a name, made anew where it points into rows that were given up."""
+        while True:
+            found = self._copies.keep(name, make)
+            if found.is_of(self._sizes, rows):
+                return found
+            self._copies.drop(name)
+
+    def _rows(self, search: DeviceSearch, means: UploadContext) -> list[DeviceRows]:
+        """Return the rows of all sources where they are rows of the graph; none over a candidate space."""
+        if self._plan.space is not None:
+            return []
+        rows: dict[AdjacencyKey, DeviceRows] = {}
+        keys = [key for args in self._plan.args.steps for key in args.adjacencies]
+        for key in keys:
+            if key not in rows:
+                rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), means)
+                search.read([rows[key]])  # before the next one may have to make room
+        return [rows[key] for key in keys]
+
+    def _add_tree(self, graph: CandidateGraph, search: DeviceSearch, means: UploadContext) -> None:
+        name = ("sums of candidates", self._plan)
+        tree = self._kept(name, (), lambda: self._copy(name, means, (), self._pack_tree))
+        search.read([tree])
+        graph.root_sums, graph.trees = tree.graph.root_sums, tree.graph.trees
+        for level in range(1, graph.levels):
+            graph.level[level].sums = tree.graph.level[level].sums
+            graph.level[level].tree_source = tree.graph.level[level].tree_source
+
+    def _copy_graph(self, name: Hashable, means: UploadContext, rows: list[DeviceRows]) -> DeviceCandidates:
+        """Copy the candidate graph, without bits where these would not fit."""
+        if self._bits:
+            sources = self._sources_with_bits()
+            try:
+                copied = self._copy(name, means, rows, partial(self._pack, rows, sources))
+                self._write_bits(copied, sources, means)
+                return copied
+            except DeviceMemoryError:
+                pass
+        return self._copy(name, means, rows, partial(self._pack, rows, {}))
+
+    def _copy(
+        self,
+        name: Hashable,
+        means: UploadContext,
+        rows: Sequence[DeviceRows],
+        pack: Callable[[Packer, CandidateGraph], Sequence[SampleSource]],
+    ) -> DeviceCandidates:
+        """Copy to the device what `pack` packs, which it does twice: addresses come with the memory."""
+        seconds_left(means.deadline)
+        packer, graph = Packer(), CandidateGraph()
+        pack(packer, graph)
+        nbytes = packer.nbytes + packer.empty_bytes
+        buffer = self._accelerator.device.allocate(max(nbytes, 8), _WHAT, budget=means.budget)
+        packer.begin(buffer.address)
+        sources = pack(packer, graph)
+        means.stream.upload(buffer, packer.bytes)
+        means.stream.clear(buffer, packer.nbytes)
+        means.stream.wait()  # searches on other streams may read it from now on
+        of_rows = tuple(weakref.ref(one) for one in rows)
+        return DeviceCandidates(name, buffer, graph, sources, self._sizes, of_rows)
+
+    def _sources_with_bits(self) -> dict[int, _Bits]:
+        """Return how rows are written as bits, for those sources in which edges are looked up."""
+        found: dict[int, _Bits] = {}
+        number = 0
+        for level, step in enumerate(self._plan.shape.steps):
+            members = self._host.members(level)
+            ends = self._graph.num_vertices if members is None else len(members)
+            for _ in step.sources:
+                starts = len(self._host.rows(number)[0]) - 1
+                bits = _Bits(starts, -(-ends // 32))
+                if len(step.sources) > 1 and bits.nbytes <= _MOST_BITS:
+                    found[number] = bits
+                number += 1
+        return found
+
+    def _write_bits(
+        self, copied: DeviceCandidates, sources: Mapping[int, _Bits], means: UploadContext
+    ) -> None:
+        if not sources:
+            return
+        kernel = self._accelerator.kernel(bits_source(), means.deadline, BITS_ENTRY)
+        written: set[int] = set()
+        for number, bits in sources.items():
+            source = copied.sources[number]
+            if source.bits in written:
+                continue
+            written.add(source.bits)
+            args = BitsArgs(source.rows, source.bits, bits.starts, bits.words)
+            blocks = max(1, -(-bits.starts * GROUP // DRAW_THREADS))
+            most = _BLOCKS_OF_MULTIPROCESSOR * self._accelerator.device.multiprocessors
+            means.stream.launch(kernel, min(blocks, most), DRAW_THREADS, 0, args)
+        means.stream.wait()
+
+    def _pack(
+        self,
+        rows: list[DeviceRows],
+        with_bits: Mapping[int, _Bits],
+        packer: Packer,
+        graph: CandidateGraph,
+    ) -> Sequence[SampleSource]:
+        host, steps = self._host, self._plan.shape.steps
+        graph.levels = len(steps)
+        levels = [source.level for step in steps for source in step.sources]
+        sources = (SampleSource * len(levels))()
+        for number, level in enumerate(levels):
+            if rows:
+                adjacency = Adjacency(*rows[number].addresses)
+            else:
+                adjacency = Adjacency(*(packer.add(array) for array in host.rows(number)))
+            sources[number] = SampleSource(adjacency, level)
+            if (bits := with_bits.get(number)) is not None:
+                sources[number].words = bits.words
+                sources[number].bits = packer.leave(bits.nbytes, (adjacency.offsets, bits))
+        graph.sources = packer.add(np.frombuffer(bytes(sources), np.uint8), shared=False)
+        graph.root_count = host.root_count
+        graph.roots = 0 if host.roots is None else packer.add(host.roots)
+        first = 0
+        for level, step in enumerate(steps):
+            at = graph.level[level]
+            members = host.members(level)
+            at.members = 0 if members is None else packer.add(members)
+            at.first_source, at.source_count = first, len(step.sources)
+            at.distinct, at.not_out, at.not_in = map(_mask, (step.distinct, step.not_out, step.not_in))
+            first += len(step.sources)
+        return list(sources)
+
+    def _pack_tree(self, packer: Packer, graph: CandidateGraph) -> Sequence[SampleSource]:
+        host = self._host
+        fraction, exponent = host.grow_tree()
+        graph.trees = math.ldexp(fraction, exponent - UNIT_BITS)
+        for level, source in enumerate(host.tree_sources):
+            sums = host.sums(level)
+            address = 0 if sums is None else packer.add(sums)
+            if level == 0:
+                graph.root_sums = address
+            else:
+                graph.level[level].sums, graph.level[level].tree_source = address, source
+        return ()
+
+
+class _Bits(NamedTuple):
+    """Rows as bits: how many there are, and the words of one."""
+
+    starts: int
+    words: int
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.starts * self.words
+
+
+class Packer:
+    """Puts arrays one behind another into one block of memory, each once, and empty room behind them."""
+
+    def __init__(self) -> None:
+        self.nbytes = self.empty_bytes = 0
+        self.bytes = np.empty(0, np.uint8)
+        self._start: int | None = None
+        self._places: dict[Hashable, int] = {}
+
+    def begin(self, address: int) -> None:
+        """Begin again, now for memory of a device that begins there."""
+        self.bytes = np.zeros(self.nbytes, np.uint8)
+        self.nbytes = self.empty_bytes = 0
+        self._start = address
+        self._places.clear()
+
+    def add(self, array: NDArray[Any], *, shared: bool = True) -> int:
+        """Return the address of an array; the same for the same memory of the host, unless not `shared`."""
+        key = (array.ctypes.data, array.nbytes) if shared else self.nbytes
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self.nbytes
+            self.nbytes += _aligned(array.nbytes)
+            if self._start is not None:
+                self.bytes[place : place + array.nbytes] = array.view(np.uint8)
+        return place + (self._start or 0)
+
+    def leave(self, nbytes: int, key: Hashable) -> int:
+        """Return the address of empty room; the same for the same key."""
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self.empty_bytes
+            self.empty_bytes += _aligned(nbytes)
+        return place + len(self.bytes) + (self._start or 0)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // _ALIGNED) * _ALIGNED
+
+
+def _mask(levels: tuple[int, ...]) -> int:
+    return sum(1 << level for level in levels)

@@ -1,0 +1,177 @@
+"""The order in which kernels take the roots of tables, found once on the device and kept with the graph."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import local_layout as layout
+from motiflux.codegen.kernels import ENTRY
+from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.device import Buffer, Device
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.storage.device_csr import DeviceRows, UploadContext, resident
+from motiflux.graph import Graph
+from motiflux.request.deadline import seconds_left
+
+TABLE_THREADS = 256
+"""Threads of a block of the kernels that pass over tables."""
+_LONGEST_GRID = 1 << 16
+_PIECES, _LEAST_PIECE, _MOST_PARTS = 16, 1 << 14, 0xFFFF
+"""Pieces of a multiprocessor's share of the work; the least work of one; most pieces of one root."""
+
+
+@dataclass(eq=False)
+class DeviceRoots(CacheEntry):
+    """Roots by their work, the most first, and what lies beside them on the device.
+
+    Parameters
+    ----------
+    order, work
+        The vertices that have work, and how much.
+    ranks
+        Of the arcs to lesser vertices, where the way back lies in their rows; None unless that was asked for.
+    host_work
+        The work, on the host.
+    share
+        Of the first root in all of it.
+    parts
+        Of pieces of roots: which of how many each is, 16 bits for either.
+    pieces
+        The same roots, those of most work in several pieces; None unless ranks were asked for.
+    """
+
+    order: Buffer
+    work: Buffer
+    ranks: Buffer | None
+    host_work: NDArray[np.uint32] = field(repr=False)
+    share: float
+    origin: _Origin = field(repr=False)
+    parts: Buffer | None = None
+    pieces: DeviceRoots | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of roots that have work."""
+        return len(self.host_work)
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """Its memory."""
+        own = [self.order, self.work, self.ranks, self.parts]
+        return [one for one in own if one is not None] + ([] if self.pieces is None else self.pieces.buffers)
+
+    def is_of(self, first: DeviceRows, second: DeviceRows) -> bool:
+        """Return whether these are the rows that it was found for."""
+        return self.origin[0]() is first and self.origin[1]() is second
+
+    def heavier(self, work: int) -> int:
+        """Return how many have more work than so much."""
+        return self.count - int(np.searchsorted(self.host_work[::-1], work, side="right"))
+
+
+def roots_of(
+    graph: Graph,
+    accelerator: Accelerator,
+    first: DeviceRows,
+    second: DeviceRows,
+    *,
+    below: bool,
+    means: UploadContext,
+) -> DeviceRoots:
+    """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
+
+    Where both are the same rows, `below` finds the ranks of arcs too: the rows must be symmetric.
+
+    Raises
+    ------
+    DeviceMemoryError
+        They do not fit.
+    OutOfTimeError
+        Time was up before they were found.
+    """
+    copies, name = resident(graph, accelerator.device), ("roots", id(first), id(second), below)
+    known = copies.known(name)
+    if isinstance(known, DeviceRoots) and not known.is_of(first, second):  # a number that came again
+        copies.drop(name)
+    return copies.keep(name, lambda: _find(accelerator, first, second, below, means))
+
+
+def _find(
+    accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, means: UploadContext
+) -> DeviceRoots:
+    stream = means.stream
+    vertices = len(first.origin[0]) - 1
+    kernel = accelerator.kernel(local_source(Local.ORDER, ENTRY), means.deadline)
+    work = _allocate(accelerator.device, 4 * vertices, means)
+    ranks = _allocate(accelerator.device, 4 * first.arcs, means) if below and first is second else None
+    args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)
+    args.work, args.ranks = work.address, 0 if ranks is None else ranks.address
+    warps = TABLE_THREADS // 32
+    stream.launch(kernel, max(1, min(_LONGEST_GRID, -(-vertices // warps))), TABLE_THREADS, 0, args)
+    found = np.empty(vertices, np.uint32)
+    if vertices:
+        stream.download(work, found)
+    stream.wait()
+    work.close()
+    order = np.argsort(found, kind="stable")[::-1].astype(np.uint32)
+    order = order[: int(np.count_nonzero(found))]
+    origin = weakref.ref(first), weakref.ref(second)
+    roots = _ordered(accelerator.device, order, found[order], None, origin, means)
+    if ranks is not None:
+        roots.ranks = ranks
+        roots.pieces = _pieces(accelerator.device, order, found[order], origin, means)
+    return roots
+
+
+_Origin = tuple["weakref.ref[DeviceRows]", "weakref.ref[DeviceRows]"]
+
+
+def _pieces(
+    device: Device, order: NDArray[np.uint32], work: NDArray[np.uint32], origin: _Origin, means: UploadContext
+) -> DeviceRoots:
+    """Return roots in pieces that no multiprocessor is busy with for long, those of most work first."""
+    total = float(work.sum(dtype=np.float64))
+    most = max(_LEAST_PIECE, total / (_PIECES * device.multiprocessors))
+    numbers = np.minimum(np.ceil(work / most), _MOST_PARTS).astype(np.uint32)
+    starts = np.cumsum(numbers, dtype=np.int64) - numbers
+    which = (np.arange(int(numbers.sum())) - np.repeat(starts, numbers)).astype(np.uint32)
+    parts = which << np.uint32(16) | np.repeat(numbers, numbers)
+    each = np.repeat(work // np.maximum(numbers, 1), numbers).astype(np.uint32)
+    by_work = np.argsort(each, kind="stable")[::-1]
+    return _ordered(device, np.repeat(order, numbers)[by_work], each[by_work], parts[by_work], origin, means)
+
+
+def _ordered(
+    device: Device,
+    order: NDArray[np.uint32],
+    work: NDArray[np.uint32],
+    parts: NDArray[np.uint32] | None,
+    origin: _Origin,
+    means: UploadContext,
+) -> DeviceRoots:
+    buffers = []
+    for array in (order, work, parts):
+        if array is None:
+            continue
+        buffer = _allocate(device, array.nbytes, means)
+        if array.nbytes:
+            means.stream.upload(buffer, np.ascontiguousarray(array))
+        buffers.append(buffer)
+    means.stream.wait()
+    share = float(work[0] / work.sum(dtype=np.float64)) if len(work) else 0.0
+    return DeviceRoots(
+        buffers[0], buffers[1], None, work, share, origin, buffers[2] if len(buffers) > 2 else None
+    )
+
+
+def _allocate(device: Device, nbytes: int, means: UploadContext) -> Buffer:
+    seconds_left(means.deadline)
+    buffer = device.allocate(max(nbytes, 8), "the order of the roots of tables", budget=means.budget)
+    means.stream.hold(buffer)
+    return buffer

@@ -1,0 +1,214 @@
+"""Plans of one pattern in given orders: the passes from an order to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import Permutation, automorphisms
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.candidates.space import CandidateSpace
+from motiflux.plan.cost_model import CostModel, frequencies
+from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.options import PlanOptions
+from motiflux.plan.passes.adaptive_order import free_order
+from motiflux.plan.passes.groups import find_groups
+from motiflux.plan.passes.order import Order, ordered
+from motiflux.plan.passes.parts import APART, LISTED, WEIGHTED, PartWay, nest, part_order, way_of
+from motiflux.plan.passes.reuse import share_intersections
+from motiflux.plan.passes.steps import build_steps
+from motiflux.plan.passes.symmetry import MOST_IMAGES, Restriction, has_images, restrictions
+from motiflux.plan.passes.tail import FIRST_START, close_tail
+from motiflux.types import Semantics, Symmetry
+
+
+class PlanBuilder:
+    """Makes plans of one pattern that differ in their order; each query vertex has candidates."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        options: PlanOptions,
+        bound: BoundPattern,
+        key: SpaceKey | None,
+        space: CandidateSpace | None,
+    ) -> None:
+        self.graph = graph
+        self.options = options
+        self.bound = bound
+        self.space = space
+        if space is not None:
+            self.model = CostModel(bound, space.sizes, space.arcs)
+        else:
+            self.model = CostModel(bound, *frequencies(bound, graph))
+        self.parts = options.counting and options.parts and options.switches["parts"] != "off"
+        self.tails = options.counting and options.tail and options.switches["tail"] == "on"
+        self._pattern = pattern
+        self._key = key if space is not None else None
+        symmetric = has_images(options.semantics, options.symmetry, bound.may_coincide)
+        self._multiply = symmetric and options.counting and options.switches["multiply"] == "on"
+        self.images: tuple[Permutation, ...] = ()
+        """What each embedding found is handed out as; empty where all are searched for."""
+        if symmetric and options.images and not options.counting and options.switches["images"] == "on":
+            group = automorphisms(pattern, directed=graph.directed)
+            if 1 < group.order <= MOST_IMAGES:
+                self.images = group.elements()
+
+    @property
+    def cheap_to_sample(self) -> bool:
+        """Whether the rows to sample from are there already, or are narrowed by a label of edges alone.
+
+        These the search narrows too, if only the way it walks them; an engine with rows of its own does not.
+        """
+        if self.space is not None:
+            return True
+        narrowing = (
+            *self.bound.labels,
+            *self.bound.filters,
+            *(edge.where for edge in self.bound.edges),
+            *(edge.labels for edge in self.bound.edges if not self.options.space),
+        )
+        return all(one is None for one in narrowing)
+
+    def order(self, vertices: tuple[int, ...]) -> Order:
+        """Return that order, with what frequencies say of it."""
+        return ordered(self.bound, self.model, vertices)
+
+    def plan(self, order: Order) -> Plan:
+        """Return the plan in that order."""
+        return self._draft(order, *self._breaking(order))
+
+    def sketch(self, order: Order) -> Plan:
+        """Return a plan in that order that serves to sample it: without symmetry breaking.
+
+        Nor does it bound degrees where the candidates of a space have them already: that takes time.
+        """
+        return self._draft(order, degrees=self.space is None)
+
+    def without_tail(self, order: Order) -> Plan:
+        """Return the plan in that order that enumerates all levels but the last."""
+        return self._draft(order, *self._breaking(order), tail=False)
+
+    @property
+    def part_ways(self) -> tuple[PartWay, ...]:
+        """Ways to take pieces that meet, to be tried one after the other."""
+        if self.options.switches["meetings"] == "off":
+            return (APART,)
+        return (LISTED, WEIGHTED, APART) if self.options.switches["lists"] == "on" else (WEIGHTED, APART)
+
+    def nested(self, order: Order, way: PartWay) -> Plan | None:
+        """Return the plan in that order that counts in parts, in that way; None if it allows none."""
+        plan = self._draft(order, *self._breaking(order), nested=way)
+        return plan if plan.tail is not None else None
+
+    def widened(self, plan: Plan) -> Plan:
+        """Return a plan in parts with as many levels enumerated as the engine needs."""
+        if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
+            return plan
+        levels = range(FIRST_START, len(plan.order) - 1)
+        wide = [level for level in levels if plan.estimates[level - 1] >= self.options.searchers]
+        start = min(wide, default=levels[-1])
+        if start <= plan.tail.start:
+            return plan
+        order = self.order(plan.order)
+        way = way_of(plan.tail)
+        found = self._draft(order, plan.restrictions, plan.automorphisms, nested=way, start=start)
+        return replace(plan, shape=found.shape, args=found.args, tail=found.tail)
+
+    def part_orders(self, vertices: tuple[int, ...], way: PartWay) -> list[tuple[int, ...]]:
+        """Return orders near that of `vertices` in which there may be more parts."""
+        order = Order(vertices, (0.0,) * len(vertices))
+        shape, args, classes = self._steps(order, ())
+        coinciding = self._coinciding_levels(order)
+        found = [vertices]
+        for largest_first in (False, True):
+            levels = part_order(shape, args, coinciding, classes, largest_first=largest_first, way=way)
+            if levels is not None:
+                found.append(tuple(vertices[level] for level in levels))
+        return list(dict.fromkeys(reversed(found)))
+
+    def _breaking(self, order: Order) -> tuple[tuple[Restriction, ...], int]:
+        """Return the restrictions of a plan in that order, and the number of automorphisms."""
+        group = automorphisms(self._pattern, directed=self.graph.directed, base=order.vertices)
+        once_each = self.options.symmetry is Symmetry.SUBGRAPHS
+        return restrictions(group) if once_each or self._multiply or self.images else (), group.order
+
+    def _steps(
+        self, order: Order, breaking: tuple[Restriction, ...], *, degrees: bool = True
+    ) -> tuple[PlanShape, PlanArgs, tuple[int, ...] | None]:
+        shape, args = build_steps(
+            self.bound,
+            order.vertices,
+            breaking,
+            self.options.semantics,
+            degrees=degrees and self.options.switches["degrees"] == "on",
+        )
+        return shape, args, self.classes(order.vertices)
+
+    def classes(self, vertices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return a number for each vertex, equal where the candidates are the same; None without a space."""
+        return None if self.space is None else tuple(self.space.classes[vertex] for vertex in vertices)
+
+    def free(self, plan: Plan) -> FreeOrder | None:
+        """Return how to match the levels of `plan` in another order, where the search may."""
+        switch = self.options.switches["order"]
+        some = not (self.options.counting and self.options.parts) and switch == "sampled"
+        if (
+            self.space is None
+            or self.options.semantics is Semantics.INDUCED
+            or not (some or switch == "adaptive")
+        ):
+            return None
+        shape, args = plan.shape, plan.args
+        told = sum(len(step.after) + len(step.before) for step in shape.steps)
+        if (
+            plan.tail is not None
+            or told < len(plan.restrictions)
+            or any(step.reuse is not None for step in shape.steps)
+        ):
+            shape, args, _ = self._steps(Order(plan.order, plan.estimates), plan.restrictions)
+        return free_order(shape, args, always=switch == "adaptive")
+
+    def _draft(
+        self,
+        order: Order,
+        breaking: tuple[Restriction, ...] = (),
+        automorphisms: int = 1,
+        *,
+        degrees: bool = True,
+        tail: bool = True,
+        nested: PartWay | None = None,
+        start: int = FIRST_START,
+    ) -> Plan:
+        options = self.options
+        shape, args, classes = self._steps(order, breaking, degrees=degrees)
+        groups = find_groups(shape, args, classes)
+        closed = None
+        if nested is not None:
+            found = nest(shape, args, self._coinciding_levels(order), classes, start=start, way=nested)
+            shape, closed = (shape, None) if found is None else found
+        elif self.tails and tail:
+            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)
+        if options.switches["reuse"] == "on":
+            shape, args = share_intersections(shape, args, classes, closed)
+        return Plan(
+            order=order.vertices,
+            shape=shape,
+            args=args,
+            semantics=options.semantics,
+            symmetry=options.symmetry,
+            multiplier=automorphisms if self._multiply else 1,
+            automorphisms=automorphisms,
+            restrictions=breaking,
+            estimates=order.estimates,
+            groups=groups,
+            tail=closed,
+            space=self._key,
+            classes=classes or (),
+        )
+
+    def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:
+        level_of = {vertex: level for level, vertex in enumerate(order.vertices)}
+        return frozenset((level_of[u], level_of[v]) for u, v in self.bound.may_coincide)

@@ -1,0 +1,1 @@
+"""Candidate spaces: which data vertices each query vertex may go to."""

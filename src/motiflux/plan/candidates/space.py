@@ -1,0 +1,208 @@
+"""The candidate space: which data vertices each query vertex may go to, and the arcs between them.
+
+After gSWORD, section 3.1. Candidates must have the right label, enough neighbours, and, round after round,
+along every query edge a neighbour that is a candidate too. Search, cost model and sampling read the same
+structure; where it would not fit into memory, or filter nothing, they read narrowed rows of the graph.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.conditions import Condition
+from motiflux.graph import Graph, VertexFilter
+from motiflux.graph.labels import mask
+from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.ir import SpaceKey
+from motiflux.plan.passes.steps import degree_bounds
+from motiflux.types import Semantics
+
+_Mask: TypeAlias = NDArray[np.uint8] | None
+
+_MOST_KINDS = 64
+
+# A space takes at most this many times the memory of the graph, and is always allowed the floor.
+_ROOM_RATIO = 2
+_ROOM_FLOOR = 256 << 20
+
+_READY, _EMPTY = 0, 1
+
+KEPT_SPACES = "candidate spaces"
+"""Where `graph.memo` keeps them."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CandidateSpace:
+    """Candidates of a pattern in a graph.
+
+    Parameters
+    ----------
+    native
+        The sets and rows.
+    sizes
+        Number of candidates of each query vertex.
+    arcs
+        Number of arcs between candidates for each query edge.
+    classes
+        A number per query vertex, equal where the candidates are the same and the query vertices require the
+        same of a data vertex (labels, conditions, ids). Another engine, whose filter stops elsewhere, may
+        give query vertices of one class the union of their candidates.
+    empty
+        Whether a query vertex has no candidate.
+    """
+
+    native: _native.Space
+    sizes: tuple[int, ...]
+    arcs: tuple[int, ...]
+    classes: tuple[int, ...]
+    empty: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.native.nbytes
+
+
+def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str, str]) -> SpaceKey | None:
+    """Return which candidate space to search; None where there is to be none.
+
+    Without labels or conditions nothing but degrees would filter, which the search does in passing.
+    """
+    if switches["candidates"] == "off" or pattern.missing is not None:
+        return None
+    if switches["candidates"] == "auto" and not _filters(pattern):
+        return None
+    degrees = semantics is not Semantics.HOMOMORPHISM and switches["degrees"] == "on"
+    injective = semantics is not Semantics.HOMOMORPHISM and not pattern.may_coincide
+    return SpaceKey(pattern, injective, degrees, int(switches["rounds"]))
+
+
+def candidate_space(
+    graph: Graph, key: SpaceKey, threads: int, deadline: float | None = None
+) -> CandidateSpace | None:
+    """Return the candidate space, kept with the graph for later calls; None where it would not fit.
+
+    It is the same whenever it is made, on any number of threads: plans and seeds outlive it.
+
+    Raises
+    ------
+    TimeoutError
+        It was not there by `deadline`, a moment of `time.perf_counter`. Small graphs are not worth looking.
+    """
+    found = graph.memo.get_sized(
+        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _NoRoom(), space_room(graph)
+    )
+    return None if isinstance(found, _NoRoom) else found
+
+
+class _NoRoom:
+    """Says that a candidate space would not fit."""
+
+    nbytes = 1024
+    """About what its key takes, so that there is an end of these too."""
+
+
+def space_room(graph: Graph) -> int:
+    """Return the bytes that a candidate space of `graph` may take."""
+    return max(_ROOM_FLOOR, _ROOM_RATIO * graph.nbytes)
+
+
+def _filters(pattern: BoundPattern) -> bool:
+    narrowed = (*pattern.labels, *pattern.filters, *(edge.where for edge in pattern.edges))
+    return any(one is not None for one in narrowed)
+
+
+def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) -> CandidateSpace | None:
+    pattern = key.pattern
+    kinds: dict[_Kind, int] = {}
+    edges = [
+        (
+            edge.source,
+            edge.target,
+            kinds.setdefault(_kind(edge, edge.source, graph.directed), len(kinds)),
+            kinds.setdefault(_kind(edge, edge.target, graph.directed), len(kinds)),
+        )
+        for edge in pattern.edges
+    ]
+    if len(kinds) > _MOST_KINDS:
+        return None
+    forward, reverse = graph.forward, graph.reverse
+    num_edge_labels = len(graph.edge_label_table)
+    native = _native.Space(
+        out=(forward.offsets, forward.neighbors, forward.labels),
+        in_=(reverse.offsets, reverse.neighbors, reverse.labels),
+        label_groups=graph.label_groups(),
+        edge_labels=num_edge_labels,
+        vertices=[
+            (
+                labels or (),
+                allowed_vertices(graph, pattern.filters[vertex]),
+                *(degree_bounds(pattern, vertex, set()) if key.degrees else (0, 0)),
+            )
+            for vertex, labels in enumerate(pattern.labels)
+        ],
+        edges=edges,
+        kinds=[kind.native(graph) for kind in kinds],
+        injective=key.injective,
+        rounds=key.rounds,
+        cycles=key.cycles,
+        max_bytes=space_room(graph),
+        threads=threads,
+        timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),
+    )
+    if native.state not in (_READY, _EMPTY):
+        return None
+    classes = _classes(native, pattern)
+    return CandidateSpace(native, tuple(native.sizes), tuple(native.arcs), classes, native.state == _EMPTY)
+
+
+def _classes(native: _native.Space, pattern: BoundPattern) -> tuple[int, ...]:
+    """Return, per query vertex, the first with the same candidates and the same requirements."""
+    first: dict[object, int] = {}
+    required = zip(native.classes, pattern.labels, pattern.filters, strict=True)
+    return tuple(first.setdefault(one, vertex) for vertex, one in enumerate(required))
+
+
+def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np.uint8] | None:
+    """Return a byte per vertex, 1 for those let through; None stands for all."""
+    if narrowing is None:
+        return None
+    allowed = None if narrowing.condition is None else graph.vertex_mask(narrowing.condition)
+    if narrowing.ids is None:
+        return allowed
+    among = np.zeros(graph.num_vertices, dtype=np.uint8)
+    among[list(narrowing.ids)] = 1 if allowed is None else allowed[list(narrowing.ids)]
+    return among
+
+
+class _Kind(NamedTuple):
+    """How a query edge is followed from one of its ends: along arcs, against them, and which."""
+
+    out: bool
+    into: bool
+    labels: tuple[int, ...] | None
+    where: Condition | None
+
+    def native(self, graph: Graph) -> tuple[bool, bool, _Mask, _Mask, _Mask]:
+        """Return it with its masks."""
+        return (
+            self.out,
+            self.into,
+            mask(self.labels, len(graph.edge_label_table)),
+            graph.arc_mask(self.where, "out") if self.where is not None and self.out else None,
+            graph.arc_mask(self.where, "in") if self.where is not None and self.into else None,
+        )
+
+
+def _kind(edge: BoundEdge, end: int, directed: bool) -> _Kind:
+    """Return how `edge` is followed from `end`."""
+    out = not directed or edge.either or end == edge.source
+    into = directed and (edge.either or end == edge.target)
+    return _Kind(out, into, edge.labels, edge.where)

@@ -1,0 +1,1 @@
+"""What plans are expected to give and to take."""

@@ -1,0 +1,75 @@
+"""Formulas in words, a line per table."""
+
+from __future__ import annotations
+
+from motiflux.plan.local_counts.formula import (
+    Formula,
+    Joined,
+    OfEnd,
+    Ones,
+    Searched,
+    Table,
+    Triangles,
+    Walks,
+    Wedges,
+)
+from motiflux.plan.local_counts.rooted import Rooted
+
+_OVER = ("", " at each vertex", " at each edge")
+_LETTERS = "abcdefgh"
+
+
+def lines_of(formula: Formula) -> tuple[str, ...]:
+    """Return how the count is put together: ``T1 = ...`` and so on, what others need first."""
+    named = [table for table in formula.tables() if not isinstance(table, (Ones, OfEnd))]
+    names: dict[Table, str] = {table: f"T{number}" for number, table in enumerate(named, 1)}
+    return tuple(f"{names[table]} = {_text(table, names)}" for table in named)
+
+
+def _text(table: Table, names: dict[Table, str]) -> str:
+    pattern = table.pattern
+    match table:
+        case Triangles():
+            return "triangles at each edge"
+        case Wedges():
+            middles = " * ".join(str(kind.number) for kind in table.kinds)
+            what = "4-cycles" if table.uniform else f"{middles} vertices between two"
+            return f"{what}{_OVER[pattern.roots]}, by a histogram of wedges"
+        case Searched():
+            return f"{_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}, by search"
+        case Walks():
+            weighed = [
+                f" by {_factor(step.weights, names)}" for step in table.steps if step.weights is not None
+            ]
+            by = f", weighed{' and'.join(weighed)}" if weighed else ""
+            return f"{_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}, by walks from a{by}"
+        case Joined():
+            factors = " * ".join(_factor(factor, names) for factor in table.factors)
+            more = table.factors[0].pattern.roots - pattern.roots
+            text = f"sum of {factors}" if more else factors
+            if table.times > 1:
+                text = f"{table.times} {text}"
+            for times, lesser in table.minus:
+                text += f" - {'' if times == 1 else f'{times} '}{_factor(lesser, names)}"
+            return f"{text}: {_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}"
+    raise AssertionError("a table without a line of its own")
+
+
+def _factor(table: Table, names: dict[Table, str]) -> str:
+    match table:
+        case Ones():
+            return "1"
+        case OfEnd():
+            return f"{names[table.table]}({'ab'[table.end]})"
+    return names[table]
+
+
+def _edges(pattern: Rooted) -> str:
+    """Return the edges by letters, roots first."""
+    return " ".join(f"{_LETTERS[u]}-{_LETTERS[v]}" for u, v, _ in pattern.edges)
+
+
+def _greatest(pattern: Rooted) -> str:
+    if not pattern.below:
+        return ""
+    return f" where a > {', '.join(_LETTERS[v] for v in sorted(pattern.below))}"

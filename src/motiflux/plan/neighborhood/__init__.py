@@ -1,0 +1,1 @@
+"""Patterns with a universal vertex, counted within the neighbourhood of its image."""

@@ -1,0 +1,120 @@
+"""From a plan to a cone that counts the same: another order, and what bits are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.plan.bind import BoundPattern, bind
+from motiflux.plan.cost_model import frequencies
+from motiflux.plan.estimate.sampled import Estimate, sample
+from motiflux.plan.ir import Plan
+from motiflux.plan.neighborhood.universal_vertex import (
+    ConeClose,
+    ConeRows,
+    ConeShape,
+    apexes_of,
+    cone_shape,
+    promising,
+    rows_of,
+)
+from motiflux.plan.passes.groups import find_groups
+from motiflux.plan.passes.reuse import share_intersections
+from motiflux.plan.passes.steps import build_steps
+from motiflux.plan.passes.symmetry import restrictions
+from motiflux.plan.passes.tail import close_tail
+from motiflux.types import Semantics, Symmetry
+
+_MEMBERS = 128
+"""Of the population from which the sizes of an order's levels are estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """How a pattern is counted in bits.
+
+    Parameters
+    ----------
+    plan
+        The same as a search, by which roots with too many neighbours are counted. Its apex is level 0.
+    least
+        Neighbours that a root has at least.
+    """
+
+    plan: Plan
+    shape: ConeShape
+    rows: ConeRows
+    least: int
+
+    @property
+    def levels(self) -> int:
+        """Levels beside the apex."""
+        return len(self.shape.steps)
+
+    def weight(self, words: float) -> tuple[float, float]:
+        """Return the vertices that are taken by warps, and the words that lanes read, of so many a set.
+
+        As far as sizes were estimated.
+        """
+        sizes, lanes = self.plan.estimates, self.shape.lanes
+        sets = [len(renewed) for renewed in self.shape.renewed]
+        taken = sum(sizes[level + 1] * (1 + sets[level] * (1 + words / 32)) for level in range(lanes))
+        two = self.shape.close in (ConeClose.PRODUCT, ConeClose.DISTINCT)
+        return taken, sizes[lanes + 1] * (1 + two) * words
+
+
+def find_cones(graph: Graph, plan: Plan, threads: int) -> list[Cone]:
+    """Return cones that count what `plan` does, in several orders; none if its pattern is no cone.
+
+    Sizes are estimated from random partial embeddings where that needs no rows that are not there.
+    """
+    pattern = plan.asked
+    if pattern is None or plan.impossible is not None:
+        return []
+    bound = bind(pattern, graph)
+    if not (apexes := apexes_of(bound, plan.semantics)):
+        return []
+    candidates = frequencies(bound, graph)[0]
+    apex = min(apexes, key=lambda vertex: candidates[vertex])
+    orders = promising(bound, apex, plan.semantics)
+    return [_cone(graph, pattern, bound, order, plan, threads) for order in orders]
+
+
+def _cone(
+    graph: Graph, pattern: Pattern, bound: BoundPattern, order: tuple[int, ...], plan: Plan, threads: int
+) -> Cone:
+    group = automorphisms(pattern, directed=graph.directed, base=order)
+    breaks = plan.symmetry is Symmetry.SUBGRAPHS or plan.multiplier > 1
+    breaking = restrictions(group) if breaks else ()
+    shape, args = build_steps(bound, order, breaking, plan.semantics, degrees=True)
+    flat = replace(
+        plan,
+        order=order,
+        shape=shape,
+        args=args,
+        restrictions=breaking,
+        estimates=(1.0,) * len(order),
+        scanned=(),
+        groups=find_groups(shape, args, None),
+        tail=None,
+        space=None,
+        classes=(),
+        probed=None,
+        formula=None,
+        room=(),
+        free=None,
+    )
+    rows, kinds = rows_of(bound, order)
+    in_bits = cone_shape(shape.steps, kinds)
+    estimate: Estimate = sample(graph, flat, _MEMBERS, threads)
+    level_of = {vertex: level for level, vertex in enumerate(order)}
+    coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
+    shape, tail = close_tail(shape, args, coinciding)
+    shape, args = share_intersections(shape, args, None, tail)
+    searched = replace(
+        flat, shape=shape, args=args, tail=tail, estimates=estimate.sizes, scanned=estimate.read
+    )
+    injective = plan.semantics is not Semantics.HOMOMORPHISM and not coinciding
+    return Cone(searched, in_bits, rows, len(order) - 1 if injective else 1)

@@ -1,0 +1,302 @@
+"""Cones: patterns with a vertex, the apex, that is adjacent to all others.
+
+With the apex matched, all others are among the neighbours of one data vertex, its image: which of those are
+neighbours of each other fits into bits (``match/cone.cuh``). Here a cone is put in an order, and its levels
+are turned into what those bits are asked; levels are numbered without the apex: 0, 1, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from math import inf
+
+from motiflux.graph import AdjacencyKey, Direction, VertexFilter
+from motiflux.plan.bind import BoundPattern, Codes
+from motiflux.plan.ir import StepShape
+from motiflux.plan.passes.symmetry import closure
+from motiflux.types import Semantics
+
+LEAST_LEVELS, MOST_LEVELS = 3, 9
+"""Beside the apex; the most is ``match::kMostConeLevels``."""
+
+_LANES = 32
+_NOMINAL = ((64.0, 0.3), (500.0, 0.1), (500.0, 0.02))
+"""Neighbours of a root, and how likely two of them are neighbours: the orders that are good for any of these
+are compared."""
+_STEP_WORDS = 8.0
+"""Words that take as long as a step of a warp, about."""
+
+
+class ConeClose(IntEnum):
+    """How the last one or two levels are counted (``match::ConeClose``)."""
+
+    SIZE = 0
+    PAIRS = 1
+    ORDERED = 2
+    PRODUCT = 3
+    DISTINCT = 4
+
+    @property
+    def levels(self) -> int:
+        """How many levels that is."""
+        return 1 if self is ConeClose.SIZE else 2
+
+
+@dataclass(frozen=True, slots=True)
+class ConeStep:
+    """How the set of a level comes about (``match::ConeStep``): earlier levels, and what it starts from.
+
+    Parameters
+    ----------
+    start
+        The level whose set it starts from; None where that is a base.
+    """
+
+    joined: frozenset[int]
+    apart: frozenset[int]
+    after: frozenset[int]
+    before: frozenset[int]
+    distinct: frozenset[int]
+    base: int
+    start: int | None = None
+
+    @property
+    def levels(self) -> frozenset[int]:
+        """All that it depends on."""
+        return self.joined | self.apart | self.after | self.before | self.distinct
+
+    def without(self, levels: frozenset[int]) -> ConeStep:
+        """Return the step without some levels."""
+        return replace(
+            self,
+            joined=self.joined - levels,
+            apart=self.apart - levels,
+            after=self.after - levels,
+            before=self.before - levels,
+            distinct=self.distinct - levels,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConeShape:
+    """What is asked of the bits (``match::ConeShape``).
+
+    Parameters
+    ----------
+    lanes
+        The level whose vertices lanes take; those behind it are closed.
+    bases
+        What sets start from: the number of a kind, and 1 (2) for members greater (less) than the root.
+    """
+
+    lanes: int
+    close: ConeClose
+    bases: tuple[tuple[int, int], ...]
+    steps: tuple[ConeStep, ...]
+    renewed: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConeRows:
+    """Where the vertices of a cone come from.
+
+    Parameters
+    ----------
+    kinds
+        What is asked of images of the levels: labels and conditions.
+    roots, members
+        The arcs from a root to members, and those among members.
+    """
+
+    kinds: tuple[tuple[Codes, VertexFilter | None], ...]
+    roots: AdjacencyKey
+    members: AdjacencyKey
+
+
+def is_cone(bound: BoundPattern, semantics: Semantics) -> bool:
+    """Return whether a pattern is a cone that is counted in bits."""
+    return bool(apexes_of(bound, semantics))
+
+
+def apexes_of(bound: BoundPattern, semantics: Semantics) -> list[int]:
+    """Return the apexes of a pattern; none if it is no cone that is counted in bits.
+
+    All edges must be the same, since there is one set of bits for them; induced, any arc must be one.
+    """
+    kinds = {(edge.labels, edge.where) for edge in bound.edges}
+    if len(kinds) != 1 or not all(edge.either for edge in bound.edges):
+        return []
+    if semantics is Semantics.INDUCED and kinds != {(None, None)}:
+        return []
+    if not LEAST_LEVELS <= bound.size - 1 <= MOST_LEVELS:
+        return []
+    if sum(len(near) > 1 for near in bound.neighbors) == 1 and semantics is not Semantics.INDUCED:
+        return []  # a star: its leaves are all closed
+    return [vertex for vertex in range(bound.size) if len(bound.neighbors[vertex]) == bound.size - 1]
+
+
+def rows_of(bound: BoundPattern, order: Sequence[int]) -> tuple[ConeRows, tuple[int, ...]]:
+    """Return the rows of a cone in that order, and the kind of each level."""
+    apex, rest = order[0], order[1:]
+    asked = [(bound.labels[vertex], bound.filters[vertex]) for vertex in rest]
+    kinds = tuple(dict.fromkeys(asked))
+    labels: Codes = None
+    if all(codes is not None for codes, _ in kinds):
+        labels = tuple(sorted({code for codes, _ in kinds for code in codes or ()}))
+    edge = bound.edges[0]
+    members = AdjacencyKey(Direction.EITHER, edge.labels, labels, labels, edge_where=edge.where)
+    roots = replace(members, source_labels=bound.labels[apex], source_where=bound.filters[apex])
+    return ConeRows(kinds, roots, members), tuple(kinds.index(one) for one in asked)
+
+
+def promising(bound: BoundPattern, apex: int, semantics: Semantics) -> list[tuple[int, ...]]:
+    """Return orders of the vertices, the apex first, that are good for some sizes of neighbourhoods."""
+    rest = [vertex for vertex in range(bound.size) if vertex != apex]
+    found = (_cheapest(bound, rest, semantics, members, chance) for members, chance in _NOMINAL)
+    return list(dict.fromkeys((apex, *order) for order in found))
+
+
+def _cheapest(
+    bound: BoundPattern, rest: list[int], semantics: Semantics, members: float, chance: float
+) -> tuple[int, ...]:
+    """Return the order of the least work, taking all vertices as alike: what is matched already decides."""
+    words = members / _LANES
+    best: dict[frozenset[int], tuple[float, tuple[int, ...]]] = {frozenset(): (0.0, ())}
+    chosen: tuple[float, tuple[int, ...]] = (inf, ())
+    for _ in range(len(rest) - 1):
+        grown: dict[frozenset[int], tuple[float, tuple[int, ...]]] = {}
+        for matched, (cost, order) in best.items():
+            for vertex in rest:
+                if vertex in matched:
+                    continue
+                now = matched | {vertex}
+                edges = sum(len(bound.neighbors[one] & now) for one in now) // 2
+                size = members ** len(now) * chance**edges
+                left = [one for one in rest if one not in now]
+                if len(order) > 0 and _closes(bound, left, semantics):
+                    total = cost + size * len(left) * words / _LANES
+                    chosen = min(chosen, (total, (*order, vertex, *left)))
+                further = cost + size * (_STEP_WORDS + words / _LANES)
+                if now not in grown or further < grown[now][0]:
+                    grown[now] = (further, (*order, vertex))
+        best = grown
+    return chosen[1]
+
+
+def _closes(bound: BoundPattern, left: list[int], semantics: Semantics) -> bool:
+    if len(left) == 1:
+        return True
+    free = semantics is not Semantics.INDUCED and left[0] not in bound.neighbors[left[-1]]
+    return len(left) == ConeClose.PRODUCT.levels and free
+
+
+def cone_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> ConeShape:
+    """Return what is asked of bits to count as steps do that share no intersections, the apex first.
+
+    Parameters
+    ----------
+    kinds
+        The number of the kind of each level.
+    """
+    found, bases = _steps(steps, kinds)
+    levels = len(found)
+    close = _close(found) if levels > LEAST_LEVELS else None
+    if close is None:
+        close = ConeClose.SIZE
+    lanes = levels - 1 - close.levels
+    late = frozenset(range(lanes, levels))
+    one_set = close in (ConeClose.PAIRS, ConeClose.ORDERED)  # that of the first of the two
+    needed = range(1, levels - one_set)
+    known = {level: found[level].without(late) for level in needed}
+    anchors = {level: max(known[level].levels, default=0) for level in needed}
+    made = list(found)
+    for level in needed:
+        start = _start(level, known, anchors)
+        if start is not None:
+            had = known[start]
+            made[level] = replace(
+                found[level],
+                joined=found[level].joined - had.joined,
+                apart=found[level].apart - had.apart,
+                after=found[level].after - had.after,
+                before=found[level].before - had.before,
+                distinct=found[level].distinct - had.distinct,
+                start=start,
+            )
+    renewed = tuple(tuple(t for t in needed if anchors[t] == level) for level in range(levels))
+    return ConeShape(lanes, close, bases, tuple(made), renewed)
+
+
+def _steps(
+    steps: Sequence[StepShape], kinds: Sequence[int]
+) -> tuple[list[ConeStep], tuple[tuple[int, int], ...]]:
+    """Return each level with all orders that follow, but for those that follow from others of its own."""
+    stated = {(other, level) for level, step in enumerate(steps) for other in step.after}
+    stated |= {(level, other) for level, step in enumerate(steps) for other in step.before}
+    certain = closure(tuple(stated))
+    bases: dict[tuple[int, int], int] = {}
+    found = []
+    for level, step in enumerate(steps[1:], start=1):
+        assert any(source.level == 0 for source in step.sources), "the apex is adjacent to all"
+        smaller = {other for other in range(1, level) if (other, level) in certain}
+        greater = {other for other in range(1, level) if (level, other) in certain}
+        order = 1 if (0, level) in certain else 2 if (level, 0) in certain else 0
+        found.append(
+            ConeStep(
+                joined=_below(source.level for source in step.sources),
+                apart=_below((*step.not_out, *step.not_in)),
+                after=_below(a for a in smaller if not any((a, b) in certain for b in smaller)),
+                before=_below(b for b in greater if not any((a, b) in certain for a in greater)),
+                distinct=_below(step.distinct),
+                base=bases.setdefault((kinds[level - 1], order), len(bases)),
+            )
+        )
+    return found, tuple(bases)
+
+
+def _below(levels: Iterable[int]) -> frozenset[int]:
+    """Return levels of a plan, numbered without the apex."""
+    return frozenset(level - 1 for level in levels if level > 0)
+
+
+def _close(steps: list[ConeStep]) -> ConeClose | None:
+    """Return how the last two levels are counted by sizes; None if they are not."""
+    first, last = len(steps) - 2, len(steps) - 1
+    one, other = steps[first], steps[last]
+    if first in other.joined | other.apart:
+        return None
+    same = one == other.without(frozenset({first}))
+    if first in other.after:
+        # What is smaller than the first is smaller than the last: that goes without saying there.
+        same = replace(one, after=frozenset()) == replace(other, after=frozenset()).without(
+            frozenset({first})
+        )
+        same = same and other.after == {first}
+        return ConeClose.PAIRS if same else None
+    if first in other.before:
+        return None
+    if first not in other.distinct:
+        return ConeClose.PRODUCT
+    return ConeClose.ORDERED if same else ConeClose.DISTINCT
+
+
+def _start(level: int, known: dict[int, ConeStep], anchors: dict[int, int]) -> int | None:
+    """Return the level whose set is the best to start from: all that was asked of it is asked here too."""
+    mine = known[level]
+    apart = mine.distinct | mine.joined | mine.after | mine.before
+    best, saved = None, 0
+    for other, had in known.items():
+        if other >= level or anchors[other] > anchors[level] or had.base != mine.base:
+            continue
+        holds = (
+            had.joined <= mine.joined
+            and had.apart <= mine.apart
+            and had.after <= mine.after
+            and had.before <= mine.before
+            and had.distinct <= apart
+        )
+        if holds and len(had.joined) + len(had.apart) > saved:
+            best, saved = other, len(had.joined) + len(had.apart)
+    return best

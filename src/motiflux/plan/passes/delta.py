@@ -1,0 +1,285 @@
+"""Delta plans: how the matches that use a changed edge are found, from each place it may have in the pattern.
+
+A place is an ordered pair of joined query vertices. Places that an automorphism exchanges have equally many
+matches, so one search serves all of them (as coalesced search does, GAMMA section V-B, for the subgraphs that
+two query edges share). An update changes the matches in which the pair gains its last missing edge or loses
+its only one; where a match might use the changed edge twice (homomorphism), query edges before the pair do
+not see it (the position rule).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
+from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.cost_model import CostModel
+from motiflux.plan.ir import PlanArgs, PlanShape, Tail
+from motiflux.plan.passes.order import rooted_orders
+from motiflux.plan.passes.reuse import share_intersections
+from motiflux.plan.passes.steps import build_steps
+from motiflux.plan.passes.symmetry import restrictions
+from motiflux.plan.passes.tail import close_tail
+from motiflux.types import Semantics, Symmetry
+
+Place = tuple[int, int]
+"""The query vertices that the ends of a changed edge take."""
+
+Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
+"""A point, its images under the automorphisms that fix the points before, and one automorphism for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPlan:
+    """The search for the matches in which a changed edge takes one place, and what they stand for.
+
+    Parameters
+    ----------
+    place
+        Query vertices at levels 0 and 1.
+    edges
+        The query edges between them.
+    order, shape, args, tail
+        As those of `motiflux.plan.ir.Plan`.
+    before_change
+        For each level and source, whether its query edge does not see the changed edge.
+    images
+        What a match found stands for: the level whose vertex each query vertex takes.
+    multiplier
+        How many matches each one counted stands for.
+    """
+
+    place: Place
+    edges: tuple[BoundEdge, ...]
+    order: tuple[int, ...]
+    shape: PlanShape
+    args: PlanArgs
+    tail: Tail | None
+    before_change: tuple[tuple[bool, ...], ...]
+    images: tuple[tuple[int, ...], ...]
+    multiplier: int
+
+
+def delta_plans(
+    graph: Graph,
+    pattern: Pattern,
+    bound: BoundPattern,
+    *,
+    semantics: Semantics = Semantics.ISOMORPHISM,
+    symmetry: Symmetry = Symmetry.EMBEDDINGS,
+    counting: bool = True,
+    merge: bool = True,
+    tail: bool = True,
+    reuse: bool = True,
+) -> tuple[DeltaPlan, ...]:
+    """Return the searches that together find every match that a changed edge brings or takes away.
+
+    Parameters
+    ----------
+    graph
+        Whose label frequencies tell which orders are cheap.
+    pattern, bound
+        The pattern, and the same in the label codes of the changing graph, which may be more than the
+        graph's.
+    counting
+        Only numbers are wanted.
+    merge
+        Whether one search serves all places that automorphisms exchange.
+    tail, reuse
+        Whether levels are counted in closed form (counting only), and intersections shared.
+    """
+    injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
+    group = automorphisms(pattern, directed=bound.directed)
+    exchange = injective and merge
+    orbits = _orbits(places(bound), group.generators if exchange else (), bound.size)
+    model = CostModel(bound, *_frequencies(bound, graph))
+    once_each = symmetry is Symmetry.SUBGRAPHS
+    plans = []
+    for place, images in orbits:
+        breaking = injective and (once_each or (counting and merge))
+        drafts = [
+            _draft(
+                pattern,
+                bound,
+                (order.vertices, order.estimates),
+                semantics,
+                breaking=breaking,
+                injective=injective,
+                # Levels that may coincide share a set only if they see the changed edge alike.
+                tail=counting and tail and not bound.may_coincide,
+                reuse=reuse and injective,
+            )
+            for order in rooted_orders(bound, model, place)
+        ]
+        best, stabilizer = min(drafts, key=lambda one: one[0])[1:]
+        number = len(images) * stabilizer
+        if once_each:
+            kept, multiplier = images[:1], 1
+        else:
+            kept, multiplier = images, number if breaking else len(images)
+        level_of = {vertex: level for level, vertex in enumerate(best.order)}
+        plans.append(
+            replace(
+                best,
+                images=tuple(tuple(level_of[image.index(q)] for q in range(bound.size)) for image in kept),
+                multiplier=multiplier,
+            )
+        )
+    if not exchange and once_each and injective:
+        return _one_of_each_orbit(plans, places(bound), group)
+    return tuple(plans)
+
+
+def places(bound: BoundPattern) -> list[Place]:
+    """Return the places that an edge of the graph, from its source to its target, may take."""
+    found: dict[Place, None] = {}
+    for edge in bound.edges:
+        found[edge.source, edge.target] = None
+        if edge.either:
+            found[edge.target, edge.source] = None
+    return list(found)
+
+
+def _orbits(
+    all_places: Sequence[Place], generators: Iterable[Permutation], size: int
+) -> list[tuple[Place, list[Permutation]]]:
+    """Return one place of each orbit with an automorphism for each of the orbit, the identity first."""
+    left = dict.fromkeys(all_places)
+    orbits = []
+    while left:
+        first = next(iter(left))
+        reached = {first: tuple(range(size))}
+        frontier = [first]
+        while frontier:
+            u, v = frontier.pop()
+            for generator in generators:
+                image = generator[u], generator[v]
+                if image not in reached:
+                    reached[image] = tuple(generator[w] for w in reached[u, v])
+                    frontier.append(image)
+        for place in reached:
+            del left[place]
+        orbits.append((first, list(reached.values())))
+    return orbits
+
+
+def _draft(
+    pattern: Pattern,
+    bound: BoundPattern,
+    order: tuple[tuple[int, ...], tuple[float, ...]],
+    semantics: Semantics,
+    *,
+    breaking: bool,
+    injective: bool,
+    tail: bool,
+    reuse: bool,
+) -> tuple[float, DeltaPlan, int]:
+    """Return what a plan is expected to cost, the plan, and how many automorphisms fix its place."""
+    vertices, estimates = order
+    group = _fixing_two(automorphisms(pattern, directed=bound.directed, base=vertices))
+    shape, args = build_steps(
+        bound, vertices, restrictions(group) if breaking else (), semantics, degrees=False
+    )
+    closed = None
+    lists = [pattern.vertices[vertex].ids for vertex in vertices]
+    kinds = tuple(map(lists.index, lists))
+    if tail:
+        level_of = {vertex: level for level, vertex in enumerate(vertices)}
+        coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
+        shape, closed = close_tail(shape, args, coinciding, kinds)
+    if reuse:
+        shape, args = share_intersections(shape, args, kinds, closed)
+    walked = len(vertices) - 1 if closed is None else closed.start
+    place = vertices[0], vertices[1]
+    plan = DeltaPlan(
+        place=place,
+        edges=tuple(edge for edge in bound.incident[place[0]] if edge.other(place[0]) == place[1]),
+        order=vertices,
+        shape=shape,
+        args=args,
+        tail=closed,
+        before_change=_before_change(bound, place, shape, args, injective=injective),
+        images=(),
+        multiplier=1,
+    )
+    return sum(estimates[:walked]), plan, group.order
+
+
+def _fixing_two(group: Automorphisms) -> Automorphisms:
+    """Return the automorphisms that leave the first two points of the base where they are."""
+    orbits = (*(frozenset((point,)) for point in group.base[:2]), *group.orbits[2:])
+    order = group.order // (len(group.orbits[0]) * len(group.orbits[1]))
+    return replace(group, orbits=orbits, order=order)
+
+
+def _before_change(
+    bound: BoundPattern, place: Place, shape: PlanShape, args: PlanArgs, *, injective: bool
+) -> tuple[tuple[bool, ...], ...]:
+    if injective:
+        return tuple((False,) * len(step.sources) for step in shape.steps)
+    pairs = list(dict.fromkeys(frozenset((edge.source, edge.target)) for edge in bound.edges))
+    mine = pairs.index(frozenset(place))
+
+    def before(position: int) -> bool:
+        edge = bound.edges[position]
+        return pairs.index(frozenset((edge.source, edge.target))) < mine
+
+    return tuple(tuple(before(position) for position, _ in step.edges) for step in args.steps)
+
+
+def _one_of_each_orbit(
+    plans: Iterable[DeltaPlan], all_places: Sequence[Place], group: Automorphisms
+) -> tuple[DeltaPlan, ...]:
+    """Return the plans of one place of each orbit: every occurrence has its edge in one of them."""
+    size = len(group.base)
+    firsts = {place for place, _ in _orbits(all_places, group.generators, size)}
+    return tuple(plan for plan in plans if plan.place in firsts)
+
+
+def transversals(pattern: Pattern, *, directed: bool) -> tuple[Transversal, ...]:
+    """Return what finds the least of the images of a match under the automorphisms.
+
+    Points are the query vertices in their order. Taking at each the image whose data vertex is the smallest
+    gives the same row for every image of a match.
+    """
+    group = automorphisms(pattern, directed=directed)
+    identity = tuple(range(len(group.base)))
+    found = []
+    fixing = list(group.generators)
+    for point, orbit in zip(group.base, group.orbits, strict=True):
+        reached = {point: identity}
+        frontier = [point]
+        while frontier:
+            at = frontier.pop()
+            for generator in fixing:
+                if generator[at] not in reached:
+                    reached[generator[at]] = tuple(generator[w] for w in reached[at])
+                    frontier.append(generator[at])
+        if set(reached) != orbit:
+            raise AssertionError("the generators that fix the points before do not generate the orbit")
+        if len(reached) > 1:
+            found.append((point, tuple(reached.items())))
+        fixing = [generator for generator in fixing if generator[point] == point]
+    return tuple(found)
+
+
+def _frequencies(bound: BoundPattern, graph: Graph) -> tuple[list[int], list[int]]:
+    """Return the numbers of candidates and of arcs in the graph, labels it does not have left out."""
+    labels = graph.label_frequencies()
+
+    def known(codes: tuple[int, ...] | None, size: int) -> tuple[int, ...] | None:
+        return None if codes is None else tuple(code for code in codes if code < size)
+
+    vertices = [known(codes, len(graph.vertex_label_table)) for codes in bound.labels]
+    arcs = []
+    for edge in bound.edges:
+        codes = known(edge.labels, len(graph.edge_label_table))
+        ends = vertices[edge.source], vertices[edge.target]
+        number = labels.arcs(ends[0], codes, ends[1])
+        if edge.either and bound.directed:
+            number += labels.arcs(ends[1], codes, ends[0])
+        arcs.append(number)
+    return [labels.vertices(codes) for codes in vertices], arcs

@@ -1,0 +1,164 @@
+"""The matching order: which query vertex is matched when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.cost_model import CostModel
+
+# Starting vertices tried in each way; the bound on planning time allows no more.
+_STARTS = 3
+_PREFERRED_STARTS = 1
+
+
+class _PartialOrder:
+    """An order under construction, and the growth each vertex would bring if it came next."""
+
+    def __init__(self, pattern: BoundPattern, model: CostModel) -> None:
+        self._pattern = pattern
+        self._model = model
+        self._growth = [float(number) for number in model.candidates]
+        self._backward = [0] * pattern.size
+        self._reachable: set[int] = set()
+        self.order: list[int] = []
+        self.sizes: list[float] = []
+
+    def place(self, vertex: int) -> None:
+        """Append `vertex`."""
+        self.sizes.append((self.sizes[-1] if self.sizes else 1.0) * self._growth[vertex])
+        self.order.append(vertex)
+        for other, chance in self._model.chances[vertex]:
+            self._growth[other] *= chance
+            self._backward[other] += 1
+        self._reachable |= self._pattern.neighbors[vertex]
+        self._reachable.difference_update(self.order)
+
+    def place_cheapest(self, first: frozenset[int] = frozenset()) -> None:
+        """Append the reachable vertex that multiplies partial embeddings least; of `first`, if any is."""
+        neighbors = self._pattern.neighbors
+        self.place(
+            min(
+                self._reachable & first or self._reachable,
+                key=lambda v: (self._growth[v], -self._backward[v], -len(neighbors[v]), v),
+            )
+        )
+
+    def place_first(self) -> None:
+        """Append the reachable vertex that the pattern lists first."""
+        self.place(min(self._reachable))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A matching order and the expected number of partial embeddings up to each level."""
+
+    vertices: tuple[int, ...]
+    estimates: tuple[float, ...]
+
+
+def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) -> list[Order]:
+    """Return connected orders that may be cheap, the one that `model` likes best first.
+
+    From each of the most selective starts, the vertex that multiplies the partial embeddings least is taken
+    next: among all vertices; the core (what is left when vertices of one neighbour are taken away again and
+    again) before the trees that hang from it; and, with `tails`, those that the others hold together before
+    pairwise non-adjacent ones, which may then be counted in closed form.
+    """
+    by_promise = sorted(
+        range(pattern.size), key=lambda v: (model.candidates[v] / len(pattern.neighbors[v]), v)
+    )
+    orders = [
+        _complete(pattern, model, start, _PartialOrder.place_cheapest) for start in by_promise[:_STARTS]
+    ]
+    preferred = [core_of(pattern)]
+    if tails:
+        preferred += [_without_leaves(pattern), _connected_cover(pattern)]
+    for first in preferred:
+        if 0 < len(first) < pattern.size:
+            starts = [vertex for vertex in by_promise if vertex in first][:_PREFERRED_STARTS]
+            place_next = partial(_PartialOrder.place_cheapest, first=first)
+            orders += [_complete(pattern, model, start, place_next) for start in starts]
+    distinct = {order.vertices: order for order in orders}
+    return sorted(distinct.values(), key=lambda order: sum(order.estimates))
+
+
+def core_first(pattern: BoundPattern, orders: Sequence[Order]) -> Order | None:
+    """Return the first of `orders` that has the core before the trees; None if there is none."""
+    core = core_of(pattern)
+    if not 0 < len(core) < pattern.size:
+        return None
+    return next((order for order in orders if core.issuperset(order.vertices[: len(core)])), None)
+
+
+def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...]) -> list[Order]:
+    """Return orders that begin with `roots`, as `promising_orders` does."""
+    orders = []
+    for first in (frozenset[int](), _connected_cover(pattern)):
+        growing = _PartialOrder(pattern, model)
+        for root in roots:
+            growing.place(root)
+        while len(growing.order) < pattern.size:
+            growing.place_cheapest(first)
+        orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
+    return list({order.vertices: order for order in orders}.values())
+
+
+def core_of(pattern: BoundPattern) -> frozenset[int]:
+    """Return the vertices that lie on cycles or between them."""
+    left = set(range(pattern.size))
+    while True:
+        ends = {vertex for vertex in left if len(pattern.neighbors[vertex] & left) <= 1}
+        if not ends:
+            return frozenset(left)
+        left -= ends
+
+
+def _without_leaves(pattern: BoundPattern) -> frozenset[int]:
+    return frozenset(v for v in range(pattern.size) if len(pattern.neighbors[v]) > 1)
+
+
+def _connected_cover(pattern: BoundPattern) -> frozenset[int]:
+    """Return connected vertices with no two others adjacent, leaving out those of few neighbours first."""
+    kept = set(range(pattern.size))
+    for vertex in sorted(kept, key=lambda v: (len(pattern.neighbors[v]), v)):
+        if pattern.neighbors[vertex] <= kept and _is_connected(pattern, kept - {vertex}):
+            kept.remove(vertex)
+    return frozenset(kept)
+
+
+def _is_connected(pattern: BoundPattern, vertices: set[int]) -> bool:
+    if not vertices:
+        return False
+    reached = {next(iter(vertices))}
+    frontier = list(reached)
+    while frontier:
+        fresh = (pattern.neighbors[frontier.pop()] & vertices) - reached
+        reached |= fresh
+        frontier += fresh
+    return reached == vertices
+
+
+def given_order(pattern: BoundPattern, model: CostModel) -> Order:
+    """Return the pattern's own order, vertices that are not yet connected put off."""
+    return _complete(pattern, model, 0, _PartialOrder.place_first)
+
+
+def ordered(pattern: BoundPattern, model: CostModel, vertices: tuple[int, ...]) -> Order:
+    """Return that order, with what `model` expects of it."""
+    growing = _PartialOrder(pattern, model)
+    for vertex in vertices:
+        growing.place(vertex)
+    return Order(vertices, tuple(growing.sizes))
+
+
+def _complete(
+    pattern: BoundPattern, model: CostModel, start: int, place_next: Callable[[_PartialOrder], None]
+) -> Order:
+    growing = _PartialOrder(pattern, model)
+    growing.place(start)
+    while len(growing.order) < pattern.size:
+        place_next(growing)
+    return Order(tuple(growing.order), tuple(growing.sizes))

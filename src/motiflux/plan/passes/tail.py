@@ -1,0 +1,181 @@
+"""Closed-form tails: trailing levels that are counted from the sizes of their sets, never enumerated.
+
+A level may join the tail if its set depends on nothing in the tail. Levels whose vertices might coincide form
+a component, counted by inclusion and exclusion (`csrc/search/tail.hpp`). Levels that symmetry breaking orders
+among themselves have one set in common: every choice from it was counted once for each of their orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from motiflux.plan.ir import PlanArgs, PlanShape, StepArgs, StepShape, Tail, TailComponent
+from motiflux.plan.passes.symmetry import closure
+
+# Mirrors csrc/search/tail.hpp.
+MOST_SETS = 4
+MOST_MIXED_LEVELS = 6
+
+# A tail from level 1 leaves single vertices to be walked. What counts by root arcs, or walks in parts, needs
+# level 1.
+FIRST_START = 2
+# A tail of one level is the last level as it is.
+_LEAST_LEVELS = 2
+
+
+def close_tail(
+    shape: PlanShape,
+    args: PlanArgs,
+    coinciding: frozenset[tuple[int, int]] = frozenset(),
+    classes: tuple[int, ...] | None = None,
+    *,
+    first: int = FIRST_START,
+) -> tuple[PlanShape, Tail | None]:
+    """Return the longest tail, and the shape with the order restrictions that remain on it.
+
+    Parameters
+    ----------
+    coinciding
+        Pairs of levels that may have one vertex: never in one component, whose formula takes all to differ.
+    classes
+        Over a candidate space: a number per level, equal where the candidates are the same.
+    first
+        The first level that may be in the tail, 1 or more.
+
+    Notes
+    -----
+    To be called before intersections are shared: a set of the tail is not there to be reused.
+    """
+    levels = len(shape.steps)
+    before = comparisons(shape)
+    kinds = [
+        (
+            None if classes is None else classes[level],
+            frozenset(m for other, m in coinciding if other == level),
+        )
+        for level in range(levels)
+    ]
+    best = None
+    for start in range(levels - 1, first - 1, -1):
+        if not _depends_on_earlier(shape, start):
+            break
+        if levels - start < _LEAST_LEVELS:
+            continue
+        found = _tail_from(shape, args, kinds, before, start)
+        if found is not None and not _meet(found[1], coinciding):
+            best = found
+    return best if best is not None else (shape, None)
+
+
+def _meet(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
+    return any({a, b} <= set(component.levels) for component in tail.components for a, b in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """Pairs of levels whose first vertex is less than the second: as stated, and all that follow."""
+
+    stated: frozenset[tuple[int, int]]
+    implied: frozenset[tuple[int, int]]
+
+
+def comparisons(shape: PlanShape) -> Comparisons:
+    """Return how the levels of a plan are ordered."""
+    stated = {(other, level) for level, step in enumerate(shape.steps) for other in step.after}
+    stated |= {(level, other) for level, step in enumerate(shape.steps) for other in step.before}
+    return Comparisons(frozenset(stated), closure(tuple(stated)))
+
+
+def _depends_on_earlier(shape: PlanShape, start: int) -> bool:
+    return all(
+        step.anchor < start and not (step.not_out or step.not_in or step.bounds_out or step.bounds_in)
+        for step in shape.steps[start:]
+    )
+
+
+def _tail_from(
+    shape: PlanShape,
+    args: PlanArgs,
+    kinds: Sequence[object],
+    before: Comparisons,
+    start: int,
+) -> tuple[PlanShape, Tail] | None:
+    steps = list(shape.steps)
+    for level in range(start, len(steps)):
+        steps[level] = replace(
+            steps[level],
+            after=tuple(e for e in range(start) if (e, level) in before.implied),
+            before=tuple(e for e in range(start) if (level, e) in before.implied),
+        )
+    components = []
+    for members in _components(shape, before, start):
+        component = _component(
+            members,
+            [LevelSet.of(steps[m], args.steps[m], kinds[m]) for m in members],
+            before,
+        )
+        if component is None:
+            return None
+        components.append(component)
+    return PlanShape(tuple(steps)), Tail(start, tuple(components))
+
+
+def _components(shape: PlanShape, before: Comparisons, start: int) -> list[list[int]]:
+    """Return the levels of the tail, grouped by whether their vertices might coincide or are ordered."""
+    groups: list[list[int]] = []
+    for level in range(start, len(shape.steps)):
+        met = set(shape.steps[level].distinct)
+        met |= {other for other in range(start, level) if {(other, level), (level, other)} & before.stated}
+        joined = [group for group in groups if met.intersection(group)]
+        groups = [group for group in groups if group not in joined]
+        groups.append(sorted([level, *(member for group in joined for member in group)]))
+    return sorted(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSet:
+    """What the set of a level is made of; equal for levels that have the same one."""
+
+    sources: frozenset[object]
+    after: tuple[int, ...]
+    before: tuple[int, ...]
+    kind: object
+
+    @classmethod
+    def of(cls, step: StepShape, args: StepArgs, kind: object) -> LevelSet:
+        """Return the set of a step that reuses none."""
+        sources = frozenset(zip(step.sources, args.adjacencies, strict=True))
+        return cls(sources, step.after, step.before, kind)
+
+
+def _component(members: list[int], sets: list[LevelSet], before: Comparisons) -> TailComponent | None:
+    """Return the component, or None if it is too large or its levels are ordered in a way with no formula."""
+    numbers: dict[LevelSet, int] = {}
+    set_of = tuple(numbers.setdefault(one, len(numbers)) for one in sets)
+    if len(numbers) > 1 and (len(numbers) > MOST_SETS or len(members) > MOST_MIXED_LEVELS):
+        return None
+    sizes = []
+    for chain in _chains(members, before):
+        pairs = [(a, b) for at, a in enumerate(chain) for b in chain[at + 1 :]]
+        ordered = all((a, b) in before.implied or (b, a) in before.implied for a, b in pairs)
+        same = len({set_of[members.index(level)] for level in chain}) == 1
+        if not (ordered and same):
+            return None
+        if len(chain) > 1:
+            sizes.append(len(chain))
+    return TailComponent(tuple(members), set_of, tuple(sizes))
+
+
+def _chains(members: list[int], before: Comparisons) -> list[list[int]]:
+    """Return the levels that are ordered among themselves, in groups."""
+    chains: list[list[int]] = []
+    for level in members:
+        met = [
+            chain
+            for chain in chains
+            if any({(level, other), (other, level)} & before.stated for other in chain)
+        ]
+        chains = [chain for chain in chains if chain not in met]
+        chains.append(sorted([level, *(other for chain in met for other in chain)]))
+    return chains

@@ -1,0 +1,1 @@
+"""Plans described for people and other programs."""

@@ -1,0 +1,254 @@
+"""From a plan to what there is to tell about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Literal
+
+from motiflux.graph import AdjacencyKey, Graph, LabelTable
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.pattern.text import condition_text
+from motiflux.plan.bind import bind
+from motiflux.plan.candidates.space import candidate_space, space_key
+from motiflux.plan.ir import Plan, TailComponent
+from motiflux.plan.local_counts.describe import lines_of
+from motiflux.plan.passes.symmetry import MOST_IMAGES, has_images
+from motiflux.plan.report.data import (
+    EngineReport,
+    GraphReport,
+    GroupReport,
+    PatternReport,
+    PlanReport,
+    SourceReport,
+    SpaceReport,
+    StepReport,
+    TailReport,
+    Ways,
+)
+from motiflux.types import Label
+
+_NO_SPACE_ENGINE = "the engine searches rows of the graph"
+_NO_SPACE_OFF = "switched off by candidates=off"
+_NO_SPACE_MISSING = "there is nothing to filter"
+_NO_SPACE_UNLABELLED = "the pattern asks for nothing but edges, which the search checks in passing"
+_NO_SPACE_ROOM = "it would take too much memory"
+
+
+def describe(
+    plan: Plan,
+    graph: Graph,
+    pattern: Pattern,
+    engine: EngineReport,
+    *,
+    searches_space: bool,
+    tuning: Mapping[str, str],
+    threads: int,
+) -> PlanReport:
+    """Return all that is known about `plan` before a run, predictions apart.
+
+    Parameters
+    ----------
+    searches_space
+        Whether the engine searches candidate spaces.
+    tuning
+        Every switch of `motiflux.config.TUNING`.
+    threads
+        Threads that filter candidates, should the candidate space not be there any more.
+    """
+    names = [vertex.name for vertex in pattern.vertices]
+    space = _space(plan, graph, names, threads)
+    return PlanReport(
+        pattern=PatternReport(pattern.name, str(pattern), pattern.num_vertices, pattern.num_edges),
+        graph=GraphReport(graph.num_vertices, graph.num_edges, graph.directed),
+        semantics=plan.semantics.value,
+        symmetry=plan.symmetry.value,
+        engine=engine,
+        automorphisms=_automorphisms(plan, graph, pattern),
+        restrictions=tuple((names[u], names[v]) for u, v in plan.restrictions),
+        multiplier=plan.multiplier,
+        images=_images(plan, graph, pattern, tuning),
+        space=space,
+        no_space=None if space else _why_no_space(plan, graph, pattern, tuning, searches_space),
+        basis=None if plan.impossible else "samples" if plan.scanned else "frequencies",
+        steps=() if plan.impossible else tuple(_steps(plan, graph, pattern)),
+        groups=tuple(
+            GroupReport(tuple(names[plan.order[level]] for level in group.levels), group.one_set)
+            for group in plan.groups
+        ),
+        tail=()
+        if plan.impossible or plan.tail is None
+        else tuple(_tail(plan, plan.tail.components, names, remembered=plan.tail.kept)),
+        impossible=plan.impossible,
+        free_order=_free_order(plan, tuning),
+        tables=() if plan.formula is None else lines_of(plan.formula),
+    )
+
+
+def _automorphisms(plan: Plan, graph: Graph, pattern: Pattern) -> int:
+    """Return how many there are, which a plan that is not searched does not say."""
+    if plan.impossible is None:
+        return plan.automorphisms
+    return automorphisms(pattern, directed=graph.directed).order
+
+
+def _images(plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str]) -> int:
+    """Return the embeddings that each one found is handed out as by the plan that lists them."""
+    some = (
+        plan.impossible is None
+        and tuning["images"] == "on"
+        and has_images(plan.semantics, plan.symmetry, bind(pattern, graph).may_coincide)
+    )
+    return plan.automorphisms if some and plan.automorphisms <= MOST_IMAGES else 1
+
+
+def _free_order(plan: Plan, tuning: Mapping[str, str]) -> Literal["always", "later"] | None:
+    if plan.free is None:
+        return None
+    if plan.free.always:
+        return "always"
+    return "later" if tuning["backjump"] == "auto" else None
+
+
+def _space(plan: Plan, graph: Graph, names: list[str], threads: int) -> SpaceReport | None:
+    space = None if plan.space is None else candidate_space(graph, plan.space, threads)
+    if space is None:
+        return None
+    return SpaceReport(tuple(zip(names, space.sizes, strict=True)), space.nbytes, space.native.rounds)
+
+
+def _why_no_space(
+    plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str], searches_space: bool
+) -> str:
+    if not searches_space:
+        return _NO_SPACE_ENGINE
+    if tuning["candidates"] == "off":
+        return _NO_SPACE_OFF
+    if plan.impossible is not None:
+        return _NO_SPACE_MISSING
+    if space_key(bind(pattern, graph), plan.semantics, tuning) is None:
+        return _NO_SPACE_UNLABELLED
+    return _NO_SPACE_ROOM
+
+
+def _steps(plan: Plan, graph: Graph, pattern: Pattern) -> Iterable[StepReport]:
+    names = [pattern.vertices[vertex].name for vertex in plan.order]
+    tail = len(plan.order) if plan.tail is None else plan.tail.start
+    for level, step in enumerate(plan.shape.steps):
+        keys = plan.args.steps[level].adjacencies
+        yield StepReport(
+            level=level,
+            vertex=names[level],
+            sources=tuple(
+                _source(key, source.level, names, graph)
+                for source, key in zip(step.sources, keys, strict=True)
+            ),
+            reuse=step.reuse,
+            labels=_labels(_codes(plan, level), graph.vertex_label_table),
+            conditions=tuple(_conditions(plan, names, level, graph)) + tuple(_asked(plan, pattern, level)),
+            tail=level >= tail,
+            estimated=_finite(plan.estimates[level]),
+            scanned=_finite(plan.scanned[level]) if plan.scanned else None,
+        )
+
+
+def _source(key: AdjacencyKey, level: int, names: list[str], graph: Graph) -> SourceReport:
+    return SourceReport(
+        level,
+        names[level],
+        key.direction.value if graph.directed else "neighbours",
+        _labels(key.edge_labels, graph.edge_label_table),
+        None if key.edge_where is None else condition_text(key.edge_where),
+    )
+
+
+def _codes(plan: Plan, level: int) -> tuple[int, ...] | None:
+    """Return the label codes of a level's candidates, wherever they are stated."""
+    if level == 0:
+        return plan.args.steps[1].adjacencies[0].source_labels
+    reused = plan.shape.steps[level].reuse
+    while not plan.args.steps[level].adjacencies and reused is not None:
+        level, reused = reused, plan.shape.steps[reused].reuse
+    return plan.args.steps[level].adjacencies[0].target_labels
+
+
+def _labels(codes: tuple[int, ...] | None, table: LabelTable) -> tuple[Label, ...] | None:
+    return None if codes is None else tuple(table.values[code] for code in codes)
+
+
+def _conditions(plan: Plan, names: list[str], level: int, graph: Graph) -> Iterable[str]:
+    step, bounds = plan.shape.steps[level], plan.args.steps[level]
+    compared = (
+        (step.after, ">"),
+        (step.before, "<"),
+        (step.distinct, "!="),
+        (step.not_out, "no arc from" if graph.directed else "no edge to"),
+        (step.not_in, "no arc to"),
+    )
+    for levels, sign in compared:
+        yield from (f"{sign} {names[other]}" for other in levels)
+    if step.bounds_out:
+        yield f"{'out-degree' if graph.directed else 'degree'} >= {bounds.min_out_degree}"
+    if step.bounds_in:
+        yield f"in-degree >= {bounds.min_in_degree}"
+
+
+def _asked(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:
+    """Yield what the pattern asks of the vertex beyond labels and edges."""
+    vertex = pattern.vertices[plan.order[level]]
+    if vertex.ids is not None:
+        yield f"one of {len(vertex.ids):,} ids" if len(vertex.ids) > 1 else f"id {next(iter(vertex.ids))!r}"
+    if vertex.where is not None:
+        yield condition_text(vertex.where)
+
+
+def _tail(
+    plan: Plan,
+    components: tuple[TailComponent, ...],
+    names: list[str],
+    under: tuple[str, ...] = (),
+    *,
+    remembered: bool = False,
+) -> Iterable[TailReport]:
+    """Yield each component, what hangs from it after it."""
+    for component in components:
+        levels = (*component.levels, *(level for one in component.lists for level in one.levels))
+        vertices = tuple(names[plan.order[level]] for level in levels)
+        yield TailReport(
+            levels=levels,
+            vertices=vertices,
+            ways=_ways(component),
+            sets=component.sets,
+            divisor=component.divisor,
+            under=under,
+            remembered=remembered,
+            lists=tuple(
+                tuple(names[plan.order[level]] for level in one.listed[: one.doors])
+                for one in component.lists
+            ),
+        )
+        for one in component.lists:
+            if one.hanging is not None:
+                below = names[plan.order[one.levels[-1]]]
+                yield from _tail(
+                    plan, one.hanging.components, names, (*under, below), remembered=one.hanging.kept
+                )
+        for vertex, block in zip(vertices, component.hanging, strict=False):
+            if block is not None:
+                yield from _tail(plan, block.components, names, (*under, vertex), remembered=block.kept)
+
+
+def _ways(component: TailComponent) -> Ways:
+    if component.lists:
+        return "lists"
+    if len(component.levels) == 1:
+        return "sum" if component.hanging else "product"
+    if component.hanging:
+        return "inclusion-exclusion"
+    return "falling factorial" if len(set(component.sets)) == 1 else "inclusion-exclusion"
+
+
+def _finite(number: float) -> float | None:
+    """Return the number, or None where it passed the range of floats, which JSON has no word for."""
+    return number if isfinite(number) else None

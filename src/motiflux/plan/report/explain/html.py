@@ -1,0 +1,67 @@
+"""A plan as HTML: a picture and two tables, no scripts, everything that users named escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from motiflux.draw.page import LEFT, RIGHT, facts_table
+from motiflux.plan.report.data import PlanReport, StepReport
+from motiflux.plan.report.explain import words
+from motiflux.plan.report.explain.svg import to_picture
+from motiflux.units import grouped
+
+
+def to_html(report: PlanReport) -> str:
+    """Return the report as a piece of a page, as notebooks show it: the picture, tables to be opened."""
+    return (
+        f'<div class="motiflux-plan">\n{to_picture(report)}\n'
+        f"<details><summary>as tables</summary>\n{_tables(report)}\n</details>\n</div>"
+    )
+
+
+def _tables(report: PlanReport) -> str:
+    facts = [("text", report.pattern.text), *words.facts(report)]
+    if report.impossible is not None:
+        facts.append(("result", f"none: {report.impossible}"))
+    parts = [facts_table(facts)]
+    if report.steps:
+        parts.append(_steps(report))
+    if report.tail:
+        items = "".join(f"<li>{escape(words.tail(component))}</li>" for component in report.tail)
+        parts.append(f"<p>The tail is counted in closed form, as the product of</p><ul>{items}</ul>")
+    if report.tables:
+        items = "".join(f"<li>{escape(line)}</li>" for line in report.tables)
+        parts.append(f"<p>{words.TABLES}</p><ul>{items}</ul>")
+    return "\n".join(parts)
+
+
+def to_document(report: PlanReport) -> str:
+    """Return the report as a page of its own."""
+    title = escape(f"Plan of {report.pattern.name or 'a pattern'}")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'
+        f"<body>\n{to_html(report)}\n</body>\n</html>\n"
+    )
+
+
+def _steps(report: PlanReport) -> str:
+    columns = ["level", "vertex", "candidates", "conditions", "estimated", "scanned"]
+    ran = report.actual is not None
+    columns += ["actual"] if ran else []
+    head = "".join(f"<th>{column}</th>" for column in columns)
+    rows = "\n".join(_row(step, ran=ran) for step in report.steps)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+
+
+def _row(step: StepReport, *, ran: bool) -> str:
+    level = f"{step.level} tail" if step.tail else str(step.level)
+    texts = [level, step.vertex, words.candidates(step), ", ".join(step.conditions)]
+    numbers = [words.size(step.estimated), words.size(step.scanned)]
+    if ran:
+        numbers.append("-" if step.actual is None else grouped(step.actual))
+    return f"<tr>{_cells(texts, LEFT)}{_cells(numbers, RIGHT)}</tr>"
+
+
+def _cells(texts: Sequence[str], style: str) -> str:
+    return "".join(f"<td{style}>{escape(text)}</td>" for text in texts)

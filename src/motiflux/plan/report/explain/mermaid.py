@@ -1,0 +1,65 @@
+"""A plan as a mermaid flowchart: a box per level, an arrow per source, the tail in a frame of its own.
+
+Names and labels come from users and may hold anything. Boxes are named by their level, and within quotes
+every character but letters, digits and a few harmless ones stands as its code, which mermaid shows as the
+character.
+"""
+
+from __future__ import annotations
+
+import re
+
+from motiflux.plan.report.data import PlanReport, StepReport
+from motiflux.plan.report.explain import words
+from motiflux.units import grouped
+
+_UNSAFE = re.compile(r"[^\w .,:()+/=-]")
+_BREAK = "<br/>"
+
+
+def to_mermaid(report: PlanReport) -> str:
+    """Return the report as a flowchart for mermaid (https://mermaid.js.org)."""
+    lines = ["flowchart TD"]
+    if report.impossible is not None:
+        return "\n".join([*lines, f'  none["{_escaped(f"no match: {report.impossible}")}"]'])
+    lines += [f"  {_box(step)}" for step in report.steps if not step.tail]
+    if report.tail:
+        lines.append('  subgraph tail["tail, counted in closed form"]')
+        lines += [f"    {_box(step, _ways(report, step))}" for step in report.steps if step.tail]
+        lines.append("  end")
+    for step in report.steps:
+        lines += [f"  {arrow}" for arrow in _arrows(step)]
+    return "\n".join(lines)
+
+
+def _box(step: StepReport, ways: str = "") -> str:
+    lines = [f"{step.level}: {step.vertex}"]
+    if step.labels is not None:
+        lines.append(f"labelled {words.label_names(step.labels)}")
+    lines += step.conditions
+    lines.append(f"estimated {words.size(step.estimated)}")
+    if step.actual is not None:
+        lines.append(f"actual {grouped(step.actual)}")
+    if ways:
+        lines.append(ways)
+    return f'{_name(step.level)}["{_BREAK.join(map(_escaped, lines))}"]'
+
+
+def _ways(report: PlanReport, step: StepReport) -> str:
+    return next(words.tail_ways(one) for one in report.tail if step.level in one.levels)
+
+
+def _arrows(step: StepReport) -> list[str]:
+    here = _name(step.level)
+    arrows = [] if step.reuse is None else [f'{_name(step.reuse)} -. "its set" .-> {here}']
+    return arrows + [
+        f'{_name(source.level)} -- "{_escaped(words.arcs(source))}" --> {here}' for source in step.sources
+    ]
+
+
+def _name(level: int) -> str:
+    return f"L{level}"
+
+
+def _escaped(text: str) -> str:
+    return _UNSAFE.sub(lambda found: f"#{ord(found[0])};", text)

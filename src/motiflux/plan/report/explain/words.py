@@ -1,0 +1,174 @@
+"""The words that text, charts and pages have in common."""
+
+from __future__ import annotations
+
+from motiflux.plan.estimate.prediction import Prediction
+from motiflux.plan.report.data import Actual, PlanReport, SourceReport, SpaceReport, StepReport, TailReport
+from motiflux.types import Label
+from motiflux.units import bytes_text, grouped, quantity, seconds_text
+
+_MOST_LABELS = 4
+_MOST_SIZES = 8
+_ROUNDED, _LARGE = 100, 1e6
+
+
+def facts(report: PlanReport) -> list[tuple[str, str]]:
+    """Return what there is to say about the search as a whole, by heading."""
+    lines = [
+        ("pattern", _pattern(report)),
+        ("graph", _graph(report)),
+        ("search", f"{report.semantics}, {report.symmetry}"),
+        ("engine", f"{report.engine.name}: {report.engine.reason}"),
+        ("symmetry", _symmetry(report)),
+        ("space", f"none: {report.no_space}" if report.space is None else _space(report.space)),
+    ]
+    if report.free_order is not None:
+        lines.append(("order", _FREE_ORDER[report.free_order]))
+    if report.predicted is not None:
+        lines += _prediction(report, report.predicted)
+    if report.actual is not None:
+        lines.append(("actual", _actual(report, report.actual)))
+        if report.actual.note:
+            lines.append(("note", report.actual.note))
+    return lines
+
+
+_FREE_ORDER = {
+    "always": "at each step the vertex with the fewest candidates, not that of the levels below",
+    "later": "of the levels; once little is found, at each step the vertex with the fewest candidates",
+}
+
+TABLES = "Counted from tables of local counts instead, the last of which is the result:"
+
+
+def candidates(step: StepReport) -> str:
+    """Return where a level's candidates come from."""
+    if step.level == 0:
+        return "vertices" + _labelled(step)
+    parts = [] if step.reuse is None else [f"set of level {step.reuse}"]
+    parts += [f"{arcs(source)}({source.vertex})" for source in step.sources]
+    return " & ".join(parts) + _labelled(step)
+
+
+def arcs(source: SourceReport) -> str:
+    """Return which arcs of a vertex lead to candidates."""
+    asked = [] if source.edge_labels is None else [label_names(source.edge_labels)]
+    if source.where is not None:
+        asked.append(f"where {source.where}")
+    return source.arcs + (f"[{' '.join(asked)}]" if asked else "")
+
+
+def label_names(labels: tuple[Label, ...]) -> str:
+    """Return labels, the first few of many."""
+    shown = "|".join(str(label) for label in labels[:_MOST_LABELS])
+    return shown + (f"|... ({len(labels)})" if len(labels) > _MOST_LABELS else "")
+
+
+def size(number: float | None) -> str:
+    """Return an estimate as people read it.
+
+    >>> size(0.8021), size(1483.2), size(2.5e9), size(None)
+    ('0.802', '1,483', '2.5e+09', '-')
+    """
+    if number is None:
+        return "-"
+    return grouped(round(number)) if _ROUNDED <= number < _LARGE else f"{number:.3g}"
+
+
+def tail(component: TailReport) -> str:
+    """Return how a component of the tail is counted."""
+    text = ", ".join(component.vertices) + ": " + tail_ways(component)
+    if not component.under:
+        return text
+    kept = ", remembered" if component.remembered else ""
+    return "  " * len(component.under) + text + f"; under {component.under[-1]}{kept}"
+
+
+def tail_ways(component: TailReport) -> str:
+    """Return how it is counted, its vertices not named."""
+    if component.ways == "product":
+        return "the size of the set"
+    if component.ways == "sum":
+        return "the sum over its candidates of what hangs from each"
+    if component.ways == "lists":
+        lists = " and ".join(f"({', '.join(doors)})" for doors in component.lists)
+        return f"a list of choices for each of {lists}, times the ways to choose the rest"
+    levels, sets = len(component.levels), len(set(component.sets))
+    text = f"falling factorial, {levels} from one set"
+    if component.ways == "inclusion-exclusion":
+        text = f"inclusion-exclusion, {levels} from {sets} sets"
+    return text + (f", divided by {grouped(component.divisor)}" if component.divisor > 1 else "")
+
+
+def _labelled(step: StepReport) -> str:
+    return "" if step.labels is None else f" labelled {label_names(step.labels)}"
+
+
+def _pattern(report: PlanReport) -> str:
+    pattern = report.pattern
+    vertices, edges = pattern.vertices, pattern.edges
+    return f"{pattern.name or 'unnamed'}: {vertices} vertices, {edges} edge{'' if edges == 1 else 's'}"
+
+
+def _graph(report: PlanReport) -> str:
+    kind = "directed" if report.graph.directed else "undirected"
+    return f"Graph({grouped(report.graph.vertices)} vertices, {grouped(report.graph.edges)} edges, {kind})"
+
+
+def _symmetry(report: PlanReport) -> str:
+    text = quantity(report.automorphisms, "automorphism")
+    if report.restrictions:
+        text += "; one image of each embedding: " + ", ".join(f"{u} < {v}" for u, v in report.restrictions)
+    if report.multiplier > 1:
+        text += f"; the count is multiplied by {grouped(report.multiplier)}"
+    if report.images > 1:
+        text += f"; listed as its {grouped(report.images)} images"
+    return text
+
+
+def _space(space: SpaceReport) -> str:
+    if len(space.candidates) <= _MOST_SIZES:
+        sizes = ", ".join(f"{name}: {grouped(number)}" for name, number in space.candidates)
+    else:
+        numbers = [number for _, number in space.candidates]
+        sizes = f"{grouped(min(numbers))} to {grouped(max(numbers))} for each of {len(numbers)} vertices"
+    return f"candidates {sizes}; {quantity(space.rounds, 'round')}, {bytes_text(space.nbytes)}"
+
+
+def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, str]]:
+    noun = report.symmetry.removesuffix("s")
+    count = "no estimate" if predicted.count is None else f"about {_number(predicted.count, noun)}"
+    if report.basis == "frequencies":
+        count += " by label frequencies alone"
+    lines = [("predicted", count)]
+    on_device = predicted.memory.device is not None
+    where = "the GPU, planning and copying apart" if on_device else quantity(predicted.threads, "thread")
+    time = (
+        "not predicted"
+        if predicted.seconds is None
+        else f"about {seconds_text(predicted.seconds)} on {where}"
+    )
+    lines.append(("time", time + (f": {predicted.note}" if predicted.note else "")))
+    memory = predicted.memory
+    rows = "narrowed rows" if report.space is None else "candidate space"
+    if report.space is not None and memory.tables is not None:
+        rows = "candidate space and narrowed rows"
+    parts = [f"{rows} {bytes_text(memory.rows)}"]
+    if memory.tables is not None:
+        parts.append(f"tables about {bytes_text(memory.tables)}")
+    if memory.tables is None or memory.search > 0:
+        parts.append(f"search at most {bytes_text(memory.search)}")
+    if memory.device is not None:
+        parts.append(f"device at most {bytes_text(memory.device)}")
+    return [*lines, ("memory", ", ".join(parts))]
+
+
+def _number(number: float, noun: str) -> str:
+    text = grouped(round(number)) if number < _LARGE else f"{number:.3g}"
+    return f"{text} {noun}{'' if text == '1' else 's'}"
+
+
+def _actual(report: PlanReport, actual: Actual) -> str:
+    text = quantity(actual.count, report.symmetry.removesuffix("s"))
+    text = text if actual.complete else f"at least {text}, cut short"
+    return f"{text}; {seconds_text(actual.seconds)}, planning {seconds_text(actual.plan_seconds)}"

@@ -1,0 +1,64 @@
+"""Progress of a search, as callers ask for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from motiflux.io.progress import is_shown, meter
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import ProgressCallback
+
+Progress = bool | Callable[[ProgressReport], None]
+"""What the `progress` argument of public calls takes."""
+
+
+NO_PROGRESS = contextlib.nullcontext[ProgressCallback | None](None)
+"""What `progress_callback` yields where nothing is asked for, without the making of a generator."""
+
+
+@contextlib.contextmanager
+def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallback | None]:
+    """Yield the callback that `progress` asks for: none, a bar labelled `what`, or the caller's own."""
+    if callable(progress):
+        yield progress
+    elif progress and is_shown():
+        with search_meter(what) as callback:
+            yield callback
+    else:
+        yield None
+
+
+_UNITS = 1000
+"""Units of progress that a search of several parts has."""
+
+
+def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterator[ProgressCallback | None]:
+    """Yield what each part of a search is to report to, so that all of them are one way from 0 to the end.
+
+    Parameters
+    ----------
+    shares
+        About which share of the work each part is.
+    """
+    if report is None or len(shares) == 1:
+        yield from [report] * len(shares)
+        return
+    begin, most = 0.0, 0
+    for share in shares:
+
+        def tell(part: ProgressReport, begin: float = begin, share: float = share) -> None:
+            nonlocal most
+            most = max(most, int(_UNITS * (begin + share * min(1.0, part.done / max(1, part.total)))))
+            report(replace(part, done=most, total=_UNITS))
+
+        yield tell
+        begin += share
+
+
+@contextlib.contextmanager
+def search_meter(what: str) -> Iterator[ProgressCallback]:
+    """Yield a callback that shows progress on stderr, be that a terminal or not."""
+    with meter(what) as update:
+        yield lambda report: update(report.done, report.total, f"{report.found:,} found")

@@ -1,0 +1,134 @@
+"""What a call asks for, checked once, and what an engine must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+from motiflux.arguments import check_bytes, check_integer, check_seconds, check_word
+from motiflux.config import resolve_tuning
+from motiflux.device import is_device, known_devices
+from motiflux.errors import ArgumentError
+from motiflux.graph import resolve_threads
+from motiflux.request.devices import Devices, check_devices
+from motiflux.request.reports import ProgressReport
+from motiflux.types import Semantics, Symmetry
+
+ENGINES = ("auto", "cpu", "dfs")
+
+_MOST_REQUESTS = 256
+"""Requests that are remembered: checking the same arguments anew takes a tenth of a short call on a GPU."""
+
+ProgressCallback: TypeAlias = Callable[[ProgressReport], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of one call, validated."""
+
+    semantics: Semantics
+    symmetry: Symmetry
+    device: str
+    engine: str
+    limit: int | None
+    timeout: float | None
+    threads: int
+    tuning: Mapping[str, str]
+    gpu_memory: int | None = None
+    progress: ProgressCallback | None = None
+    check: Callable[[], None] | None = None
+    """Called often by engines that wait for a device; what it raises ends the search."""
+    devices: Devices = None
+    """How many devices of the kind of `device`, or which: ``"all"``, a number, ordinals."""
+
+    @cached_property
+    def switches(self) -> tuple[str, ...]:
+        """The values of all switches, in the order of `motiflux.config.TUNING`."""
+        return tuple(self.tuning.values())
+
+
+def make_request(
+    *,
+    semantics: str,
+    symmetry: str,
+    device: str = "auto",
+    engine: str = "auto",
+    limit: int | None = None,
+    timeout: float | None = None,
+    threads: int | None = None,
+    gpu_memory: int | str | None = None,
+    tuning: Mapping[str, str] | None = None,
+    progress: ProgressCallback | None = None,
+    devices: str | int | Sequence[int] | None = None,
+) -> Request:
+    """Return the options of a call: where nobody watches it, the same object for the same arguments.
+
+    Raises
+    ------
+    ArgumentError
+        Names the first argument that is not usable.
+    """
+    if threads is None:
+        threads = resolve_threads(None)  # what this process may run on can change between calls
+    given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
+    if devices is None and (tuning is None or type(tuning) is dict):
+        with suppress(TypeError):  # something has no hash; what is wrong with it is said below
+            known = _known_request(*given, None if tuning is None else tuple(tuning.items()))
+            return known if progress is None else replace(known, progress=progress)
+    return _checked(*given, tuning, progress, devices)
+
+
+@lru_cache(_MOST_REQUESTS, typed=True)
+def _known_request(
+    semantics: str,
+    symmetry: str,
+    device: str,
+    engine: str,
+    limit: int | None,
+    timeout: float | None,
+    threads: int,
+    gpu_memory: int | str | None,
+    tuning: tuple[tuple[str, str], ...] | None,
+) -> Request:
+    """Return a request, the same if it was asked for not long ago: requests do not change."""
+    given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
+    return _checked(*given, None if tuning is None else dict(tuning), None, None)
+
+
+def _checked(
+    semantics: str,
+    symmetry: str,
+    device: str,
+    engine: str,
+    limit: int | None,
+    timeout: float | None,
+    threads: int,
+    gpu_memory: int | str | None,
+    tuning: Mapping[str, str] | None,
+    progress: ProgressCallback | None,
+    devices: str | int | Sequence[int] | None,
+) -> Request:
+    return Request(
+        semantics=check_word("semantics", semantics, Semantics),
+        symmetry=check_word("symmetry", symmetry, Symmetry),
+        device=device
+        if isinstance(device, str) and is_device(device)
+        else _one_of("device", device, ("auto", "cpu", *known_devices())),
+        engine=_one_of("engine", engine, ENGINES),
+        limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
+        timeout=None if timeout is None else check_seconds("timeout", timeout),
+        threads=resolve_threads(threads),
+        gpu_memory=None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory),
+        tuning=resolve_tuning(tuning),
+        progress=progress,
+        devices=check_devices(devices, device),
+    )
+
+
+def _one_of(argument: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ArgumentError(argument, "one of " + ", ".join(allowed), value)
+    return value

@@ -1,0 +1,322 @@
+"""What the rows of a search are given out as: ids, edges and attributes under names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import ArgumentError
+from motiflux.graph import Column, Graph, LabelTable
+from motiflux.interop.strings import StringTable
+from motiflux.io.tables import Field
+from motiflux.pattern import Pattern
+from motiflux.result.images import Block, ImageBlock, written
+from motiflux.result.witnesses import Witnesses
+from motiflux.types import IdArray, VertexArray
+
+LABEL, ROW = "label", "row"
+"""What may be asked for beside attributes: the label, and the row of an edge in `Graph.edge_attributes`."""
+
+_Gather = Callable[[VertexArray, NDArray[np.int64], int], NDArray[np.int64]]
+
+_MOST_NAMES = 8
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A batch on its way: internal ids by column, edges by query edge."""
+
+    vertices: VertexArray
+    ids: NDArray[np.int64] | None
+    edges: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One column of the tables: what it is, and how it is made of a batch."""
+
+    field: Field
+    make: Callable[[_Rows], Column]
+
+
+class RowColumns:
+    """Turns blocks of internal ids into what users get.
+
+    Parameters
+    ----------
+    graph, pattern
+        Where the blocks come from.
+    edges
+        Whether each query edge has a column, of the edge that it fell on.
+    attributes
+        Attributes to put beside vertices and edges, by name: of all that have one of that name, or of one, as
+        ``"v0.country"``, or ``"a.country"`` by its name in the pattern.
+    names
+        Whether columns have the names of the pattern's vertices and edges instead of ``v0`` and ``e0``.
+    threads
+        Threads for large blocks.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such attribute, or two columns would have one name.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        *,
+        edges: bool = False,
+        attributes: Sequence[str] = (),
+        names: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self.graph = graph
+        self.pattern = pattern
+        self._threads = threads
+        self.witnesses = Witnesses(graph, pattern, threads) if edges else None
+        plain = _plain_names(pattern)
+        chosen = _pattern_names(pattern) if names else plain
+        num_vertices = pattern.num_vertices
+        self.columns = chosen if edges else chosen[:num_vertices]
+        wanted = self._wanted(attributes, plain)
+        sources: list[_Source] = []
+        for position, name in enumerate(self.columns):
+            of_vertex = position < num_vertices
+            at = position if of_vertex else position - num_vertices
+            sources.append(self._id_source(name, at) if of_vertex else _edge_source(name, at))
+            for attribute in wanted[position]:
+                make = self._vertex_attribute if of_vertex else self._edge_attribute
+                sources.append(make(f"{name}.{attribute}", at, attribute))
+        _check_distinct([source.field.name for source in sources])
+        self._sources = sources
+        self.fields = [source.field for source in sources]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What files say of the rows: the pattern, and the names of its vertices and edges in order."""
+        return {
+            "motiflux.pattern": str(self.pattern),
+            "motiflux.vertices": json.dumps([vertex.name for vertex in self.pattern.vertices]),
+            "motiflux.edges": json.dumps([edge.name for edge in self.pattern.edges]),
+        }
+
+    @property
+    def ids_are_text(self) -> bool:
+        """Whether the ids are strings."""
+        return self.graph.vertex_ids.dtype.kind == "U"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of `array`: that of the ids, or with edges beside string ids one field for each column."""
+        if not self.ids_are_text:
+            return np.dtype(np.int64)
+        ids = self.graph.vertex_ids.dtype
+        if self.witnesses is None:
+            return ids
+        return np.dtype(
+            [(name, ids if at < self._vertices else "<i8") for at, name in enumerate(self.columns)]
+        )
+
+    @property
+    def _vertices(self) -> int:
+        return self.pattern.num_vertices
+
+    def empty(self) -> NDArray[Any]:
+        """Return what `array` gives for no rows."""
+        dtype = self.dtype
+        return np.empty(0 if dtype.names else (0, len(self.columns)), dtype)
+
+    def array(self, block: Block) -> IdArray:
+        """Return ids, and edges if they were asked for: [rows, columns], or [rows] with a field for each."""
+        ids = self.graph.vertex_ids
+        if isinstance(block, ImageBlock):
+            if self.witnesses is None and not self.ids_are_text:
+                numbers: Any = ids
+                return block.numbered(numbers, self._threads).view(np.int64)
+            block = block.written(self._threads)
+        if self.witnesses is None:
+            return ids[block] if self.ids_are_text else self._gathered(_native.gather_rows, block)
+        edges = self.witnesses.edges(block)
+        if self.ids_are_text:
+            result: NDArray[Any] = np.empty(len(block), self.dtype)
+            for at, name in enumerate(self.columns):
+                result[name] = ids[block[:, at]] if at < self._vertices else edges[at - self._vertices]
+            return result
+        gathered = self._gathered(_native.gather_columns, block)
+        return np.ascontiguousarray(np.concatenate([gathered, edges.view(np.int64)]).T)
+
+    def table(self, block: Block) -> list[Column]:
+        """Return the columns of the batch, as `fields` says."""
+        block = written(block, self._threads)
+        ids = None
+        if not self.ids_are_text:
+            ids = self._gathered(_native.gather_columns, block)
+        needs_vertices = ids is None or any(source.field.name not in self.columns for source in self._sources)
+        rows = _Rows(
+            _native.transpose(block, self._threads) if needs_vertices else block.T,
+            ids,
+            None if self.witnesses is None else self.witnesses.edges(block),
+        )
+        return [source.make(rows) for source in self._sources]
+
+    def _gathered(self, gather: _Gather, block: VertexArray) -> NDArray[np.int64]:
+        """Return integer ids, in the type of 64 bits that NumPy shows without its name."""
+        ids: Any = self.graph.vertex_ids
+        return gather(block, ids, self._threads).view(np.int64)
+
+    def _id_source(self, name: str, at: int) -> _Source:
+        if not self.ids_are_text:
+
+            def number(rows: _Rows) -> Column:
+                assert rows.ids is not None
+                return Column(rows.ids[at])
+
+            return _Source(Field(name, np.dtype(np.int64)), number)
+        strings = self.graph.memo.keep("id strings", lambda: StringTable.of(self.graph.vertex_ids.tolist()))
+        return _Source(
+            Field(name, np.dtype(np.uint32), strings), lambda rows: Column(rows.vertices[at], None, strings)
+        )
+
+    def _wanted(self, attributes: Sequence[str], plain: list[str]) -> list[list[str]]:
+        """Return the attributes of each column of ids and edges, by position."""
+        if isinstance(attributes, str):
+            attributes = [attributes]
+        if not isinstance(attributes, Iterable):
+            raise ArgumentError("attributes", "names of attributes", attributes)
+        wanted: list[list[str]] = [[] for _ in self.columns]
+        of_vertex = {*self.graph.vertex_attributes, LABEL}
+        of_edge = {*self.graph.edge_attributes, LABEL, ROW}
+        held = [of_vertex if at < self._vertices else of_edge for at in range(len(self.columns))]
+        by_name = _positions(plain, _pattern_names(self.pattern))
+        for name in attributes:
+            if not isinstance(name, str):
+                raise ArgumentError("attributes", "names of attributes", name)
+            found = [at for at, known in enumerate(held) if name in known]
+            attribute = name
+            if not found:
+                owner, attribute = _owner(name, by_name)
+                found = [at for at in owner if at < len(held) and attribute in held[at]]
+            if not found:
+                raise ArgumentError("attributes", self._expected(name, attribute, of_vertex, of_edge), name)
+            for at in found:
+                if attribute not in wanted[at]:
+                    wanted[at].append(attribute)
+        return wanted
+
+    def _expected(self, name: str, attribute: str, of_vertex: set[str], of_edge: set[str]) -> str:
+        if self.witnesses is None and {name, attribute} & of_edge:
+            return f"edges=True beside attributes of edges ({attribute!r})"
+        text = f"attributes of vertices ({_listed(of_vertex)})"
+        if self.witnesses is not None:
+            text += f" or edges ({_listed(of_edge)})"
+        return text + ", alone or after the name of one and a dot"
+
+    def _vertex_attribute(self, name: str, at: int, attribute: str) -> _Source:
+        graph = self.graph
+        if attribute in graph.vertex_attributes:
+            column = graph.vertex_attributes[attribute]
+        else:
+            column = label_column(graph.vertex_label_table, graph.vertex_labels, graph.num_vertices)
+        return _Source(_field_of(name, column), lambda rows: column.take(rows.vertices[at]))
+
+    def _edge_attribute(self, name: str, at: int, attribute: str) -> _Source:
+        graph, witnesses = self.graph, self.witnesses
+        assert witnesses is not None
+
+        def place(rows: _Rows) -> NDArray[np.int64]:
+            assert rows.edges is not None
+            return witnesses.rows(at, rows.edges[at])
+
+        if attribute in graph.edge_attributes:
+            column = graph.edge_attributes[attribute]
+            return _Source(_field_of(name, column), lambda rows: column.take(place(rows)))
+        if attribute == ROW:
+            return _Source(Field(name, np.dtype(np.int64)), lambda rows: Column(place(rows)))
+        labels = edge_label_column(graph)
+
+        def label(rows: _Rows) -> Column:
+            assert rows.edges is not None
+            return labels.take(rows.edges[at])
+
+        return _Source(_field_of(name, labels), label)
+
+
+def label_column(table: LabelTable, codes: NDArray[np.uint32] | None, length: int) -> Column:
+    """Return labels as a column, from their codes; without codes all have the table's one label."""
+    if codes is None:
+        codes = np.broadcast_to(np.uint32(0), length)
+    if table.values and isinstance(table.values[0], str):
+        return Column(codes, None, StringTable.of(map(str, table.values)))
+    return Column(np.array(table.values, dtype=np.int64)[codes])
+
+
+def edge_label_column(graph: Graph) -> Column:
+    """Return the label of each edge, in the order of `Graph.to_edges`."""
+
+    def make() -> Column:
+        codes = graph.forward.labels
+        if codes is not None and not graph.directed:
+            codes = codes[graph.forward.sources() < graph.forward.neighbors]
+        return label_column(graph.edge_label_table, codes, graph.num_edges)
+
+    return graph.memo.keep("edge label column", make)
+
+
+def _edge_source(name: str, at: int) -> _Source:
+    def edge(rows: _Rows) -> Column:
+        assert rows.edges is not None
+        return Column(rows.edges[at])
+
+    return _Source(Field(name, np.dtype(np.int64)), edge)
+
+
+def _field_of(name: str, column: Column) -> Field:
+    return Field(name, column.data.dtype, column.strings)
+
+
+def _plain_names(pattern: Pattern) -> list[str]:
+    vertices = [f"v{at}" for at in range(pattern.num_vertices)]
+    return vertices + [f"e{at}" for at in range(pattern.num_edges)]
+
+
+def _pattern_names(pattern: Pattern) -> list[str]:
+    edges = [edge.name or f"e{at}" for at, edge in enumerate(pattern.edges)]
+    return [vertex.name for vertex in pattern.vertices] + edges
+
+
+def _positions(*naming: Sequence[str]) -> dict[str, list[int]]:
+    positions: dict[str, list[int]] = {}
+    for names in naming:
+        for at, name in enumerate(names):
+            if at not in positions.setdefault(name, []):
+                positions[name].append(at)
+    return positions
+
+
+def _owner(name: str, by_name: dict[str, list[int]]) -> tuple[list[int], str]:
+    """Return whose attribute a name such as ``v0.country`` asks for, and which."""
+    for at, character in enumerate(name):
+        if character == "." and name[:at] in by_name:
+            return by_name[name[:at]], name[at + 1 :]
+    return [], name
+
+
+def _check_distinct(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ArgumentError("names", "columns that all have a name of their own", f"{name} twice")
+        seen.add(name)
+
+
+def _listed(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    return ", ".join(ordered[:_MOST_NAMES]) + (", ..." if len(ordered) > _MOST_NAMES else "")

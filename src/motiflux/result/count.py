@@ -1,0 +1,94 @@
+"""The result of a count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from motiflux.draw.page import facts_table
+from motiflux.units import grouped, seconds_text
+
+if TYPE_CHECKING:
+    pass
+
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+class Count(int):
+    """A number of embeddings or subgraphs: an int with attributes that describe the search.
+
+    Attributes
+    ----------
+    complete : bool
+        False if a limit or a timeout cut the search short; the number is then a lower bound.
+    seconds : float
+        Wall-clock seconds of the search, without planning.
+    plan_seconds : float
+        Wall-clock seconds of planning.
+    engine, device : str
+        What searched, and where.
+    reason : str
+        Why that, in words.
+    """
+
+    complete: bool
+    seconds: float
+    plan_seconds: float
+    engine: str
+    device: str
+    reason: str
+
+    def __new__(
+        cls,
+        value: int,
+        *,
+        complete: bool,
+        seconds: float,
+        plan_seconds: float,
+        engine: str,
+        device: str,
+        reason: str = "",
+    ) -> Count:
+        """Return `value` with what is known about it."""
+        self = super().__new__(cls, value)
+        self.complete = complete
+        self.seconds = seconds
+        self.plan_seconds = plan_seconds
+        self.engine = engine
+        self.device = device
+        self.reason = reason
+        return self
+
+    def __repr__(self) -> str:
+        return f"Count({int(self):,}{'' if self.complete else ', incomplete'}, {self.seconds:.3g} s)"
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        count = ("count", grouped(int(self)) if self.complete else f"at least {grouped(int(self))}")
+        return facts_table([count, *outcome_facts(self)])
+
+    def __reduce__(self) -> tuple[Callable[..., Count], tuple[int, dict[str, Any]]]:
+        return _count_from, (int(self), vars(self))
+
+
+def _count_from(value: int, facts: dict[str, Any]) -> Count:
+    return Count(value, **facts)
+
+
+class _Outcome(Protocol):
+    seconds: float
+    plan_seconds: float
+    engine: str
+    device: str
+
+
+def outcome_facts(outcome: _Outcome) -> list[tuple[str, str]]:
+    """Return the times and the engine of an outcome, as text."""
+    times = f"{seconds_text(outcome.seconds)}, planning {seconds_text(outcome.plan_seconds)}"
+    return [("search", times), ("engine", f"{outcome.engine}, device {outcome.device}")]

@@ -1,0 +1,338 @@
+"""What calls give back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.arguments import check_integer
+from motiflux.draw.page import facts_table
+from motiflux.errors import ArgumentError, DeviceError
+from motiflux.graph import Column
+from motiflux.result.columns import RowColumns
+from motiflux.result.count import outcome_facts
+from motiflux.result.images import Block, written
+from motiflux.result.rows import RowSource, StoresRows
+from motiflux.types import IdArray, VertexArray
+from motiflux.units import grouped
+
+if TYPE_CHECKING:
+    from motiflux.device.arrays import DeviceArray
+
+T = TypeVar("T")
+
+_WIDE = 1 << 20
+"""Rows of a block where all rows are wanted at once."""
+
+
+class Matches:
+    """Iterator over batches of embeddings as they are found; usable once, in bounded memory.
+
+    Each batch is an array [rows, k] of external ids, one column per query vertex in the pattern's order.
+    With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with`` block)
+    stops
+    the search.
+
+    With ``edges=True`` a batch also has a column for each query edge: the number of its witness in
+    `Graph.to_edges`. If ids are strings, a batch is then an array [rows] with a field for each column.
+    Attributes are in tables only: what `to_arrow`, `to_pandas` and `to_polars` return, and files.
+
+    The object is an Arrow stream: ``duckdb.sql("SELECT count(*) FROM matches")``,
+    ``polars.DataFrame(matches)``, ``pyarrow.RecordBatchReader.from_stream(matches)``. Rows are produced on
+    demand.
+
+    Attributes
+    ----------
+    columns : list of str
+        ``["v0", ..., "v<k-1>"]``, with edges also ``"e0", ...``; with ``names=True`` the names of the
+        pattern.
+    fields : list of Field
+        The columns of tables: `columns` and attributes.
+    rows : int
+        Rows returned so far.
+    complete : bool or None
+        None during the search; afterwards, whether every embedding was returned.
+    seconds : float
+        Wall-clock seconds since the search began, until its end.
+    plan_seconds : float
+        Wall-clock seconds of planning.
+    engine, device : str
+        What searches, and where.
+    reason : str
+        Why that, in words.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        layout: RowColumns,
+        *,
+        started: float,
+        plan_seconds: float,
+        engine: str,
+        device: str,
+        reason: str = "",
+        batch_rows: int | None = None,
+    ) -> None:
+        self._source = source
+        self._layout = layout
+        self._most_rows = batch_rows
+        self._kept: Block | None = None
+        self._started = started
+        self.columns = layout.columns
+        self.fields = layout.fields
+        self.rows = 0
+        self.complete: bool | None = None
+        self.seconds = 0.0
+        self.plan_seconds = plan_seconds
+        self.engine = engine
+        self.device = device
+        self.reason = reason
+
+    @property
+    def vertex_dtype(self) -> np.dtype[Any]:
+        """Type of the ids: int64, or strings as wide as the longest id of the graph."""
+        return self._layout.graph.vertex_ids.dtype
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Metadata of tables: the pattern as text, and the names of its vertices and edges."""
+        return self._layout.metadata
+
+    def __iter__(self) -> Iterator[IdArray]:
+        return self
+
+    def __next__(self) -> IdArray:
+        batch = next(self._given(self._layout.array), None)
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def batches(self, batch_rows: int) -> Iterator[IdArray]:
+        """Iterate over batches of exactly `batch_rows` rows; the last may have fewer.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+        >>> [len(batch) for batch in mf.match(g, "(a)--(b)--(c)").batches(4)]
+        [4, 2]
+        """
+        return self._given(self._layout.array, check_integer("batch_rows", batch_rows, 1))
+
+    def device_batches(self) -> Iterator[DeviceArray]:
+        """Yield the rows as they are found, as arrays [rows, k] of 64-bit ids in GPU memory.
+
+        Use them with ``cupy.asarray(batch)`` or ``torch.from_dlpack(batch)``. The number of rows varies
+        between batches.
+
+        Raises
+        ------
+        ArgumentError
+            Ids are text, or edges were asked for.
+        DeviceError
+            The search is not on a GPU, or goes through the ring (``tuning={"rows": "ring"}``).
+        DeviceMemoryError
+            A batch does not fit beside the search.
+        """
+        if self._layout.ids_are_text or len(self.columns) > self._layout.pattern.num_vertices:
+            raise ArgumentError("device_batches", "integer ids, without edges=True", "others")
+        source = self._source
+        if not isinstance(source, StoresRows):
+            raise DeviceError(f"device_batches: expected rows on a GPU, found a search on {self.device!r}")
+        ids = np.ascontiguousarray(self._layout.graph.vertex_ids).view(np.int64)
+
+        def batch() -> DeviceArray | None:
+            array = None if self.complete is not None else source.next_on_device(ids)
+            self.seconds = time.perf_counter() - self._started
+            if array is None:
+                self.complete = self._source.complete
+            else:
+                self.rows += len(array)
+            return array
+
+        while (array := self._closing_on_error(batch)) is not None:
+            yield array
+
+    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+        """Iterate over batches as tables: for each batch a column for each of `fields`."""
+        if batch_rows is not None:
+            check_integer("batch_rows", batch_rows, 1)
+        return self._given(self._layout.table, batch_rows)
+
+    def to_numpy(self) -> IdArray:
+        """Return all remaining rows as one array."""
+
+        def concatenated() -> NDArray[Any]:
+            return np.concatenate([self._layout.empty(), *self])
+
+        return self._closing_on_error(concatenated)
+
+    def to_arrow(self) -> Any:
+        """Return all remaining rows as a ``pyarrow.Table``. String ids and labels are dictionary-encoded.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([("ann", "bob")], directed=True, edge_attributes={"amount": [250]})
+        >>> matches = mf.match(g, "(a)-[x]->(b)", edges=True, attributes=["amount"], names=True)
+        >>> matches.to_arrow().to_pylist()
+        [{'a': 'ann', 'b': 'bob', 'x': 0, 'x.amount': 250}]
+        """
+        from motiflux.io.arrow_batches import arrow_table
+
+        self._widen()
+        return self._closing_on_error(lambda: arrow_table(self))
+
+    def to_pandas(self) -> Any:
+        """Return all remaining rows as a ``pandas.DataFrame``; needs pyarrow too.
+
+        Columns of integers and booleans with missing values have pandas' nullable types, such as ``Int64``.
+        """
+        from motiflux.io.arrow_batches import pandas_frame
+
+        self._widen()
+        return self._closing_on_error(lambda: pandas_frame(self))
+
+    def to_polars(self) -> Any:
+        """Return all remaining rows as a ``polars.DataFrame``; needs pyarrow too."""
+        from motiflux.io.arrow_batches import polars_frame
+
+        self._widen()
+        return self._closing_on_error(lambda: polars_frame(self))
+
+    def _widen(self) -> None:
+        """Take rows in blocks so large that threads share the making of columns, and large pages serve."""
+        if isinstance(self._source, StoresRows):
+            self._source.widen(_WIDE)
+            self._most_rows = None
+
+    def to_networkx(self) -> Any:
+        """Return the part of the data graph that the remaining matches cover, as a networkx graph.
+
+        It contains every vertex and every witness of a match, once, with labels and attributes. An undirected
+        data graph gives an undirected graph; parallel edges or copies give a multigraph.
+        See `graphs` for one graph per match.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3)])
+        >>> sorted(mf.match(g, "(a)--(b)--(c)--(a)").to_networkx().edges)
+        [(0, 1), (0, 2), (1, 2)]
+        """
+        from motiflux.result.networks import union
+
+        return self._closing_on_error(lambda: union(self._layout, self._given(_as_it_is)))
+
+    def graphs(self) -> Iterator[Any]:
+        """Iterate over the remaining matches, each as a networkx graph.
+
+        Nodes are data vertices by their ids, with the name of the query vertex as the attribute ``query``;
+        edges are the witnesses of the query edges. Labels and attributes as in `to_networkx`.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy")], directed=True)
+        >>> [graph.nodes(data="query") for graph in mf.match(g, "(a)-->(b)-->(c)").graphs()]
+        [NodeDataView({'ann': 'a', 'bob': 'b', 'cy': 'c'}, data='query')]
+        """
+        from motiflux.result.networks import one_by_one
+
+        # A row at a time: whoever stops leaves the others to be taken.
+        return one_by_one(self._layout, self._given(_as_it_is, 1))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the remaining rows as an Arrow stream, batch by batch as they are asked for."""
+        from motiflux.io.arrow_batches import arrow_reader
+
+        return arrow_reader(self).__arrow_c_stream__(requested_schema)
+
+    def _given(self, make: Callable[[Block], T], batch_rows: int | None = None) -> Iterator[T]:
+        """Yield what is made of the remaining rows, `batch_rows` at a time if that is given."""
+
+        def batch() -> T | None:
+            block = self._next_batch() if batch_rows is None else self._next_rows(batch_rows)
+            if block is None:
+                return None
+            made = make(block)
+            self.rows += len(block)
+            return made
+
+        while (made := self._closing_on_error(batch)) is not None:
+            yield made
+
+    def _next_batch(self) -> Block | None:
+        """Return the next block or, of one with more rows than were asked for, so many; None at the end."""
+        block = self._next_block()
+        if block is not None and self._most_rows is not None and len(block) > self._most_rows:
+            block, self._kept = block[: self._most_rows], block[self._most_rows :]
+        return block
+
+    def _next_rows(self, rows: int) -> Block | None:
+        """Return the next `rows` rows, fewer at the end, None after it; what is left of a block is kept."""
+        parts: list[Block] = []
+        while rows and (block := self._next_block()) is not None:
+            parts.append(block[:rows])
+            self._kept = block[rows:] if len(block) > rows else None
+            rows -= len(parts[-1])
+        if len(parts) > 1:
+            return np.concatenate([written(part) for part in parts])
+        return parts[0] if parts else None
+
+    def _next_block(self) -> Block | None:
+        """Return the next block of internal ids, or None at the end."""
+        if self.complete is not None:
+            return None
+        block, self._kept = self._kept, None
+        if block is None:
+            block = self._source.next()
+            self.seconds = time.perf_counter() - self._started
+        if block is None:
+            self.complete = self._source.complete
+        return block
+
+    def _closing_on_error(self, call: Callable[[], T]) -> T:
+        """Return what `call` does; what it raises ends the search: rows may be lost then."""
+        try:
+            return call()
+        except BaseException:
+            self.close()
+            self.complete = False
+            raise
+
+    def close(self) -> None:
+        """Stop the search and drop the remaining rows; `complete` becomes False if the search was running."""
+        self._source.close()
+        self._kept = None
+        if self.complete is None:
+            self.complete = False
+
+    def __enter__(self) -> Matches:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Matches({self.rows:,} rows of {len(self.columns)}, {self._state()})"
+
+    def _repr_html_(self) -> str:
+        """Return what is known without taking a row."""
+        facts = [("columns", ", ".join(self.columns)), ("rows so far", grouped(self.rows))]
+        return facts_table([*facts, ("state", self._state()), *outcome_facts(self)])
+
+    def _state(self) -> str:
+        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
+
+
+def _as_it_is(block: Block) -> VertexArray:
+    return written(block)

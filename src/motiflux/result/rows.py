@@ -1,0 +1,62 @@
+"""Where the rows of an enumeration come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.result.images import Block
+
+if TYPE_CHECKING:
+    from motiflux.device.arrays import DeviceArray
+
+
+class RowSource(Protocol):
+    """Where `Matches` takes its rows from: an engine's running search."""
+
+    def next(self) -> Block | None:
+        """Return the next block of internal ids, or None at the end.
+
+        It has as many rows as were asked for at most, or all images of one that was found.
+        """
+
+    def close(self) -> None:
+        """Stop searching."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was cut."""
+
+
+@runtime_checkable
+class StoresRows(RowSource, Protocol):
+    """A source whose rows are on a device."""
+
+    def widen(self, rows: int) -> None:
+        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return the next rows as ids on the device, [rows, columns], or None at the end."""
+
+
+class NoRows:
+    """The rows of a search that has none: nothing can match, or there was no time to begin."""
+
+    def __init__(self, *, complete: bool) -> None:
+        self.complete = complete
+
+    def next(self) -> Block | None:
+        """Return None."""
+        return None
+
+    def widen(self, rows: int) -> None:
+        """Do nothing."""
+
+    def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return None."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing."""

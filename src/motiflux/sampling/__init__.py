@@ -1,0 +1,1 @@
+"""Estimates from samples: drawing, stopping, trawling."""

@@ -1,0 +1,52 @@
+"""What draws samples: the CPU here, a GPU where one is asked for."""
+
+from __future__ import annotations
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.sampling import sampling_plan
+from motiflux.request.request import Request
+from motiflux.request.sampler import Sampler
+from motiflux.sampling.cpu_sampler import CpuSampler
+
+
+def plan_samples(graph: Graph, pattern: Pattern, request: Request, deadline: float | None) -> Plan:
+    """Return the plan by which a request is sampled; raises what `sampling_plan` does."""
+    return sampling_plan(
+        graph,
+        pattern,
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        threads=request.threads,
+        deadline=deadline,
+        switches=request.tuning,
+    )
+
+
+def open_sampler(graph: Graph, plan: Plan, request: Request, deadline: float | None = None) -> Sampler:
+    """Return what draws for `request`, by a plan that is not impossible.
+
+    Raises
+    ------
+    DeviceError
+        The device asked for is not here.
+    TimeoutError
+        `deadline`, a moment of `time.perf_counter`, passed while rows were narrowed.
+    """
+    if request.device == "cpu":
+        return CpuSampler(graph, plan, request, deadline=deadline)
+    # Imported here: sampling on the CPU needs nothing of this.
+    if request.device == "auto":
+        from motiflux.dispatch.choose import GPU
+        from motiflux.sampling.auto_sampler import AutoSampler
+
+        why_not = GPU.why_not()
+        return (
+            AutoSampler(graph, plan, request, GPU, deadline=deadline)
+            if why_not is None
+            else CpuSampler(graph, plan, request, why_not, deadline)
+        )
+    from motiflux.gpu.kernels.sampler import DeviceSampler
+
+    return DeviceSampler(graph, plan, request, deadline=deadline)

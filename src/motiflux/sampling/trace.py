@@ -1,0 +1,48 @@
+"""The trace of an estimate as a table, for writers and other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from motiflux.graph import Column
+from motiflux.io.tables import Field
+from motiflux.result.estimate import EstimateProgress
+
+_TYPES: Mapping[str, np.dtype[Any]] = {
+    "samples": np.dtype(np.int64),
+    "valid_samples": np.dtype(np.int64),
+    "seconds": np.dtype(np.float64),
+    "value": np.dtype(np.float64),
+    "low": np.dtype(np.float64),
+    "high": np.dtype(np.float64),
+}
+
+
+class TraceTables:
+    """A row for each `EstimateProgress`, as `motiflux.io.write_matches` takes it.
+
+    Examples
+    --------
+    >>> from motiflux.sampling.trace import TraceTables
+    >>> [field.name for field in TraceTables([]).fields]
+    ['samples', 'valid_samples', 'seconds', 'value', 'low', 'high']
+    """
+
+    metadata: Mapping[str, str] = {}
+    fields: Sequence[Field] = tuple(Field(name, dtype) for name, dtype in _TYPES.items())
+
+    def __init__(self, trace: Sequence[EstimateProgress]) -> None:
+        self._trace = trace
+
+    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+        """Yield batches of columns."""
+        step = batch_rows or max(1, len(self._trace))
+        for start in range(0, len(self._trace), step):
+            points = self._trace[start : start + step]
+            yield [
+                Column(np.array([getattr(point, name) for point in points], dtype=dtype))
+                for name, dtype in _TYPES.items()
+            ]
