@@ -338,7 +338,7 @@ def test_an_error_on_one_device_stops_the_others_and_names_it(
 
     def fails(search: DeviceSearch) -> bool:
         if search.accelerator is second and sys._getframe(1).f_code.co_filename.endswith(
-            ("device_team.py", "stored_rows.py")
+            ("multi/team.py", "stored_rows.py")
         ):
             raise DeviceError("the work failed")
         return done(search)

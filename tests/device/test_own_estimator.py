@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +109,7 @@ def test_it_may_read_the_arcs_of_the_graph(base: str, candidates: str, directed:
 @pytest.mark.parametrize("candidates", ["on", "off"])
 def test_weights_by_degree_are_those_of_the_page(candidates: str, device: str) -> None:
     """A wedge ends in each candidate as often as its degree says."""
-    (expression,) = [
-        line.strip("`. ") for line in PAGE.read_text().splitlines() if line.startswith("`graph.out.degree")
-    ][:1]
-    expression = expression.partition("`")[0]
+    (expression,) = re.findall("`(graph.out.degree[^`]*)`", PAGE.read_text())
     text = f"""
 struct Custom : Alley {{
   static constexpr Pick kPick = Pick::kWeighted;

@@ -1,4 +1,4 @@
-"""From a public call to an engine and back."""
+"""The public calls: they check their arguments, ask an engine or a sampler, and return its results."""
 
 from motiflux.api.counting import count
 from motiflux.api.drawing import draw_graph, draw_match

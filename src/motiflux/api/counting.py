@@ -1,9 +1,9 @@
-"""The public calls that search a graph that does not change: count, match."""
+"""The public call `count`: how many embeddings there are, exactly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from motiflux.api.pattern_list import as_patterns, count_each
 from motiflux.api.subject import check_graph
@@ -12,9 +12,6 @@ from motiflux.pattern import Pattern
 from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.count import Count
-
-if TYPE_CHECKING:
-    pass
 
 
 @overload

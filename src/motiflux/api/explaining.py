@@ -29,7 +29,7 @@ class Explanation(str):
 
     Attributes
     ----------
-    report : motiflux.plan.report.data.PlanReport
+    report : motiflux.plan.report.PlanReport
         The same content as frozen dataclasses.
 
     Examples

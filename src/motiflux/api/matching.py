@@ -27,10 +27,7 @@ from motiflux.result.rows import NoRows, RowSource, StoresRows
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
 
-
 DEFAULT_BATCH_ROWS = 65_536
-
-
 MAX_BATCH_ROWS = 1 << 30
 
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
-
-if TYPE_CHECKING:
-    pass
 
 
 def check_subject(graph: object, pattern: object) -> Pattern:

@@ -1,4 +1,4 @@
-"""Which engine serves a call, and why."""
+"""The engine that serves a request, and the reason in words."""
 
 from __future__ import annotations
 

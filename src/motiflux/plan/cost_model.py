@@ -1,4 +1,4 @@
-"""The sizes of partial embeddings that frequencies of labels lead to expect."""
+"""Expected numbers of candidates and arcs, from frequencies of labels."""
 
 from __future__ import annotations
 

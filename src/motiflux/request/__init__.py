@@ -1,1 +1,1 @@
-"""What a call asks for, and what engines and samplers offer."""
+"""What a call asks for and is expected to take, and what engines and samplers offer."""

@@ -1,4 +1,4 @@
-"""What a call asks for, checked once, and what an engine must offer."""
+"""What a call asks for, checked once."""
 
 from __future__ import annotations
 

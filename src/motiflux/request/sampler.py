@@ -1,4 +1,4 @@
-"""What a sampler offers."""
+"""What a sampler offers, and what all samplers have in common."""
 
 from __future__ import annotations
 

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from motiflux.draw.page import facts_table
 from motiflux.units import grouped, seconds_text
-
-if TYPE_CHECKING:
-    pass
-
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 class Count(int):
@@ -81,14 +72,14 @@ def _count_from(value: int, facts: dict[str, Any]) -> Count:
     return Count(value, **facts)
 
 
-class _Outcome(Protocol):
+class _Timed(Protocol):
     seconds: float
     plan_seconds: float
     engine: str
     device: str
 
 
-def outcome_facts(outcome: _Outcome) -> list[tuple[str, str]]:
+def outcome_facts(outcome: _Timed) -> list[tuple[str, str]]:
     """Return the times and the engine of an outcome, as text."""
     times = f"{seconds_text(outcome.seconds)}, planning {seconds_text(outcome.plan_seconds)}"
     return [("search", times), ("engine", f"{outcome.engine}, device {outcome.device}")]

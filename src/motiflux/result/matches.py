@@ -1,4 +1,4 @@
-"""What calls give back."""
+"""The rows that a call lists: batches, tables, arrays and graphs of them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ class Matches:
     """Iterator over batches of embeddings as they are found; usable once, in bounded memory.
 
     Each batch is an array [rows, k] of external ids, one column per query vertex in the pattern's order.
-    With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with`` block)
-    stops
-    the search.
+    With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with``
+    block) stops the search.
 
     With ``edges=True`` a batch also has a column for each query edge: the number of its witness in
     `Graph.to_edges`. If ids are strings, a batch is then an array [rows] with a field for each column.

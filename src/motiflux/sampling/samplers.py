@@ -1,4 +1,4 @@
-"""What draws samples: the CPU here, a GPU where one is asked for."""
+"""The sampling plan and the sampler of a request."""
 
 from __future__ import annotations
 

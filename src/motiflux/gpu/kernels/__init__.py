@@ -1,1 +1,1 @@
-"""One family of kernels per file: cliques, universal vertices, tables, samples."""
+"""Families of kernels: cliques, universal vertices, tables of local counts, samples."""

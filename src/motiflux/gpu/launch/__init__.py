@@ -1,1 +1,1 @@
-"""From a plan to a launch: memory, grid, shares of work."""
+"""From a plan to a launch: rows, grid, memory, work queues; searches that are kept for equal calls."""

@@ -1,1 +1,1 @@
-"""What searches read in device memory: rows of graphs, candidate spaces, candidates of samplers."""
+"""What searches read in device memory: rows, candidate spaces, candidates of samplers, roots of tables."""

@@ -1,1 +1,1 @@
-"""The passes that make and change the steps of a plan, one per file."""
+"""Passes that make or change the steps of a plan, delta plans, plans that share a search: one per file."""

@@ -1,1 +1,30 @@
 """Plans described for people and other programs."""
+
+from motiflux.plan.estimate.prediction import MemoryReport, Prediction
+from motiflux.plan.report.data import (
+    Actual,
+    EngineReport,
+    GraphReport,
+    GroupReport,
+    PatternReport,
+    PlanReport,
+    SourceReport,
+    SpaceReport,
+    StepReport,
+    TailReport,
+)
+
+__all__ = [
+    "Actual",
+    "EngineReport",
+    "GraphReport",
+    "GroupReport",
+    "MemoryReport",
+    "PatternReport",
+    "PlanReport",
+    "Prediction",
+    "SourceReport",
+    "SpaceReport",
+    "StepReport",
+    "TailReport",
+]

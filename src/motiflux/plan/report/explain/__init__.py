@@ -1,4 +1,4 @@
-"""Ways to show a plan, one file each; all of them read a `motiflux.plan.report.data.PlanReport`."""
+"""Ways to show a plan, one file each; all of them read a `motiflux.plan.report.PlanReport`."""
 
 from motiflux.plan.report.explain.document import to_dict
 from motiflux.plan.report.explain.html import to_document, to_html

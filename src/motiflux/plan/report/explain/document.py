@@ -14,7 +14,7 @@ SCHEMA = 1
 def to_dict(report: PlanReport) -> dict[str, Any]:
     """Return the report as dictionaries, lists, strings and numbers, ``"schema": 1`` first.
 
-    Keys are the fields of `motiflux.plan.report.data.PlanReport` and what it is made of; None is JSON's null.
+    Keys are the fields of `motiflux.plan.report.PlanReport` and what it is made of; None is JSON's null.
     """
     return {"schema": SCHEMA, **_plain(report)}
 
