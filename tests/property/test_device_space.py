@@ -122,7 +122,7 @@ def test_sets_and_rows_are_those_of_the_cpu(combination: Combination, depth: str
 
 def test_the_emulators_filter_stops_at_different_points(device: str) -> None:
     if device != "emulated":
-        pytest.skip("a filter on a GPU takes the chances that come")
+        pytest.skip("only the emulator draws where its filter stops")
     edges = [(v, v + 1) for v in range(11)]
     graph_of = partial(mf.Graph.from_edges, edges, vertex_labels=[0, 1, 2] * 4)
     pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 2, 0])
