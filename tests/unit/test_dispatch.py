@@ -75,7 +75,7 @@ class TestChoice:
         labelled = mf.Graph.from_edges(clique(8), vertex_labels=[0, 1] * 4)
         pattern = mf.Pattern.parse("(a:0)~>(b:1)")
         _, engine, why = counted(
-            FakeGpu(FakeEngine(), ENDLESS), labelled, pattern, tuning={"candidates": "off"}
+            FakeGpu(FakeEngine(60.0), ENDLESS), labelled, pattern, tuning={"candidates": "off"}
         )
         assert engine == "cpu"
         assert "sampled" in why
