@@ -15,7 +15,7 @@ import argparse
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from unittest import mock
 
@@ -442,7 +442,9 @@ def run_case(name: str, device: str) -> Checked:
     case, run = CASES[name], Checked(device)
     with (
         run.watching(),
-        mock.patch.object(DfsEngine, "searchers", 1),  # else so small graphs are enumerated, to be busy
+        mock.patch.object(
+            DfsEngine, "capabilities", replace(DfsEngine.capabilities, searchers=1)
+        ),  # else so small graphs are enumerated, to be busy
         mock.patch.object(kernels, "LOOKS", (1, 2)),  # so that so little work changes hands
     ):
         case.run(run)

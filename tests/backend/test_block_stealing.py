@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.kernels import WITHIN_BLOCK
+from motiflux.codegen.kernels import WITHIN_BLOCK, Goal
 from motiflux.device import devices_like
-from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.launch.work_queues import within_block
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.strategy import DeviceFacts, search_kernel
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.test_stealing import PATTERNS, one_sided, pattern
+from tests.executing import counting_job, engine_on
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU has no blocks")
 
@@ -40,7 +41,7 @@ def searched(graph: mf.Graph, wanted: mf.Pattern, device: str, tuning: dict[str,
     """Count by a search of its own; return the count, and how often work changed hands within a block."""
     request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=tuning)
     plan = make_plan(graph, wanted, tuning=request.tuning)
-    with DfsEngine(open_accelerator(device))._counting(graph, plan, request, None, None) as search:
+    with counting_job(engine_on(open_accelerator(device)), graph, plan, request) as search:
         search.launch()
         wait_for(search)
         final = search._on().final()
@@ -69,7 +70,8 @@ def test_few_root_arcs_that_lead_deep_are_shared(
 ) -> None:
     request = make_request(semantics="isomorphism", symmetry="embeddings", tuning={"stealing": asked})
     plan = make_plan(one_sided(0), pattern(name))
-    assert within_block(plan, None, request, arcs, 1) == taken
+    plan = replace(plan, estimates=(1.0, float(arcs), *plan.estimates[2:]))
+    assert search_kernel(plan, Goal.COUNT, DeviceFacts(multiprocessors=1), request).stealing == taken
 
 
 @within
@@ -106,7 +108,7 @@ def test_a_plan_that_is_compiled_in_counts_the_same(device: str, within: str) ->
 
 @within
 @outside
-@pytest.mark.parametrize("rows", ["memory", "ring"])
+@pytest.mark.parametrize("rows", ["memory"])
 def test_rows_are_those_without(device: str, within: str, outside: str, rows: str) -> None:
     for seed, name in enumerate(SHORT):
         graph = one_sided(4 + seed)
@@ -147,22 +149,19 @@ def test_limits_hold(device: str, within: str) -> None:
 
 @within
 @outside
-@pytest.mark.parametrize("way", ["ring", "memory", "more memory", "pauses"])
+@pytest.mark.parametrize("way", ["memory", "more memory", "pauses"])
 def test_rows_of_groups_that_break_off_are_handed_out_once(
     device: str, monkeypatch: pytest.MonkeyPatch, within: str, outside: str, way: str
 ) -> None:
     """For want of room and patience, or asked to: others wait for work meanwhile, or take some."""
     if way == "pauses":
         monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
-        monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
+        monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
     else:
-        monkeypatch.setattr(ring_rows, "_MOST_SLOTS", 4)
-        monkeypatch.setattr(ring_rows, "_LEAST_SLOTS", 4)
         monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1 if way == "memory" else 4000)
-        monkeypatch.setattr(open_accelerator(device), "patience", 1)
     graph = one_sided(7)
     expected = sorted(mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist())
-    tuning = switches(within, outside, rows="ring" if way == "ring" else "memory")
+    tuning = switches(within, outside, rows="memory")
     rows = mf.match(graph, pattern("path"), device=device, tuning=tuning).to_numpy()
     assert sorted(rows.tolist()) == expected
 
@@ -180,7 +179,7 @@ def test_a_stopped_search_ends(device: str, within: str, outside: str) -> None:
     plan = make_plan(graph, wanted, tuning=request.tuning)
     whole = mf.count(graph, wanted, device="cpu")
     for seconds in (0.0, 1e-3, 1e-2):
-        with DfsEngine(open_accelerator(device))._counting(graph, plan, request, None, None) as search:
+        with counting_job(engine_on(open_accelerator(device)), graph, plan, request) as search:
             search.launch()
             time.sleep(seconds)
             search.stop_and_wait()

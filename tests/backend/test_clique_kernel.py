@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.gpu import strategy
 from motiflux.gpu.kernels import cliques
-from motiflux.gpu.kernels.cliques import bytes_of, clique_key, cut
+from motiflux.gpu.kernels.cliques import bytes_of, cut
 from motiflux.plan import make_plan
+from motiflux.plan.neighborhood.cliques import clique_key
 from motiflux.request.request import make_request
 from motiflux.types import Symmetry
 from tests.backend.cases import clique
@@ -45,7 +47,7 @@ def test_slices_and_long_rows_change_nothing(
     monkeypatch.setattr(cliques, "_LEAST_SLICE", least)
     monkeypatch.setattr(cliques, "_CYCLES_PER_STRIP", least / 1000)
     monkeypatch.setattr(cliques, "_SHORT_ROW", 20)
-    monkeypatch.setattr(cliques, "_LONG_ON_AVERAGE", 0)
+    monkeypatch.setattr(strategy, "_LONG_ON_AVERAGE", 0)
     graph = mf.Graph.from_edges(random_edges(9, 70, 0.7))
     assert mf.count(graph, pattern(size), device=device) == mf.count(graph, pattern(size), device="cpu")
 
@@ -56,7 +58,7 @@ def test_triangles_are_counted_either_way(
     device: str, seed: int, average: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a hub, rows of all lengths, and long stretches of vertices without any greater neighbour."""
-    monkeypatch.setattr(cliques, "_LONG_ON_AVERAGE", average)
+    monkeypatch.setattr(strategy, "_LONG_ON_AVERAGE", average)
     random = np.random.default_rng(seed)
     pairs = np.minimum(random.integers(0, 300, (900, 2)), random.integers(0, 300, (900, 2)))
     spokes = np.column_stack([np.zeros(150, int), np.arange(400, 550)])

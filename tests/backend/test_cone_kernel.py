@@ -14,20 +14,30 @@ import motiflux as mf
 from motiflux.codegen.tails import device_tail
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu import strategy as strategy_module
 from motiflux.gpu.kernels import cliques
 from motiflux.gpu.kernels import universal_vertex as cones
-from motiflux.gpu.kernels.universal_vertex import Bits, bits_for, bytes_of, cut_cone, parts_of
-from motiflux.gpu.launch.prepare import Roots
+from motiflux.gpu.kernels.universal_vertex import bytes_of, cut_cone
 from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.strategy import DeviceFacts, gather, strategy
 from motiflux.plan import make_plan
+from motiflux.plan.neighborhood import bits as bits_module
+from motiflux.plan.neighborhood.bits import Bits
 from motiflux.plan.neighborhood.choices import find_cones
+from motiflux.plan.physical import Family, RootFilter
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, path
+from tests.executing import engine_on
 
 ON = {"bitmaps": "on", "tables": "off"}
 OFF = {"bitmaps": "off", "tables": "off"}
 NO_CPU = pytest.mark.devices("emulated", "cuda", reason="the kernel is not the CPU's")
+
+
+def members_at_most(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Leave roots with more neighbours to the search."""
+    for module in (cones, bits_module, strategy_module):
+        monkeypatch.setattr(module, "MOST_MEMBERS", most)
 
 
 def over(rim: list[tuple[int, int]], size: int) -> mf.Pattern:
@@ -70,12 +80,12 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     """Ways to cut up the work."""
     if request.param == "slices":
         monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
-        monkeypatch.setattr(cones, "_ROOT", 1e-3)
-        monkeypatch.setattr(cones, "_LOOK_UP", 1e-3)
+        monkeypatch.setattr(cones, "ROOT", 1e-3)
+        monkeypatch.setattr(cones, "LOOK_UP", 1e-3)
     if request.param == "spilled":
         monkeypatch.setattr(cliques, "_SHARED_BYTES", 1200)
     if request.param == "roots left out":
-        monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+        members_at_most(monkeypatch, 14)
     monkeypatch.setattr(cliques, "_SHORT_ROW", 10)
     monkeypatch.setattr(cones, "_SHORT_ROW", 10)
     return request.param
@@ -201,7 +211,7 @@ def test_a_kernel_of_its_own_finds_the_same(device: str, name: str) -> None:
 def test_several_devices_share_the_roots(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if len(devices_like(device)) < 2:
         pytest.skip(f"one {device} is no several")
-    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    members_at_most(monkeypatch, most)
     graph = with_hubs(3)
     for name in ("wheel of 5", "K5 without an edge"):
         expected = mf.count(graph, PATTERNS[name], device="cpu")
@@ -214,7 +224,7 @@ def test_several_devices_share_the_roots(device: str, most: int, monkeypatch: py
 @pytest.mark.parametrize("most", [4096, 14, 3])
 def test_limits_hold_exactly(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are reached among the roots that are searched from too."""
-    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    members_at_most(monkeypatch, most)
     graph = with_hubs(3)
     whole = mf.count(graph, PATTERNS["wheel of 4"], device="cpu")
     for limit in (0, 1, 80, whole - 1, whole, whole + 1):
@@ -227,7 +237,7 @@ def test_limits_hold_exactly(device: str, most: int, monkeypatch: pytest.MonkeyP
 def test_the_time_limit_of_a_long_count_is_kept(
     device: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    members_at_most(monkeypatch, most)
     graph = mf.Graph.from_edges(clique(130))
     found = mf.count(graph, without(9, (7, 8)), symmetry="subgraphs", device=device, tuning=ON, timeout=0.3)
     assert not found.complete
@@ -236,7 +246,7 @@ def test_the_time_limit_of_a_long_count_is_kept(
 
 @NO_CPU
 def test_a_count_that_comes_again_is_the_same(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+    members_at_most(monkeypatch, 14)
     graph = with_hubs(4)
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     for _ in range(3):
@@ -272,8 +282,10 @@ def test_roots_are_not_left_to_a_search_that_no_kernel_does(
     assert device_tail(plan) is None
     request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=ON)
     for most, in_bits in ((4096, True), (14, False)):
-        monkeypatch.setattr(cones, "MOST_MEMBERS", most)
-        assert (bits_for(graph, plan, request) is not None) is in_bits
+        members_at_most(monkeypatch, most)
+        engine = engine_on(open_accelerator(device))
+        families = [stage.family for stage in engine.strategy(graph, plan, request).stages]
+        assert families == [Family.UNIVERSAL_VERTEX if in_bits else Family.HOST]
         assert mf.count(graph, pattern, device=device, tuning=ON) == expected > 0
 
 
@@ -297,9 +309,8 @@ def test_progress_is_told_and_what_it_raises_ends_the_count(device: str) -> None
 @NO_CPU
 def test_progress_of_a_count_in_two_ways_goes_one_way(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The roots with few neighbours first, in bits, and then by the search those with many."""
-    monkeypatch.setattr(cones, "MOST_MEMBERS", 45)
-    monkeypatch.setattr("motiflux.gpu.engine._LOOK_SECONDS", 0.0)
-    monkeypatch.setattr("motiflux.gpu.multi.engine._LOOK_SECONDS", 0.0)
+    members_at_most(monkeypatch, 45)
+    monkeypatch.setattr("motiflux.gpu.group._LOOK_SECONDS", 0.0)
     parts = [*clique(40), *((u + 40, v + 40) for u, v in clique(60))]
     graph, pattern = mf.Graph.from_edges(parts), without(5, (3, 4))
     expected = 10 * (comb(40, 5) + comb(60, 5))
@@ -319,7 +330,7 @@ def bits_of(graph: mf.Graph, pattern: mf.Pattern, **options: object) -> Bits | N
     tuning = {**ON, **options.pop("tuning", {})}  # type: ignore[dict-item]
     request = make_request(**{"semantics": "isomorphism", "symmetry": "embeddings", **options}, tuning=tuning)  # type: ignore[arg-type]
     plan = make_plan(graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=tuning)
-    return bits_for(graph, plan, request)
+    return gather(graph, plan, DeviceFacts(1), request).bits
 
 
 def test_patterns_that_are_no_cones_are_not_taken_for_them() -> None:
@@ -343,10 +354,10 @@ def test_patterns_that_are_no_cones_are_not_taken_for_them() -> None:
 
 
 def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+    members_at_most(monkeypatch, 14)
     monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
-    monkeypatch.setattr(cones, "_LOOK_UP", 1e-3)
-    monkeypatch.setattr(cones, "_ROOT", 1e-3)
+    monkeypatch.setattr(cones, "LOOK_UP", 1e-3)
+    monkeypatch.setattr(cones, "ROOT", 1e-3)
     graph = with_hubs(1)
     bits = bits_of(graph, PATTERNS["wheel of 4"])
     assert bits is not None
@@ -359,9 +370,11 @@ def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatc
     )
     few = np.flatnonzero((degrees >= 4) & (degrees <= 14))
     assert taken == [(int(root), place) for root in few for place in range(degrees[root])]
-    in_bits, rest = parts_of(bits)
-    assert (in_bits.bits, in_bits.roots) == (bits, None)
-    assert (rest.bits, rest.roots) == (None, Roots(bits.cone.rows.roots, 14))
+    request = make_request(semantics="isomorphism", symmetry="embeddings", tuning=ON)
+    plan, facts = make_plan(graph, PATTERNS["wheel of 4"], tuning=ON), DeviceFacts(1)
+    in_bits, rest = strategy(plan, gather(graph, plan, facts, request), facts, request).stages
+    assert (in_bits.universal, in_bits.roots) == (bits.cone, None)
+    assert (rest.universal, rest.roots) == (None, RootFilter(bits.cone.rows.roots, 14))
     assert rest.plan is in_bits.plan
     assert 0 < bits.left < 1
     assert bytes_of(33, 4, 4, 1) > bytes_of(32, 4, 4, 1)
@@ -375,12 +388,14 @@ def test_bits_are_taken_where_they_pay_and_explain_says_so(device: str) -> None:
     assert "in bits" in told.engine.reason
     assert "level by level it is expected to take" in told.engine.reason
     request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning={})
-    engine = DfsEngine(open_accelerator(device))
+    engine = engine_on(open_accelerator(device))
     plan = make_plan(graph, PATTERNS["wheel of 5"], tuning=request.tuning)
-    bits = bits_for(graph, plan, request, getattr(engine._accelerator.device, "speed", 0.0))
+    bits = gather(graph, plan, engine.group.facts, request).bits
     assert bits is not None
-    assert bits.taken
-    assert engine.predict(graph, plan, request).seconds == bits.expected
+    assert bits.pays
+    physical = engine.strategy(graph, plan, request)
+    assert physical.stages[0].family is Family.UNIVERSAL_VERTEX
+    assert engine.predict(graph, physical, request).seconds == bits.expected
     assert bits.searching is not None
     assert bits.expected < bits.searching
     off = mf.explain(graph, PATTERNS["wheel of 5"], device=device, tuning=OFF).report

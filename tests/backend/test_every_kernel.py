@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -71,7 +71,9 @@ def test_a_kernel_counts_what_the_definitions_say(
         return unit(self, source)
 
     monkeypatch.setattr(Accelerator, "_unit", look)
-    monkeypatch.setattr(DfsEngine, "searchers", 1)  # else so small graphs are enumerated, to be busy
+    monkeypatch.setattr(
+        DfsEngine, "capabilities", replace(DfsEngine.capabilities, searchers=1)
+    )  # else so small graphs are enumerated, to be busy
     graph = mf.Graph.from_edges(edges, vertex_labels=labels if way.labels else None)
     pattern = mf.Pattern.from_edges(way.pattern, vertex_labels=way.labels)
     expected = reference.embeddings(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 import motiflux as mf
+from motiflux.gpu.engine import CAPABILITIES
 from tests.backend.cases import TRIANGLE, clique
 
 GRAPH = mf.Graph.from_edges(list(combinations(range(12), 2)))
@@ -30,7 +32,8 @@ def test_a_run_gives_the_count_and_the_sizes_that_the_engine_tells(device: str) 
 @pytest.mark.devices("emulated", "cuda", reason="it is about the memory of devices")
 def test_lists_that_leave_room_for_few_groups_are_told(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each group has room for all middles of a hub, in two slots."""
-    monkeypatch.setattr("motiflux.gpu.engine.DfsEngine.searchers", 1)
+    engine = "motiflux.gpu.engine.DfsEngine.capabilities"
+    monkeypatch.setattr(engine, replace(CAPABILITIES, searchers=1))
     middles = range(1, 1001)
     graph = mf.Graph.from_edges(
         [*((0, middle) for middle in middles), *((middle, 1000 + middle) for middle in middles)],

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, path
+from tests.executing import counting_job, engine_on
 
 PATTERNS = {
     "one set": (path(4), False),
@@ -83,8 +83,8 @@ def test_strips_of_long_lists_do_not_keep_a_search_from_stopping(device: str) ->
     tuning = {"order": "given", "candidates": "off", "tables": "off", "specialize": "off"}
     request = make_request(semantics="homomorphism", symmetry="embeddings", device=device, tuning=tuning)
     plan = make_plan(graph, triangle, semantics=request.semantics, tuning=request.tuning)
-    engine = DfsEngine(open_accelerator(device))
-    with engine._counting(graph, plan, request, 0, None) as search:
+    engine = engine_on(open_accelerator(device))
+    with counting_job(engine, graph, plan, request, 0) as search:
         search.launch()
         while not search.done():
             time.sleep(1e-3)

@@ -17,14 +17,14 @@ import pytest
 import motiflux as mf
 from motiflux.device import devices_like
 from motiflux.errors import DeviceError, DeviceMemoryError, MotifluxWarning
-from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu import group as device_group
 from motiflux.gpu.multi import rows as several_rows
-from motiflux.gpu.multi import team as device_team
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, given_time, path
+from tests.executing import counting_job, engine_on
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="there is one CPU")
 
@@ -156,7 +156,7 @@ def test_rows_of_another_space_are_not_taken_for_those_of_the_first(
     pattern = mf.Pattern.from_edges(cycle(3), vertex_labels=[0, 1, 2])
     expected = mf.count(graph, pattern)
     graph.forget()
-    monkeypatch.setattr(device_team, "copy_space", lambda *_: None)
+    monkeypatch.setattr(device_group, "copy_space", lambda *_: None)
     with pytest.warns(MotifluxWarning, match=f"{device}:1 takes no part: its work is not cut up"):
         found = mf.count(graph, pattern, device=device, devices=2, tuning={"candidates": "on"})
     assert found == expected
@@ -186,8 +186,8 @@ def test_a_look_is_not_at_what_an_earlier_search_has_left(graph: mf.Graph, devic
     request = make_request(
         semantics="isomorphism", symmetry="embeddings", device=device, tuning=SWITCHES["level by level"]
     )
-    engine, plan = DfsEngine(open_accelerator(device)), make_plan(graph, pattern, tuning=request.tuning)
-    with engine._counting(graph, plan, request, None, None) as search:
+    engine, plan = engine_on(open_accelerator(device)), make_plan(graph, pattern, tuning=request.tuning)
+    with counting_job(engine, graph, plan, request) as search:
         search.take_share(0, 1, search.task.piece)
         search.launch()
         begun, search._begun = search._begun, NeverDone()
@@ -338,7 +338,7 @@ def test_an_error_on_one_device_stops_the_others_and_names_it(
 
     def fails(search: DeviceSearch) -> bool:
         if search.accelerator is second and sys._getframe(1).f_code.co_filename.endswith(
-            ("multi/team.py", "stored_rows.py")
+            ("gpu/group.py", "stored_rows.py")
         ):
             raise DeviceError("the work failed")
         return done(search)
@@ -449,7 +449,7 @@ class TestNames:
         assert told.report.engine.device == there
         assert told.report.tables
         assert told.report.engine.reason.endswith(
-            f"; {device} alone: the tables that it comes from are not cut"
+            f"; {device} alone: the tables that it comes from are not shared"
         )
         told = mf.explain(graph, square, device=device, devices="all", tuning={"tables": "on"})
         assert told.report.tables

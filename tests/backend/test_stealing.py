@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle
+from tests.executing import counting_job, engine_on
 
 ON, OFF = {"bitmaps": "off"}, {"bitmaps": "off", "handover": "off"}
 
@@ -83,9 +83,9 @@ def test_splits_change_hands(device: str) -> None:
     # Counters of a search that rests are cleared at once; groups of one block would share by themselves.
     tuning = {**ON, "packing": "off", "rest": "off", "stealing": "none"}
     request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=tuning)
-    engine = DfsEngine(open_accelerator(device))
+    engine = engine_on(open_accelerator(device))
     plan = make_plan(graph, wanted, tuning=request.tuning)
-    with engine._counting(graph, plan, request, None, None) as search:
+    with counting_job(engine, graph, plan, request) as search:
         search.launch()
         while not search.done():
             time.sleep(1e-3)
@@ -102,14 +102,12 @@ def test_splits_change_hands(device: str) -> None:
         assert issued > 0
 
 
-@pytest.mark.parametrize("way", ["ring", "memory"])
+@pytest.mark.parametrize("way", ["memory"])
 @pytest.mark.devices("emulated", "cuda", reason="the CPU has threads of its own")
 def test_rows_that_find_no_room_are_handed_out_once(
     device: str, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """With little room and no patience, groups park again and again while others wait for work."""
-    monkeypatch.setattr("motiflux.gpu.rows.ring_rows._MOST_SLOTS", 4)
-    monkeypatch.setattr("motiflux.gpu.rows.ring_rows._LEAST_SLOTS", 4)
     monkeypatch.setattr("motiflux.gpu.rows.stored_rows._MOST_BYTES", 1)
     monkeypatch.setattr(open_accelerator(device), "patience", 1)
     graph = one_sided(7)

@@ -11,14 +11,14 @@ import pytest
 import motiflux as mf
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import ENTRY
-from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import cliques
-from motiflux.gpu.kernels.universal_vertex import parts_of
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.jit import Source
 from motiflux.plan import make_plan
+from motiflux.plan.physical import Family
 from motiflux.request.request import make_request
 from tests.backend.cases import clique
+from tests.executing import counting_job, engine_on
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the kernels are not the CPU's")
 
@@ -45,11 +45,10 @@ def test_nothing_is_counted_among_links_that_are_not_all_known(
     options = {"semantics": semantics, "symmetry": "subgraphs"}
     request = make_request(**options, device=device, tuning={"bitmaps": "on", "tables": "off"})
     plan = make_plan(dense, pattern, semantics=request.semantics, symmetry=request.symmetry)
-    engine = DfsEngine(open_accelerator(device))
-    bits = engine.bits(dense, plan, request)
-    assert (bits is None) == (lacking == 0)
-    part = None if bits is None else parts_of(bits)[0]
-    with engine._counting(dense, plan, request, None, None, part=part) as search:
+    engine = engine_on(open_accelerator(device))
+    family = Family.UNIVERSAL_VERTEX if lacking else Family.CLIQUES
+    assert engine.strategy(dense, plan, request).stages[0].family is family
+    with counting_job(engine, dense, plan, request) as search:
         session = search._on()
         session.main.upload(session.control, session._stop, layout.Control.stop.offset)
         search._stopping = True

@@ -37,9 +37,11 @@ def _imports(scenario: Scenario, body: str) -> list[str]:
         lines.append(f"from motiflux.conditions import {', '.join(used)}")
     if scenario.as_large:
         lines += [
+            "from dataclasses import replace",
             "from motiflux.gpu.engine import DfsEngine",
             "",
-            "DfsEngine.searchers = 1  # plan as for large graphs",
+            "# plan as for large graphs",
+            "DfsEngine.capabilities = replace(DfsEngine.capabilities, searchers=1)",
         ]
     return lines
 

@@ -202,11 +202,7 @@ def settings_of(scenario: Scenario) -> Iterator[None]:
 
 @contextmanager
 def _planned_as_large() -> Iterator[None]:
-    from motiflux.gpu.engine import DfsEngine
+    from tests.executing import parts_from_the_start
 
-    before = DfsEngine.searchers
-    DfsEngine.searchers = 1
-    try:
+    with parts_from_the_start():
         yield
-    finally:
-        DfsEngine.searchers = before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations
 from math import comb, factorial
 
@@ -15,6 +14,7 @@ from motiflux.plan import make_plan
 from motiflux.plan.native_plan import simd_here
 from motiflux.request.request import make_request
 from motiflux.types import Symmetry
+from tests.executing import count_by
 
 
 def clique(size: int) -> mf.Pattern:
@@ -94,7 +94,7 @@ def test_partial_embeddings_are_told_too() -> None:
     request = make_request(semantics="isomorphism", symmetry="subgraphs", threads=1)
     # Without leaving levels that have too few candidates for those after them.
     plan = make_plan(graph, clique(5), symmetry=Symmetry.SUBGRAPHS, tuning={"room": "off"})
-    outcome = CpuEngine().count(graph, plan, request, time.perf_counter())
+    outcome = count_by(CpuEngine(), graph, plan, request)
     assert outcome.value == comb(12, 5)
     assert outcome.sizes == tuple(comb(12, level) for level in (1, 2, 3, 4))
 

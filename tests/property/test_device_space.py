@@ -20,6 +20,7 @@ from motiflux.gpu.storage.candidate_space import DeviceSpace, SlotKey, device_sp
 from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.candidates.space import candidate_space
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from tests.property.test_conditions import Conditioned, conditioned_cases
 from tests.simt.image import chances_by
@@ -39,7 +40,7 @@ class Made:
         accelerator = open_accelerator(device)
         with DeviceSearch(accelerator) as search:
             stream = search.stream
-            space = device_space(search, graph, plan, UploadContext(stream, threads=1))
+            space = device_space(search, graph, plan, UploadContext(stream, 1, None, Deadline.after(None)))
             assert space is not None
             self.space: DeviceSpace = space
             size = graph.num_vertices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -39,7 +40,7 @@ FORK = [(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (5, 6)]
 @pytest.fixture(autouse=True)
 def _parts_begin_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device would enumerate so small graphs, to be busy."""
-    monkeypatch.setattr(DfsEngine, "searchers", 1)
+    monkeypatch.setattr(DfsEngine, "capabilities", replace(DfsEngine.capabilities, searchers=1))
 
 
 @st.composite

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import motiflux as mf
 from motiflux.cpu.engine import CpuEngine
 from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.gpu_probe import Gpu
-from motiflux.dispatch.planning import plan_for
-from motiflux.dispatch.runtime_history import RuntimeHistory
+from motiflux.dispatch.prepared_query import PreparedQuery, keep_query
 from motiflux.errors import DeviceMemoryError
+from motiflux.plan.physical import PhysicalPlan
 from motiflux.request.costs import HostWork
-from motiflux.request.engine import Engine, Outcome
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request, make_request
 
@@ -31,9 +33,7 @@ class FakeEngine(CpuEngine):
 
     name = "fake"
     device = "fake"
-    parts_cost = 2.0
-    searchers = 20_000
-    shares_passes = False
+    capabilities = replace(CpuEngine.capabilities, parts_cost=2.0, searchers=20_000, shares_passes=False)
 
     def __init__(
         self, seconds: float = 0.0, error: Exception | None = None, answer: int | None = None
@@ -42,15 +42,13 @@ class FakeEngine(CpuEngine):
         self.calls = 0
         self.ended = threading.Event()
 
-    def count(self, graph: Any, plan: Any, request: Request, started: float) -> Outcome:
+    def count(self, graph: Any, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         self.calls += 1
         try:
             end = time.perf_counter() + self.seconds
             while time.perf_counter() < end:
-                if request.timeout is not None and time.perf_counter() >= started + request.timeout:
+                if deadline.passed:
                     return Outcome(0, False)
-                if request.check is not None:
-                    request.check()
                 if request.progress is not None:
                     request.progress(ProgressReport(1, 100, 1, 0.0))
                 time.sleep(0.002)
@@ -58,15 +56,15 @@ class FakeEngine(CpuEngine):
                 raise self.error
             if self.answer is not None:
                 return Outcome(self.answer, True)
-            return super().count(graph, plan, request, started)
+            return super().count(graph, physical, request, deadline)
         finally:
             self.ended.set()
 
-    def rows(self, graph: Any, plan: Any, request: Request, batch_rows: int, started: float) -> Any:
+    def rows(self, graph: Any, physical: Any, request: Any, batch_rows: int, deadline: Any) -> Any:
         self.calls += 1
         if self.error is not None:
             raise self.error
-        return super().rows(graph, plan, request, batch_rows, started)
+        return super().rows(graph, physical, request, batch_rows, deadline)
 
 
 @dataclass
@@ -80,6 +78,7 @@ class FakeGpu:
     error: Exception | None = None
     openings: int = 0
     more_at_first: float = 0.0
+    ready: float = 0.0
 
     def why_not(self) -> str | None:
         return self.absent
@@ -89,8 +88,8 @@ class FakeGpu:
 
     def seconds(self, work: HostWork | None, graph: mf.Graph, *, new: bool = False) -> float:
         if work is None:
-            return 0.0
-        return self.expected + (self.more_at_first if new else 0.0)
+            return self.ready
+        return self.ready + self.expected + (self.more_at_first if new else 0.0)
 
     def engine(self) -> Engine:
         self.openings += 1
@@ -112,14 +111,29 @@ def counted(
     """Return the count as auto finds it, of a query that comes again or not, the engine and the reason."""
     request = asking(**options)
     engine = AutoEngine(host or CpuEngine(), gpu)
-    started = time.perf_counter()
-    plan = plan_for(graph, pattern, request, engine, started)
-    assert plan is not None
+    deadline = Deadline.after(request.timeout)
     if again:
-        graph.memo.get(("met", id(plan), request.threads), lambda: RuntimeHistory(plan)).times += 1
-    outcome = engine.count(graph, plan, request, started)
+        keep(graph, pattern, request, engine)
+    physical = engine.plan(graph, pattern, request, deadline)
+    assert physical is not None
+    outcome = engine.count(graph, physical, request, deadline)
     assert outcome.ran is not None
     return outcome, outcome.ran.engine, outcome.ran.why
+
+
+def keep(graph: mf.Graph, pattern: mf.Pattern, request: Request, engine: Engine, **state: Any) -> None:
+    """Have a query be known to the graph."""
+    physical = CpuEngine().plan(graph, pattern, request, Deadline.after(None))
+    assert physical is not None
+    keep_query(graph, pattern, request, PreparedQuery(engine, physical, Ran("cpu", "cpu", ""), **state))
+
+
+def plans_of(
+    engine: Engine, graph: mf.Graph, patterns: Sequence[mf.Pattern], request: Request
+) -> list[PhysicalPlan]:
+    """Return the plan of each pattern."""
+    planned = [engine.plan(graph, pattern, request, Deadline.after(None)) for pattern in patterns]
+    return [physical for physical in planned if physical is not None]
 
 
 def asking(**options: Any) -> Request:

@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import combinations
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import motiflux as mf
 from motiflux.cpu import local
 from motiflux.gpu.launch.memory import device_bytes
+from motiflux.gpu.strategy import DeviceFacts, Statistics, strategy
 from motiflux.plan import make_plan
 from motiflux.plan.estimate.predict import distinct_keys, expected_count, expected_seconds, host_memory
 from motiflux.plan.local_counts.formula import Table
@@ -264,7 +266,8 @@ class TestDeviceMemory:
     def bytes_of(self, edges: list[tuple[int, int]], gpu_memory: int | None = None) -> int:
         request = make_request(semantics="isomorphism", symmetry="embeddings", gpu_memory=gpu_memory)
         plan = make_plan(self.GRAPH, mf.Pattern.from_edges(edges))
-        return device_bytes(_Device(), self.GRAPH, plan, request)  # type: ignore[arg-type]
+        stage = strategy(plan, Statistics(self.GRAPH.num_vertices), DeviceFacts(4), request).stages[0]
+        return device_bytes(_Device(), self.GRAPH, stage, request)  # type: ignore[arg-type]
 
     def test_rows_are_the_least_it_takes(self) -> None:
         assert self.bytes_of([(0, 1)]) >= 8 * (self.GRAPH.num_vertices + 1) + 4 * self.GRAPH.num_edges
@@ -313,7 +316,7 @@ class TestAnalyze:
 
         class Silent(CpuEngine):
             name = "silent"
-            tells_sizes = False
+            capabilities = replace(CpuEngine.capabilities, reports_sizes=False)
 
             def count(self, *args: Any) -> Outcome:
                 whole = super().count(*args)

@@ -79,7 +79,8 @@ def test_the_cpu_takes_what_probes_say_is_faster(query: str, monkeypatch: pytest
 
 
 def test_engines_say_what_parts_take_them() -> None:
-    assert (CpuEngine.parts_cost, DfsEngine.parts_cost) == (HOST_SPEEDS.parts, DEVICE_SPEEDS.parts)
+    costs = [engine.capabilities.parts_cost for engine in (CpuEngine, DfsEngine)]
+    assert costs == [HOST_SPEEDS.parts, DEVICE_SPEEDS.parts]
     assert HOST_SPEEDS.parts == 1.0
 
 
@@ -114,8 +115,8 @@ def test_queries_on_a_large_graph_are_planned_in_parts_where_that_pays(
             space=True,
             tail=True,
             parts=True,
-            parts_cost=engine.parts_cost,
-            searchers=engine.searchers,
+            parts_cost=engine.capabilities.parts_cost,
+            searchers=engine.capabilities.searchers,
         )
         for engine in (CpuEngine, DfsEngine)
     ]

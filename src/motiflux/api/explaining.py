@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from motiflux.api.subject import check_subject
-from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.choose import choose_engine
-from motiflux.dispatch.planning import plan_for
 from motiflux.draw import Picture
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
+from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.report.data import Actual, EngineReport, PlanReport
 from motiflux.plan.report.describe import describe
 from motiflux.plan.report.explain import to_dict, to_document, to_html, to_mermaid, to_picture, to_text
+from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome
 from motiflux.request.progress import Progress, progress_callback
 from motiflux.request.request import Request, make_request
@@ -165,53 +164,45 @@ def explain(
             progress=callback,
         )
         chosen, reason = choose_engine(request)
-        started = time.perf_counter()
+        deadline = Deadline.after(None)
         untimed = replace(request, timeout=None)
-        plan = plan_for(graph, pattern, untimed, chosen, started)
-        assert plan is not None  # which it is only where time was up
-        expected: tuple[tuple[str, float | None], ...] = ()
-        if isinstance(chosen, AutoEngine):
-            chosen, own, choice = chosen.settle(graph, plan, untimed, started)
-            plan, reason, expected = own or plan, choice.why, choice.expected
-        planned = time.perf_counter()
-        if request.devices is not None:
-            from motiflux.gpu.multi.engine import sharing
-
-            reason += sharing(chosen, graph, plan, request)
-        if chosen.name == "dfs":  # imported here, like the above: a search on the CPU needs nothing of it
-            from motiflux.gpu.engine import DfsEngine
-
-            assert isinstance(chosen, DfsEngine)
-            reason += chosen.told(graph, plan, request)
+        physical = chosen.plan(graph, pattern, untimed, deadline)
+        assert physical is not None  # only if time was up
+        planned = deadline.elapsed()
+        executor = chosen.executor(physical)
+        reason = (physical.why or reason) + executor.notes(graph, physical, request)
         report = describe(
-            plan,
+            physical.plan,
             graph,
             pattern,
-            EngineReport(chosen.name, chosen.device, reason, expected),
-            searches_space=chosen.searches_space,
+            EngineReport(executor.name, executor.device, reason, physical.expected),
+            searches_space=executor.capabilities.candidate_spaces,
             tuning=request.tuning,
             threads=request.threads,
         )
-        if plan.impossible is None:
-            report = replace(report, predicted=chosen.predict(graph, plan, request))
+        if physical.plan.impossible is None:
+            report = replace(report, predicted=executor.predict(graph, physical, request))
         if analyze:
-            report = _run(report, chosen, graph, plan, request, planned - started)
+            report = _run(report, executor, graph, physical, request, planned)
     return Explanation(report)
 
 
 def _run(
-    report: PlanReport, engine: Engine, graph: Graph, plan: Plan, request: Request, plan_seconds: float
+    report: PlanReport,
+    engine: Engine,
+    graph: Graph,
+    physical: PhysicalPlan,
+    request: Request,
+    plan_seconds: float,
 ) -> PlanReport:
-    """Run the count, and return the report with what it came to."""
-    started = time.perf_counter()
-    nothing = Outcome(0, True)
-    outcome = nothing if plan.impossible else engine.count(graph, plan, request, started)
-    seconds = time.perf_counter() - started
-    told = engine.tells_sizes or plan.impossible is not None
+    """Run the count, and return the report with its result."""
+    deadline, plan = Deadline.after(request.timeout), physical.plan
+    outcome = engine.count(graph, physical, request, deadline)
+    told = engine.capabilities.reports_sizes or plan.impossible is not None
     note = None if told else f"engine {engine.name} does not tell the sizes of steps"
     if note is None and report.free_order is not None:
         note = "sizes of steps are those met in the order of the levels"
-    actual = Actual(outcome.value, outcome.complete, seconds, plan_seconds, note)
+    actual = Actual(outcome.value, outcome.complete, deadline.elapsed(), plan_seconds, note)
     sizes = _sizes(plan, outcome, request.limit)
     steps = tuple(replace(step, actual=sizes.get(step.level)) for step in report.steps)
     return replace(report, steps=steps, actual=actual)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from motiflux.api.subject import check_subject
 from motiflux.arguments import check_integer
-from motiflux.dispatch.choose import choose_engine, start_rows
-from motiflux.dispatch.planning import plan_for
+from motiflux.dispatch.choose import choose_engine
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
+from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Ran
 from motiflux.request.progress import Progress, progress_callback
 from motiflux.request.request import make_request
@@ -110,22 +110,23 @@ def match(
             progress=callback,
         )
         chosen, why = choose_engine(request)
-        started = time.perf_counter()
-        plan = plan_for(graph, pattern, request, chosen, started, counting=False)
+        deadline = Deadline.after(request.timeout)
+        physical = chosen.plan(graph, pattern, request, deadline, counting=False)
         layout = RowColumns(
             graph, pattern, edges=edges, attributes=attributes, names=names, threads=request.threads
         )
         planned = time.perf_counter()
-        source: RowSource = NoRows(complete=plan is not None)
+        source: RowSource = NoRows(complete=False)
         ran = Ran(chosen.name, chosen.device, why)
-        if plan is not None and plan.impossible is None:
-            source, ran = start_rows(chosen, why, graph, plan, request, block_rows, started)
+        if physical is not None:
+            source, other = chosen.rows(graph, physical, request, block_rows, deadline)
+            ran = other or ran
         closed = bar.pop_all()
         return Matches(
             _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else _WithBar(source, closed),
             layout,
             started=planned,
-            plan_seconds=planned - started,
+            plan_seconds=planned - deadline.started,
             engine=ran.engine,
             device=ran.device,
             reason=ran.why,

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from motiflux.dispatch.choose import choose_engine
-from motiflux.dispatch.planning import plan_for
-from motiflux.dispatch.prepared_query import Call, known_call, remember_call
+from motiflux.dispatch.prepared_query import PreparedQuery, keep_query, prepared_query
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.plan import Plan, check_symmetry
 from motiflux.plan.passes.shared_prefix import in_passes
+from motiflux.plan.physical import PhysicalPlan
+from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import ProgressCallback, Request
@@ -58,45 +59,67 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     All are planned before the first is searched, so that a mistake in one of them costs no time. With
     `named`, its error names the pattern by its position.
     """
-    if not named and (call := known_call(graph, patterns[0], request)) is not None:
-        return [_again(graph, call)]
+    deadline = Deadline.after(request.timeout)
+    known = None if named else prepared_query(graph, patterns[0], request)
+    if known is not None and known.is_current():
+        return [_again(graph, known, request, deadline)]
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
-    watch = _Watch()
-    sharing = named and engine.shares_passes and request.tuning["share"] == "on"
+    sharing = named and engine.capabilities.shares_passes and request.tuning["share"] == "on"
+    watch = _Watch(deadline.started)
     planned: list[_Planned] = []
     for position, pattern in enumerate(patterns):
-        beside = [one.plan for one in planned if one.plan is not None] if sharing else []
+        beside = [one.physical.plan for one in planned if one.physical is not None] if sharing else []
         with naming_pattern(position if named else None):
-            plan = plan_for(graph, pattern, request, engine, watch.started, beside=beside)
-        work = work_of(plan) if plan is not None and len(patterns) > 1 else None
-        planned.append(_Planned(plan, work, watch.lap()))
-    distinct = {one.work: one.plan for one in planned if one.plan is not None and one.plan.impossible is None}
-    plans, works = list(distinct.values()), {id(plan): work for work, plan in distinct.items()}
-    passes = in_passes(plans) if sharing else [[plan] for plan in plans]
-    progress = _SpanningProgress(request.progress, len(passes))
-    found: dict[Hashable, _Found] = {}
-    for group in passes:
-        reporting = request if len(passes) == 1 else replace(request, progress=progress.callback())
-        outcomes = _search(graph, group, engine, reporting, watch.started)
-        seconds = watch.lap()
-        found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
-        progress.advance(sum(outcome.value for outcome in outcomes))
+            physical = _physical_plan(graph, pattern, request, engine, deadline, beside, sharing=sharing)
+        work = work_of(physical.plan) if physical is not None and len(patterns) > 1 else None
+        planned.append(_Planned(physical, work, watch.lap()))
+    found = _search_all(graph, planned, engine, request, deadline, watch, sharing=sharing)
     ran = Ran(engine.name, engine.device, why)
-    if not named and (plan := planned[0].plan) is not None and plan.impossible is None:
-        remember_call(graph, patterns[0], request, engine, why, plan)
-    return [_count(one, _LATE if one.plan is None else found.get(one.work, _NOTHING), ran) for one in planned]
+    if not sharing:
+        for pattern, one in zip(patterns, planned, strict=True):
+            if one.physical is not None and one.physical.plan.impossible is None:
+                _keep(graph, pattern, request, PreparedQuery(engine, one.physical, ran), found[one.work])
+    return [
+        _count(one, _LATE if one.physical is None else found.get(one.work, _NOTHING), ran) for one in planned
+    ]
 
 
-def _again(graph: Graph, call: Call) -> Count:
-    """Return the count of a call that came before."""
-    started = time.perf_counter()
-    found = call.settled.count(graph, call.request, started)
-    ran = found.ran or call.ran
+def _physical_plan(
+    graph: Graph,
+    pattern: Pattern,
+    request: Request,
+    engine: Engine,
+    deadline: Deadline,
+    beside: Sequence[Plan],
+    *,
+    sharing: bool,
+) -> PhysicalPlan | None:
+    """Return how a pattern is counted, known from an earlier call or planned now; None if time was up."""
+    known = None if sharing else prepared_query(graph, pattern, request)
+    if known is not None and known.is_current():
+        return known.physical
+    return engine.plan(graph, pattern, request, deadline, beside=beside)
+
+
+def _keep(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery, found: _Found) -> None:
+    """Keep how a query was executed, and what that took."""
+    if (before := prepared_query(graph, pattern, request)) is not None:
+        query.spent, query.overruns = before.spent, before.overruns
+    query.note(found.outcome, found.seconds)
+    keep_query(graph, pattern, request, query)
+
+
+def _again(graph: Graph, query: PreparedQuery, request: Request, deadline: Deadline) -> Count:
+    """Return the count of a query that came before."""
+    found = query.engine.count(graph, query.physical, request, deadline)
+    seconds = deadline.elapsed()
+    query.note(found, seconds)
+    ran = found.ran or query.ran
     return Count(
         found.value,
         complete=found.complete,
-        seconds=time.perf_counter() - started,
+        seconds=seconds,
         plan_seconds=0.0,
         engine=ran.engine,
         device=ran.device,
@@ -104,12 +127,36 @@ def _again(graph: Graph, call: Call) -> Count:
     )
 
 
-def _search(
-    graph: Graph, plans: list[Plan], engine: Engine, request: Request, started: float
-) -> list[Outcome]:
-    if len(plans) == 1:
-        return [engine.count(graph, plans[0], request, started)]
-    return engine.count_together(graph, plans, request, started)
+def _search_all(
+    graph: Graph,
+    planned: Sequence[_Planned],
+    engine: Engine,
+    request: Request,
+    deadline: Deadline,
+    watch: _Watch,
+    *,
+    sharing: bool,
+) -> dict[Hashable, _Found]:
+    """Return the result of each piece of work, searched once."""
+    distinct = {one.work: one.physical for one in planned if one.physical is not None}
+    searched = {work: one for work, one in distinct.items() if one.plan.impossible is None}
+    works = {id(one.plan): work for work, one in searched.items()}
+    physical = {id(one.plan): one for one in searched.values()}
+    plans = [one.plan for one in searched.values()]
+    passes = in_passes(plans) if sharing else [[plan] for plan in plans]
+    progress = _SpanningProgress(request.progress, len(passes))
+    found: dict[Hashable, _Found] = {work: _NOTHING for work in distinct if work not in searched}
+    for group in passes:
+        reporting = request if len(passes) == 1 else replace(request, progress=progress.callback())
+        if len(group) == 1:
+            outcomes = [engine.count(graph, physical[id(group[0])], reporting, deadline)]
+        else:
+            together = [physical[id(plan)] for plan in group]
+            outcomes = engine.count_together(graph, together, reporting, deadline)
+        seconds = watch.lap()
+        found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
+        progress.advance(sum(outcome.value for outcome in outcomes))
+    return found
 
 
 def work_of(plan: Plan) -> Hashable:
@@ -121,8 +168,8 @@ def work_of(plan: Plan) -> Hashable:
 class _Watch:
     """Tells how long each part of a call took; together they took all of it."""
 
-    def __init__(self) -> None:
-        self.started = self._last = time.perf_counter()
+    def __init__(self, started: float) -> None:
+        self._last = started
 
     def lap(self) -> float:
         """Return the seconds since the last lap."""
@@ -132,7 +179,7 @@ class _Watch:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    plan: Plan | None
+    physical: PhysicalPlan | None
     work: Hashable
     """Equal for plans that are searched once for all; None where there is one pattern only."""
     seconds: float

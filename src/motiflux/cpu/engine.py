@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from motiflux.cpu import local, native
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
+from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.candidates.space import candidate_space
-from motiflux.plan.estimate.predict import expected_count, expected_seconds, host_memory, is_brief
+from motiflux.plan.estimate.predict import expected_count, host_memory, is_brief
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
 from motiflux.plan.local_counts.formula import Formula
 from motiflux.plan.local_counts.memory import table_memory
-from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
-from motiflux.request.costs import host_work
-from motiflux.request.engine import Outcome
+from motiflux.plan.local_counts.speeds import HOST_SPEEDS
+from motiflux.plan.physical import Family, PhysicalPlan, Stage
+from motiflux.request.costs import host_work, usable_formula
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Capabilities, Engine, Outcome
+from motiflux.request.planning import logical_plan
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import ProgressCallback, Request
 from motiflux.result.images import Block, Images
-from motiflux.result.rows import RowSource
+from motiflux.result.rows import NoRows, RowSource
 from motiflux.types import Symmetry
+
+CAPABILITIES = Capabilities(
+    candidate_spaces=True,
+    tails=True,
+    parts=True,
+    tables=HOST_SPEEDS,
+    parts_cost=HOST_SPEEDS.parts,
+    reports_sizes=True,
+    shares_passes=True,
+)
 
 
 class CpuEngine:
@@ -30,20 +43,48 @@ class CpuEngine:
 
     name = "cpu"
     device = "cpu"
-    searches_space = True
-    counts_tails = True
-    counts_parts = True
-    counts_tables: Speeds | None = HOST_SPEEDS
-    parts_cost = HOST_SPEEDS.parts
-    searchers = 1
-    tells_sizes = True
-    shares_passes = True
+    capabilities = CAPABILITIES
 
-    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
+    def is_current(self) -> bool:
+        """Return True: it keeps nothing."""
+        return True
+
+    def plan(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        request: Request,
+        deadline: Deadline,
+        *,
+        counting: bool = True,
+        beside: Sequence[Plan] = (),
+    ) -> PhysicalPlan | None:
+        """Return how a request is executed; None if time was up before."""
+        plan = logical_plan(
+            graph, pattern, request, self.capabilities, deadline, counting=counting, beside=beside
+        )
+        return None if plan is None else self.strategy(graph, plan, request, counting=counting)
+
+    def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
+        """Return how a plan is executed: from tables if it has a formula that serves, else by a search."""
+        if plan.impossible is not None:
+            return PhysicalPlan(self.name, plan, ())
+        formula = usable_formula(plan, request, HOST_SPEEDS) if counting else None
+        work = host_work(plan, formula, request, listing=not counting)
+        seconds = None if work is None else work.shared(request.threads)
+        search = PhysicalPlan(self.name, plan, (Stage(Family.SEARCH, plan),), seconds)
+        if formula is None:
+            return search
+        return PhysicalPlan(self.name, plan, (Stage(Family.TABLES, plan),), seconds, fallback=search)
+
+    def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``."""
-        if (formula := formula_for(plan, request)) is not None:
+        plan = physical.plan
+        if plan.impossible is not None:
+            return Outcome(0, True)
+        if physical.stages[0].family is Family.TABLES:
             try:
-                return count_from_tables(graph, plan, formula, request, started)
+                return count_from_tables(graph, plan, request, deadline)
             except OverflowError:
                 pass  # weights of walks hold 64 bits; the search holds any number
         search = _prepare(graph, plan, request)
@@ -51,8 +92,8 @@ class CpuEngine:
             search,
             threads=request.threads,
             limit=_limit(plan, request),
-            timeout=_remaining(request.timeout, started),
-            progress=_callback(request.progress, plan.multiplier, started),
+            timeout=deadline.left(),
+            progress=_callback(request.progress, plan.multiplier, deadline),
             brief=is_brief(plan),
         )
         enumerated = (
@@ -63,45 +104,64 @@ class CpuEngine:
         return _outcome(plan, request, total, stop, enumerated)
 
     def count_together(
-        self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
+        self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
     ) -> list[Outcome]:
-        """Return the count of each of some plans that go in one pass, without sizes."""
+        """Return the count of each plan of one pass, without sizes."""
         rows: dict[AdjacencyKey, Adjacency] = {}
+        logical = [physical.plan for physical in plans]
         found = native.count_together(
-            [_prepare(graph, plan, request, rows) for plan in plans],
+            [_prepare(graph, plan, request, rows) for plan in logical],
             threads=request.threads,
-            limits=[_limit(plan, request) for plan in plans],
-            timeout=_remaining(request.timeout, started),
-            progress=_callback_of_each(request.progress, [plan.multiplier for plan in plans], started),
+            limits=[_limit(plan, request) for plan in logical],
+            timeout=deadline.left(),
+            progress=_callback_of_each(request.progress, [plan.multiplier for plan in logical], deadline),
         )
         return [
-            _outcome(plan, request, total, stop) for plan, (total, stop) in zip(plans, found, strict=True)
+            _outcome(plan, request, total, stop) for plan, (total, stop) in zip(logical, found, strict=True)
         ]
 
-    def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
+    def rows(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> tuple[RowSource, None]:
         """Start an enumeration of at most ``request.limit`` rows."""
+        plan = physical.plan
+        if plan.impossible is not None:
+            return NoRows(complete=True), None
         search, images = _prepare(graph, plan, request), Images(plan)
         rows = native.Rows(
             search,
             threads=request.threads,
             block_rows=max(1, batch_rows // images.of_each),
             limit=None if request.limit is None else -(-request.limit // images.of_each),
-            timeout=_remaining(request.timeout, started),
+            timeout=deadline.left(),
         )
-        return _CpuRows(rows, images, request.limit, _callback(request.progress, images.of_each, started))
+        progress = _callback(request.progress, images.of_each, deadline)
+        return _CpuRows(rows, images, request.limit, progress), None
 
-    def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
-        """Return what a count will give and take, without searching."""
-        formula = formula_for(plan, request)
-        work = host_work(plan, formula, request)
-        seconds = None if work is None else work.shared(request.threads)
+    def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
+        """Return what `explain` adds to the reason for the engine: nothing."""
+        return ""
+
+    def executor(self, physical: PhysicalPlan) -> Engine:
+        """Return the engine."""
+        return self
+
+    def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
+        """Return the expected result, time and memory of a count, without searching."""
+        plan = physical.plan
+        formula = plan.formula if physical.stages[0].family is Family.TABLES else None
         return Prediction(
             count=expected_count(plan, request.limit),
-            seconds=seconds,
+            seconds=physical.seconds,
             threads=request.threads,
             memory=_memory(graph, plan, formula, request.threads),
-            note="nothing was sampled" if seconds is None else None,
+            note="nothing was sampled" if physical.seconds is None else None,
         )
+
+
+def open_engine(names: Sequence[str]) -> CpuEngine:
+    """Return the engine."""
+    return CpuEngine()
 
 
 def _memory(graph: Graph, plan: Plan, formula: Formula | None, threads: int) -> MemoryReport:
@@ -113,43 +173,25 @@ def _memory(graph: Graph, plan: Plan, formula: Formula | None, threads: int) -> 
     return found if space is None else replace(found, rows=found.rows + space.nbytes)
 
 
-def formula_for(plan: Plan, request: Request, speeds: Speeds = HOST_SPEEDS) -> Formula | None:
-    """Return how to count from tables, unless a search is expected to say more by the limit or in time."""
-    formula = plan.formula
-    if formula is None or request.tuning["tables"] == "on":
-        return formula
-    if request.timeout is not None and formula.seconds > request.timeout / 2:
-        return None  # a search that is cut short tells how many it knows, tables tell nothing
-    if request.limit is None:
-        return formula
-    search = expected_seconds(plan, request.threads, request.limit)
-    if search is None or formula.seconds < speeds.of_search(search, request.threads):
-        return formula
-    return None
-
-
-def count_from_tables(
-    graph: Graph, plan: Plan, formula: Formula, request: Request, started: float
-) -> Outcome:
-    """Return the count from tables; 0 and incomplete if time was up.
+def count_from_tables(graph: Graph, plan: Plan, request: Request, deadline: Deadline) -> Outcome:
+    """Return the count by the plan's formula; 0 and incomplete if time was up.
 
     Raises
     ------
     OverflowError
         Walks are weighed by numbers of more than 64 bits.
     """
-    deadline = None if request.timeout is None else started + request.timeout
+    assert plan.formula is not None
+    progress = _callback(request.progress, 1, deadline)
     try:
-        total = local.evaluate(
-            graph, formula, request.threads, deadline, _callback(request.progress, 1, started)
-        )
+        total = local.evaluate(graph, plan.formula, request.threads, deadline.at, progress)
     except local.Late:
         return Outcome(0, False)
     return outcome_of_tables(total, plan, request)
 
 
 def outcome_of_tables(total: int, plan: Plan, request: Request) -> Outcome:
-    """Return what a number of embeddings is that tables came to."""
+    """Return the outcome of a count whose tables sum up to `total` embeddings."""
     if request.symmetry is Symmetry.SUBGRAPHS:
         total //= plan.automorphisms
     if request.limit is not None and total > request.limit:
@@ -219,24 +261,20 @@ class _CpuRows:
         return self._rows.stop is native.Stop.NONE and not self._cut
 
 
-def _remaining(timeout: float | None, started: float) -> float | None:
-    return None if timeout is None else max(0.0, timeout - (time.perf_counter() - started))
-
-
-def _callback(report: ProgressCallback | None, multiplier: int, started: float) -> native.Progress | None:
+def _callback(report: ProgressCallback | None, multiplier: int, deadline: Deadline) -> native.Progress | None:
     if report is None:
         return None
 
     def progress(done: int, total: int, found: int) -> None:
-        report(ProgressReport(done, total, found * multiplier, time.perf_counter() - started))
+        report(ProgressReport(done, total, found * multiplier, deadline.elapsed()))
 
     return progress
 
 
 def _callback_of_each(
-    report: ProgressCallback | None, multipliers: Sequence[int], started: float
+    report: ProgressCallback | None, multipliers: Sequence[int], deadline: Deadline
 ) -> native.ProgressOfEach | None:
-    total = _callback(report, 1, started)
+    total = _callback(report, 1, deadline)
     if total is None:
         return None
 

@@ -94,11 +94,10 @@ class CudaGpu:
 
     def engine(self) -> Engine:
         """Return the engine, opened."""
-        from motiflux.gpu.engine import DfsEngine
-        from motiflux.gpu.runtime.accelerator import open_accelerator
+        from motiflux.gpu.engine import open_engine
 
         with self._opening():
-            return DfsEngine(open_accelerator(DEVICE))
+            return open_engine([DEVICE])
 
     def sampler(self, graph: Graph, plan: Plan, request: Request, candidates: _native.SampleGraph) -> Sampler:
         """Return what draws samples of `candidates` there; `DeviceError` if it cannot be opened."""

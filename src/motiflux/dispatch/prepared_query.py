@@ -1,85 +1,69 @@
-"""Calls that come again: what was settled of one before it searched, kept with its graph.
+"""Queries that come again: the physical plan of one and its engine, kept with the graph.
 
-Which engine, why, and by which plan: to find the same anew takes as long as all else that the host does for
-a short count on a GPU. Where ``device="auto"`` leaves the choice open, it is kept as long as what both
-engines took says the same.
+To plan and choose anew takes as long as all else that the host does for a short count on a GPU.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
-from motiflux.dispatch.auto import AutoEngine
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.plan import Plan
+from motiflux.plan.physical import PhysicalPlan
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.request import Request
 
-if TYPE_CHECKING:
-    from motiflux.gpu.engine import DfsEngine, Way
-
-_POOL, _MOST = "calls", 64
-"""Where they are kept, and how many of one graph."""
+_POOL, _MOST = "prepared queries", 64
+"""Name of the pool of a graph's memory that they are in, and the number of queries that it holds."""
 
 
-class Settled(Protocol):
-    """How a call is done again."""
+@dataclass(slots=True)
+class PreparedQuery:
+    """How a query is executed.
 
-    def is_current(self) -> bool:
-        """Whether it would be settled in the same way again."""
+    Parameters
+    ----------
+    ran
+        The engine and why, if the outcome does not say.
+    spent
+        Seconds that its counts took so far.
+    overruns
+        Counts in which the engine that was tried first did not finish within its budget.
+    overran
+        Whether that is so of the last one.
+    """
 
-    def count(self, graph: Graph, request: Request, started: float) -> Outcome:
-        """Return the count, at most ``request.limit``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call that can be done again: a pattern and a request are the same if they are the same objects."""
-
-    pattern: Pattern
-    request: Request
+    engine: Engine
+    physical: PhysicalPlan
     ran: Ran
-    """Who counts, where the outcome does not say."""
-    settled: Settled
-
-
-@dataclass(frozen=True, slots=True)
-class OnGpu:
-    """It is the GPU that was asked for."""
-
-    engine: DfsEngine
-    plan: Plan
-    way: Way
+    spent: float = 0.0
+    overruns: int = 0
+    overran: bool = False
 
     def is_current(self) -> bool:
-        """Whether its device was not opened anew since."""
-        return self.engine.is_current()
+        """Whether the same would be chosen now."""
+        expires = self.physical.expires
+        return self.engine.is_current() and not self.overran and (expires is None or self.spent < expires)
 
-    def count(self, graph: Graph, request: Request, started: float) -> Outcome:
-        """Return the count, at most ``request.limit``."""
-        return self.engine.count_in(self.way, graph, self.plan, request, started)
-
-
-def known_call(graph: Graph, pattern: Pattern, request: Request) -> Call | None:
-    """Return what is known of a call; None if nothing is, or it would be settled anew."""
-    call: Call | None = graph.memo.recent(_POOL, (id(pattern), id(request)))
-    return call if call is not None and call.settled.is_current() else None
+    def note(self, outcome: Outcome, seconds: float) -> None:
+        """Note what a count took, and whether another engine had to take over."""
+        self.spent += seconds
+        other = outcome.ran is not None and outcome.ran.engine != self.physical.engine
+        self.overran = outcome.complete and other
+        self.overruns += self.overran
 
 
-def remember_call(
-    graph: Graph, pattern: Pattern, request: Request, engine: Engine, why: str, plan: Plan
-) -> None:
-    """Keep what was settled of a call, if it is for one GPU and would be settled in the same way again."""
-    if request.devices is not None or request.progress is not None:
-        return
-    settled: Settled | None = None
-    if isinstance(engine, AutoEngine):
-        settled = engine.settled(graph, plan, request)
-    elif request.engine == "dfs" or request.device not in ("auto", "cpu"):
-        chosen: DfsEngine = engine  # type: ignore[assignment]  # no other one is for one GPU
-        settled = OnGpu(chosen, plan, chosen.way(graph, plan, request))
-    if settled is not None:
-        call = Call(pattern, request, Ran(engine.name, engine.device, why), settled)
-        graph.memo.put_down(_POOL, (id(pattern), id(request)), call, _MOST)  # it holds on to both
+def prepared_query(graph: Graph, pattern: Pattern, request: Request) -> PreparedQuery | None:
+    """Return what is kept of a query, current or not; None if nothing is."""
+    found: PreparedQuery | None = graph.memo.recent(_POOL, _key(pattern, request))
+    return found
+
+
+def keep_query(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery) -> None:
+    """Keep how a query is executed, for calls with an equal pattern and equal options."""
+    graph.memo.put_down(_POOL, _key(pattern, request), query, _MOST)
+
+
+def _key(pattern: Pattern, request: Request) -> Hashable:
+    return pattern, request.key

@@ -1,393 +1,316 @@
-"""``engine="dfs"``: depth-first search on a device by groups of lanes."""
+"""``engine="dfs"``: counts and lists on a device, or on several that share the work."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import replace
 
-from motiflux.codegen.kernels import Goal
-from motiflux.codegen.tails import device_tail
-from motiflux.cpu.engine import CpuEngine, count_from_tables, formula_for, outcome_of_tables
+from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.kernels.cliques import clique_key, prepare_cliques
+from motiflux.gpu.group import DeviceGroup, GroupJob, wait_for
+from motiflux.gpu.kernels.cliques import prepare_cliques
 from motiflux.gpu.kernels.table_run import TooWide
-from motiflux.gpu.kernels.tables import start_tables, table_bytes
-from motiflux.gpu.kernels.universal_vertex import Bits, Part, bits_for, parts_of, prepare_cone
-from motiflux.gpu.launch.job_pool import resting
+from motiflux.gpu.kernels.tables import table_bytes
+from motiflux.gpu.kernels.universal_vertex import prepare_cone
+from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
 from motiflux.gpu.launch.prepare import prepare, task_limit
-from motiflux.gpu.rows.ring_rows import RingRows
+from motiflux.gpu.multi.rows import SeveralRows
+from motiflux.gpu.multi.tables import SharedTables
 from motiflux.gpu.rows.stored_rows import StoredRows
-from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.kernel_times import on_host
 from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.strategy import gather, listing, strategy
 from motiflux.graph import Graph
+from motiflux.pattern import Pattern
 from motiflux.plan import Plan
+from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
-from motiflux.plan.local_counts.formula import Formula, Searched
-from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, Speeds
-from motiflux.request.costs import H100, host_work
-from motiflux.request.deadline import OutOfTimeError, moments
-from motiflux.request.engine import Outcome
+from motiflux.plan.local_counts.formula import Searched
+from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
+from motiflux.plan.neighborhood.universal_vertex import is_cone
+from motiflux.plan.physical import Family, PhysicalPlan, Stage
+from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.engine import Capabilities, Engine, Outcome
+from motiflux.request.planning import counts_all, logical_plan
 from motiflux.request.progress import in_parts
-from motiflux.request.reports import ProgressReport
-from motiflux.request.request import Request
+from motiflux.request.request import ProgressCallback, Request
 from motiflux.result.rows import NoRows, RowSource
 
-_LOOK_SECONDS = 0.05
-"""Time between two looks at how far a search is."""
+_LOOK_FOR_PARTS = 0.05
+"""Seconds that looking for parts takes, about."""
 
-
-class Watched(Protocol):
-    """Work on devices that goes on."""
-
-    def done(self) -> bool:
-        """Whether it has ended; raises what failed."""
-
-    def stop_and_wait(self) -> None:
-        """Stop it, and wait for its end."""
-
-    def look(self) -> tuple[int, int, int] | None:
-        """Return what is done of what in all, and what was found; None if not known."""
-
-    def tell_time(self) -> None:
-        """Add the kernels' time to what is being taken, once they are done."""
-
-    def close(self) -> None:
-        """Stop it if it goes on, and give everything back."""
-
-
-class Evaluation(Protocol):
-    """A formula that is being evaluated."""
-
-    @property
-    def run(self) -> Watched:
-        """What it is done with; closed with it."""
-
-    def total(self) -> int:
-        """Return what the formula comes to, once all is done; raises `TooWide`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watching:
-    """How a search is watched, and what is told of it.
-
-    Parameters
-    ----------
-    multiplier
-        What each embedding that is found stands for.
-    before
-        Embeddings that earlier parts found.
-    """
-
-    request: Request
-    started: float
-    deadline: float | None
-    multiplier: int = 1
-    before: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How a plan is counted: what takes as long to look up as a short count takes of the host.
-
-    Parameters
-    ----------
-    formula
-        From tables; None where they do not serve.
-    parts
-        Else by kernels: ways to cut the count into parts, the first that fits. Not looked for where there is
-        a formula.
-    """
-
-    formula: Formula | None
-    parts: tuple[tuple[Part, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found, and whether that is all there is."""
-
-    found: int
-    complete: bool
+CAPABILITIES = Capabilities(
+    candidate_spaces=True,
+    tails=True,
+    parts=True,
+    tables=DEVICE_SPEEDS,
+    parts_cost=DEVICE_SPEEDS.parts,
+    searchers=20_000,
+)
 
 
 class DfsEngine:
-    """Executes plans on a device, over copies of the graph's rows that stay there."""
+    """Executes plans on a group of devices, over copies of the graph's rows that stay there."""
 
     name = "dfs"
-    searches_space = True
-    counts_tails = True
-    counts_parts = True
-    parts_cost = DEVICE_SPEEDS.parts
-    searchers = 20_000
-    counts_tables: Speeds | None = DEVICE_SPEEDS
-    tells_sizes = False
-    shares_passes = False
+    capabilities = CAPABILITIES
 
-    def __init__(self, accelerator: Accelerator) -> None:
-        self._accelerator = accelerator
-        self.device = accelerator.device.name
+    def __init__(self, group: DeviceGroup) -> None:
+        self.group = group
+        self.device = group.name
 
     def is_current(self) -> bool:
-        """Whether this process would take the same device, by its name, now."""
-        return known_accelerator(self.device) is self._accelerator
+        """Whether this process would take the same devices, by their names, now."""
+        return self.group.is_current()
 
-    def count(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
-        """Return the count, at most ``request.limit``."""
-        return self.count_in(self.way(graph, plan, request), graph, plan, request, started)
+    def executor(self, physical: PhysicalPlan) -> Engine:
+        """Return the engine."""
+        return self
 
-    def way(self, graph: Graph, plan: Plan, request: Request) -> Way:
-        """Return how a plan is counted: the same for the same plan and request."""
-        formula = formula_for(plan, request, DEVICE_SPEEDS)
-        return Way(formula, () if formula is not None else self._parts(graph, plan, request))
-
-    def _parts(self, graph: Graph, plan: Plan, request: Request) -> tuple[tuple[Part, ...], ...]:
-        bits = self.bits(graph, plan, request)
-        in_bits = () if bits is None else (tuple(parts_of(bits)),)
-        countable = plan.tail is None or device_tail(plan) is not None
-        return (*in_bits, (Part(plan),)) if countable else in_bits
-
-    def count_in(self, way: Way, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
-        """Return what `count` does, in a way that is known."""
-        deadline = _deadline(request, started)
-        ways = way.parts
-        if way.formula is not None:
-            outcome = self._from_tables(graph, plan, way.formula, request, started, deadline)
-            if outcome is not None:
-                return outcome
-            ways = self._parts(graph, plan, request)
-        watched = Watching(request, started, deadline, plan.multiplier)
-        for parts in ways:
-            try:
-                found = self._count_parts(graph, parts, watched)
-            except DeviceMemoryError:
-                if parts[0].bits is None:
-                    raise
-                continue
-            if found is not None:
-                break
-        else:
-            return self._on_host(graph, plan, request, started)
-        total = found.found * plan.multiplier
-        if request.limit is not None and total > request.limit:
-            return Outcome(request.limit, False)
-        return Outcome(total, found.complete)
-
-    def bits(self, graph: Graph, plan: Plan, request: Request) -> Bits | None:
-        """Return how the plan is counted in bits, if it is and is no clique."""
-        bits = bits_for(graph, plan, request, getattr(self._accelerator.device, "speed", 0.0))
-        return bits if bits is not None and bits.taken else None
-
-    def told(self, graph: Graph, plan: Plan, request: Request) -> str:
-        """Return what there is to say of how a plan is counted, beside why here."""
-        if plan.impossible is not None or formula_for(plan, request, DEVICE_SPEEDS) is not None:
-            return ""
-        if request.tuning["bitmaps"] != "off" and clique_key(plan) is not None:
-            return "; cliques in bits"
-        bits = bits_for(graph, plan, request, getattr(self._accelerator.device, "speed", 0.0))
-        if bits is not None and bits.taken:
-            return f"; {bits.words}"
-        told = "" if bits is None else f"; {bits.words}"
-        if plan.tail is not None and device_tail(plan) is None:
-            return told  # the CPU counts
-        return told + groups_told(self._accelerator.device, graph, plan, request)
-
-    def _count_parts(self, graph: Graph, parts: Sequence[Part], watched: Watching) -> Found | None:
-        """Return what all parts come to; None if a number passed 128 bits."""
-        found = 0
-        # total * multiplier > limit exactly when total > limit // multiplier.
-        most = watched.request.limit
-        most = None if most is None else most // watched.multiplier
-        reports = in_parts(watched.request.progress, [part.share for part in parts])
-        for part, report in zip(parts, reports, strict=True):
-            now = watched  # as it is, most often: each copy takes microseconds
-            if report is not watched.request.progress:
-                now = replace(now, request=replace(now.request, progress=report))
-            if found:
-                now = replace(now, before=found)
-            left = None if most is None else most - found
-            try:
-                one = self._count_part(graph, part, left, now)
-            except OutOfTimeError:
-                return Found(found, False)
-            if one is None:
-                return None
-            found += one.found
-            if not one.complete or (most is not None and found > most):
-                return Found(found, False)
-        return Found(found, True)
-
-    def _count_part(self, graph: Graph, part: Part, limit: int | None, watched: Watching) -> Found | None:
-        request, started, deadline = watched.request, watched.started, watched.deadline
-        with self._counting(graph, part.plan, request, limit, deadline, part=part) as search:
-            if request.progress is not None:
-                search.expect_looks()
-            search.launch()
-            in_time = self._watch(search, watched.multiplier, request, started, deadline, watched.before)
-            if search.passed_128_bits():
-                return None
-            return Found(search.found(), in_time and not search.was_limited())
-
-    def _from_tables(
+    def plan(
         self,
         graph: Graph,
-        plan: Plan,
-        formula: Formula,
+        pattern: Pattern,
         request: Request,
-        started: float,
-        deadline: float | None,
+        deadline: Deadline,
+        *,
+        counting: bool = True,
+        beside: Sequence[Plan] = (),
+    ) -> PhysicalPlan | None:
+        """Return how a request is executed; None if time was up before."""
+        if counting and counts_all(request) and _may_be_in_bits(graph, pattern, request):
+            plain = logical_plan(graph, pattern, request, self.capabilities, deadline, parts=False)
+            if plain is None:
+                return None
+            physical = self.strategy(graph, plain, request)
+            brief = physical.seconds is not None and physical.seconds < _LOOK_FOR_PARTS
+            if plain.formula is not None or (brief and _is_of(physical, Family.UNIVERSAL_VERTEX)):
+                return physical
+        plan = logical_plan(
+            graph, pattern, request, self.capabilities, deadline, counting=counting, beside=beside
+        )
+        return None if plan is None else self.strategy(graph, plan, request, counting=counting)
+
+    def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
+        """Return how a plan is executed."""
+        facts = self.group.facts
+        if not counting:
+            return listing(plan, facts, request)
+        return strategy(plan, gather(graph, plan, facts, request), facts, request)
+
+    def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
+        """Return the count, at most ``request.limit``."""
+        if physical.plan.impossible is not None:
+            return Outcome(0, True)
+        found: Outcome | None = None
+        while found is None:
+            then = physical.fallback
+            try:
+                found = self._execute(graph, physical, request, deadline)
+            except DeviceMemoryError:
+                if then is None or _is_of(then, Family.HOST):
+                    raise  # a full device never falls back to the CPU
+            if found is None:
+                assert then is not None, "the host counts any number"
+                physical = then
+        return found
+
+    def _execute(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
     ) -> Outcome | None:
-        """Return the count from tables, on the host where they pass 64 bits; None if that cannot be."""
+        """Return the count of a physical plan, fallback apart; None if a number passed its kernels' range."""
+        group = self.group if physical.whole else self.group.only_first()
+        if _is_of(physical, Family.HOST):
+            with on_host():
+                host = CpuEngine()
+                return host.count(graph, host.strategy(graph, physical.plan, request), request, deadline)
+        if _is_of(physical, Family.TABLES):
+            return self._from_tables(graph, physical.stages[0], group, request, deadline)
+        return self._sum_of_stages(graph, physical, group, request, deadline)
+
+    def _sum_of_stages(
+        self,
+        graph: Graph,
+        physical: PhysicalPlan,
+        group: DeviceGroup,
+        request: Request,
+        deadline: Deadline,
+    ) -> Outcome | None:
+        times, found, complete = physical.plan.multiplier, 0, True
+        # total * times > limit exactly when total > limit // times.
+        most = None if request.limit is None else request.limit // times
+        reports = in_parts(request.progress, [stage.share for stage in physical.stages])
+        for stage, report in zip(physical.stages, reports, strict=True):
+            left = None if most is None else most - found
+            with GroupJob(left) as job:
+                try:
+                    job.gather(
+                        group,
+                        lambda one, stage=stage, left=left: self._prepared(  # type: ignore[misc]
+                            one, group, graph, stage, request, left, deadline
+                        ),
+                        graph,
+                        stage.plan,
+                        request,
+                        deadline,
+                    )
+                except OutOfTimeError:
+                    complete = False
+                    break
+                complete, one = _run(job, deadline, report, found, times)
+                if one is None:
+                    return None
+            found += one
+            if not complete or (most is not None and found > most):
+                break
+        total = found * times
+        if request.limit is not None and total > request.limit:
+            return Outcome(request.limit, False)
+        return Outcome(total, complete)
+
+    def _prepared(
+        self,
+        accelerator: Accelerator,
+        group: DeviceGroup,
+        graph: Graph,
+        stage: Stage,
+        request: Request,
+        limit: int | None,
+        deadline: Deadline,
+    ) -> DeviceSearch:
+        """Return the job of a stage on one device, kept from an earlier call or set up now.
+
+        A device that shares the work with others sets up a new one each time: its share is its own.
+        """
+        pool = job_pool(graph, accelerator)
+        name = (id(stage), request.gpu_memory)
+        if group.alone and (search := pool.begin(name, DeviceSearch, request)) is not None:
+            search.task.limit = task_limit(limit)
+            return search
+        devices = len(group.accelerators)
+        if stage.family is Family.UNIVERSAL_VERTEX:
+            search = prepare_cone(accelerator, graph, stage, request, limit, deadline, devices)
+        elif stage.family is Family.CLIQUES:
+            search = prepare_cliques(accelerator, graph, stage, request, limit, deadline, devices)
+        else:
+            search = prepare(accelerator, graph, stage, request, limit, deadline)
+        if group.alone:
+            pool.keep(name, search, stage, request)
+        return search
+
+    def _from_tables(
+        self, graph: Graph, stage: Stage, group: DeviceGroup, request: Request, deadline: Deadline
+    ) -> Outcome | None:
+        """Return the count from tables, by the host if they pass 64 bits; None if it cannot either."""
 
         def search(table: Searched) -> int:
             inner = replace(request, limit=None, progress=None)
-            found = self.count(graph, table.plan, inner, started)
+            physical = self.strategy(graph, table.plan, inner)
+            found = self.count(graph, physical, inner, deadline)
             if not found.complete:
                 raise OutOfTimeError
             return found.value
 
         try:
-            tables = self._start_tables(graph, formula, request, deadline, search)
-            with contextlib.closing(tables.run):
-                if not self._watch(tables.run, 1, request, started, deadline):
+            tables = SharedTables(group, graph, stage, request, deadline, search)
+            with contextlib.closing(tables):
+                if not wait_for(tables, deadline, request.progress):
                     return Outcome(0, False)
                 total = tables.total()
         except OutOfTimeError:
             return Outcome(0, False)
-        except DeviceMemoryError:
-            return None
         except TooWide:
             try:
                 with on_host():
-                    return count_from_tables(graph, plan, formula, request, started)
+                    return count_from_tables(graph, stage.plan, request, deadline)
             except OverflowError:
                 return None  # weights of walks hold 64 bits there too
-        return outcome_of_tables(total, plan, request)
-
-    def _start_tables(
-        self,
-        graph: Graph,
-        formula: Formula,
-        request: Request,
-        deadline: float | None,
-        search: Callable[[Searched], int],
-    ) -> Evaluation:
-        return start_tables(self._accelerator, graph, formula, request, deadline, search)
-
-    def _on_host(self, graph: Graph, plan: Plan, request: Request, started: float) -> Outcome:
-        """Count numbers that the device has no room for: beyond 128 bits, or of very many sets."""
-        with on_host():
-            return CpuEngine().count(graph, plan, request, started)
+        return outcome_of_tables(total, stage.plan, request)
 
     def count_together(
-        self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
+        self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
     ) -> list[Outcome]:
         """Return the count of each plan; it takes a pass for each."""
-        return [self.count(graph, plan, request, started) for plan in plans]
+        return [self.count(graph, physical, request, deadline) for physical in plans]
 
-    def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
+    def rows(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> tuple[RowSource, None]:
         """Start an enumeration of at most ``request.limit`` rows."""
-        deadline = _deadline(request, started)
-        goal, source = (Goal.LIST, RingRows) if request.tuning["rows"] == "ring" else (Goal.STORE, StoredRows)
+        if physical.plan.impossible is not None:
+            return NoRows(complete=True), None
+        stage = physical.stages[0]
         try:
-            search = prepare(self._accelerator, graph, plan, request, goal, None, deadline)
+            if not self.group.alone:
+                return SeveralRows(self.group, graph, stage, request, batch_rows, deadline), None
+            search = prepare(self.group.first, graph, stage, request, None, deadline)
         except OutOfTimeError:
-            return NoRows(complete=False)
-        return source(search, plan, request, batch_rows, started, deadline)
+            return NoRows(complete=False), None
+        return StoredRows(search, stage.plan, request, batch_rows, deadline), None
 
-    def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
-        """Return what a count will give and take, without searching."""
+    def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
+        """Return what `explain` adds to the reason for the engine."""
+        if not physical.stages:
+            return ""
+        if _is_of(physical, Family.TABLES) and not physical.whole and not self.group.alone:
+            first = self.group.first.device.name
+            return f"; {first} alone: the tables that it comes from are not shared"
+        if not _is_of(physical, Family.SEARCH):
+            return physical.notes
+        return physical.notes + groups_told(self.group.first.device, graph, physical.stages[0], request)
+
+    def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
+        """Return the expected result, time and memory of a count, without searching."""
+        plan = physical.plan
         space = None if plan.space is None else candidate_space(graph, plan.space, request.threads)
         narrowed = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
-        memory = MemoryReport(
-            rows=narrowed if space is None else space.nbytes,
-            search=0,
-            device=device_bytes(self._accelerator.device, graph, plan, request),
+        rows = narrowed if space is None else space.nbytes
+        stage = physical.stages[0]
+        if stage.passes is not None:
+            device = table_bytes(graph, stage.passes)
+        else:
+            device = device_bytes(self.group.first.device, graph, stage, request)
+        return Prediction(
+            expected_count(plan, request.limit),
+            physical.seconds,
+            request.threads,
+            MemoryReport(rows, 0, device),
+            note="nothing was sampled" if physical.seconds is None else None,
         )
-        count = expected_count(plan, request.limit)
-        if (formula := formula_for(plan, request, DEVICE_SPEEDS)) is not None:
-            memory = replace(memory, device=table_bytes(graph, formula))
-            return Prediction(count, formula.seconds, request.threads, memory)
-        work = host_work(plan, None, request)
-        speed = getattr(self._accelerator.device, "speed", 0.0)
-        seconds = None if work is None else H100.search(work, speed)
-        if (bits := self.bits(graph, plan, request)) is not None:
-            seconds = bits.expected
-        note = "nothing was sampled" if seconds is None else None
-        return Prediction(count, seconds, request.threads, memory, note=note)
-
-    def _counting(
-        self,
-        graph: Graph,
-        plan: Plan,
-        request: Request,
-        limit: int | None,
-        deadline: float | None,
-        devices: int = 1,
-        part: Part | None = None,
-    ) -> DeviceSearch:
-        """Return the search that counts by a plan, set up before or now: cliques have their own kernel.
-
-        One of several devices sets up a new one each time: its share of the work is its own.
-
-        Parameters
-        ----------
-        part
-            The part of a count that this plan is of; None for all of it, by no bits but those of cliques.
-        """
-        part = part or Part(plan)
-        kept = resting(graph, self._accelerator)
-        what = part.bits is not None, part.roots
-        name = ("count", id(plan), *what, request.gpu_memory, request.switches)
-        search = kept.begin(name, DeviceSearch, request) if devices == 1 else None
-        if search is not None:
-            search.task.limit = task_limit(limit)
-            return search
-        if part.bits is not None:
-            search = prepare_cone(self._accelerator, graph, part.bits, request, limit, deadline, devices)
-        elif part.roots is None:
-            search = prepare_cliques(self._accelerator, graph, plan, request, limit, deadline, devices)
-        search = search or prepare(
-            self._accelerator, graph, plan, request, Goal.COUNT, limit, deadline, part.roots
-        )
-        if devices == 1:
-            kept.keep(name, search, plan, request)
-        return search
-
-    def _watch(
-        self,
-        search: Watched,
-        multiplier: int,
-        request: Request,
-        started: float,
-        deadline: float | None,
-        before: int = 0,
-    ) -> bool:
-        """Wait for the end of a search; False if time ran out first."""
-        next_look = started + _LOOK_SECONDS
-        for now in moments():
-            if search.done():
-                search.tell_time()
-                return True
-            if request.check is not None:
-                request.check()
-            if deadline is not None and now >= deadline:
-                search.stop_and_wait()
-                search.tell_time()
-                return False
-            if now >= next_look and request.progress is not None:
-                next_look = now + _LOOK_SECONDS
-                if (seen := search.look()) is not None:
-                    done, total, found = seen
-                    found = (before + found) * multiplier
-                    request.progress(ProgressReport(done, total, found, now - started))
-        raise AssertionError
 
 
-def _deadline(request: Request, started: float) -> float | None:
-    return None if request.timeout is None else started + request.timeout
+def open_engine(names: Sequence[str]) -> DfsEngine:
+    """Return the engine on devices of these names; raises `DeviceError`."""
+    return DfsEngine(DeviceGroup.open(names))
+
+
+def _is_of(physical: PhysicalPlan, family: Family) -> bool:
+    return physical.stages[0].family is family
+
+
+def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
+    """Return whether a plan without parts may be counted in bits, which is shorter than a look for parts."""
+    if request.tuning["bitmaps"] in ("cliques", "off") or request.tuning["parts"] == "on":
+        return False
+    return is_cone(bind(pattern, graph), request.semantics)
+
+
+def _run(
+    job: GroupJob, deadline: Deadline, progress: ProgressCallback | None, before: int, times: int
+) -> tuple[bool, int | None]:
+    """Launch a job and wait for its end; return whether nothing was cut, and the number found.
+
+    The number is None if it passed 128 bits.
+    """
+    if progress is not None:
+        job.expect_looks()
+    job.launch()
+    in_time = wait_for(job, deadline, progress, before, times)
+    if job.passed_128_bits():
+        return False, None
+    return in_time and not job.was_limited(), job.found()

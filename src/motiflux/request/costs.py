@@ -8,7 +8,7 @@ from math import inf, isfinite
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import START_SECONDS, expected_count, expected_seconds
 from motiflux.plan.local_counts.formula import Formula
-from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
+from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, Speeds
 from motiflux.request.request import Request
 
 _FOUND_ROW, _GIVEN_ROW = 2e-9, 5e-9
@@ -63,6 +63,21 @@ def host_work(
     if not isfinite(rows):
         return None
     return HostWork(_kind(plan), max(0.0, seconds - START_SECONDS), len(plan.order), rows)
+
+
+def usable_formula(plan: Plan, request: Request, speeds: Speeds) -> Formula | None:
+    """Return the formula of a plan, unless a search is expected to find more by the limit or in time."""
+    formula = plan.formula
+    if formula is None or request.tuning["tables"] == "on":
+        return formula
+    if request.timeout is not None and formula.seconds > request.timeout / 2:
+        return None  # a search that is cut short returns its count so far, tables return nothing
+    if request.limit is None:
+        return formula
+    search = expected_seconds(plan, request.threads, request.limit)
+    if search is None or formula.seconds < speeds.of_search(search, request.threads):
+        return formula
+    return None
 
 
 def _kind(plan: Plan) -> str:
@@ -127,10 +142,10 @@ class GpuCosts:
 
     open: float = 0.5
     compile: float = 3.0
-    call: float = 0.5e-3
-    level: float = 0.05e-3
+    call: float = 0.06e-3
+    level: float = 5e-6
     arc: float = 10e-9
-    first: float = 0.7e-3
+    first: float = 1.3e-3
     look: float = 3e-3
     look_growth: float = 1.9
     longest_look: float = 0.05

@@ -1,40 +1,77 @@
-"""When the time of a call is up. A deadline is a moment of `time.perf_counter`; None is never."""
+"""When the time of a call is up, and the pace at which work on a device is asked whether it is done."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 _SPIN_SECONDS = 1e-3
-"""How long a thread asks again and again whether a kernel is done, before it sleeps in between."""
+"""How long a thread asks without a pause whether a kernel is done, before it sleeps in between."""
 _SLEEP = (20e-6, 2e-3)
-"""Shortest and longest: an answer comes up to that, and what the system adds, later than it is there."""
+"""Shortest and longest sleep: the end of a kernel is noticed that much later, at most."""
 _SLEEPS = 1000
-"""Share of the time waited so far that a sleep is: one over this."""
+"""A sleep is the time waited so far divided by this."""
 
 
 class OutOfTimeError(Exception):
-    """Time was up before the search began. It stays within the engine: callers are given what is known."""
+    """Time was up before the search began. It stays within the engines: callers get a result that is cut."""
 
 
-def seconds_left(deadline: float | None) -> float | None:
-    """Return the time until a deadline.
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a call began, and when its time is up.
 
-    Raises
-    ------
-    OutOfTimeError
-        It has passed.
+    Parameters
+    ----------
+    started
+        A moment of `time.perf_counter`.
+    at
+        Another one; None where there is no limit.
+
+    Examples
+    --------
+    >>> Deadline.after(None).left() is None
+    True
+    >>> Deadline.after(0.0).passed
+    True
     """
-    if deadline is None:
-        return None
-    left = deadline - time.perf_counter()
-    if left <= 0:
-        raise OutOfTimeError
-    return left
+
+    started: float
+    at: float | None = None
+
+    @classmethod
+    def after(cls, timeout: float | None, started: float | None = None) -> Deadline:
+        """Return the deadline of a call that may take `timeout` seconds from `started` (None: now)."""
+        began = time.perf_counter() if started is None else started
+        return cls(began, None if timeout is None else began + timeout)
+
+    @property
+    def passed(self) -> bool:
+        """Whether time is up."""
+        return self.at is not None and time.perf_counter() >= self.at
+
+    def left(self) -> float | None:
+        """Return the seconds that are left, at least 0; None where there is no limit."""
+        return None if self.at is None else max(0.0, self.at - time.perf_counter())
+
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if time is up."""
+        if self.passed:
+            raise OutOfTimeError
+
+    def elapsed(self) -> float:
+        """Return the seconds since the call began."""
+        return time.perf_counter() - self.started
+
+    def within(self, seconds: float) -> Deadline:
+        """Return the same call's deadline, but at most `seconds` from now."""
+        at = time.perf_counter() + seconds
+        return Deadline(self.started, at if self.at is None else min(self.at, at))
 
 
 def moments() -> Iterator[float]:
-    """Give the time again and again: at once at first, then after longer and longer sleeps."""
+    """Yield the time again and again: at once at first, then after longer and longer sleeps."""
     start = now = time.perf_counter()
     while True:
         yield now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -14,10 +14,9 @@ from motiflux.device import is_device, known_devices
 from motiflux.errors import ArgumentError
 from motiflux.graph import resolve_threads
 from motiflux.request.devices import Devices, check_devices
+from motiflux.request.registry import ENGINES
 from motiflux.request.reports import ProgressReport
 from motiflux.types import Semantics, Symmetry
-
-ENGINES = ("auto", "cpu", "dfs")
 
 _MOST_REQUESTS = 256
 """Requests that are remembered: checking the same arguments anew takes a tenth of a short call on a GPU."""
@@ -39,10 +38,16 @@ class Request:
     tuning: Mapping[str, str]
     gpu_memory: int | None = None
     progress: ProgressCallback | None = None
-    check: Callable[[], None] | None = None
-    """Called often by engines that wait for a device; what it raises ends the search."""
     devices: Devices = None
     """How many devices of the kind of `device`, or which: ``"all"``, a number, ordinals."""
+
+    @cached_property
+    def key(self) -> Hashable:
+        """All options that a physical plan depends on."""
+        return (
+            self.semantics, self.symmetry, self.device, self.engine, self.limit, self.timeout, self.threads,
+            self.gpu_memory, self.devices, self.switches,
+        )  # fmt: skip
 
     @cached_property
     def switches(self) -> tuple[str, ...]:
@@ -117,7 +122,7 @@ def _checked(
         device=device
         if isinstance(device, str) and is_device(device)
         else _one_of("device", device, ("auto", "cpu", *known_devices())),
-        engine=_one_of("engine", engine, ENGINES),
+        engine=_one_of("engine", engine, ("auto", *ENGINES)),
         limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
         timeout=None if timeout is None else check_seconds("timeout", timeout),
         threads=resolve_threads(threads),

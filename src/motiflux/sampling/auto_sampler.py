@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from motiflux import _native
-from motiflux.dispatch.race import CANNOT
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.request.costs import seconds_alone
+from motiflux.request.engine import CANNOT
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler, nothing

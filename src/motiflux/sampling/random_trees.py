@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.dispatch.race import CANNOT
 from motiflux.errors import MotifluxWarning
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.request.costs import seconds_alone
+from motiflux.request.engine import CANNOT
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler, reason_asked
 from motiflux.result.sample_groups import Groups

@@ -1,8 +1,7 @@
-"""Cliques on a device: which plans are counted so, how the work is cut up, and the search that does it."""
+"""Cliques on a device: how the work is cut up, and the job that counts them."""
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,15 +13,14 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
 from motiflux.device import Device, Kernel
-from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.launch.prepare import MOST_VERTICES, allocate_for, grid_of, task_limit
+from motiflux.gpu.launch.prepare import allocate_for, grid_of, task_limit
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.search import DeviceSearch, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Graph
-from motiflux.plan import Plan
-from motiflux.request.deadline import seconds_left
+from motiflux.plan.physical import Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 WARP = 32
@@ -35,9 +33,6 @@ _SHORT_ROW = 32
 """Rows up to this long are for a warp, longer ones for a block."""
 _SHARED_BYTES = 24 << 10
 """Shared memory of a block at most: with more of it, too few run at once."""
-_LONGEST_ROW = {3: 1 << 15}
-_LONGEST_ROW_IN_BITS = 4096
-"""Rows beyond which a neighbourhood takes megabytes; other searches serve then."""
 _SPILL_BYTES = 1 << 30
 _BLOCKS_AT_ONCE, _BLOCKS_OF_SEVERAL = 16, 24
 """Of one multiprocessor, about; and where several devices share the work, which no block can take over from
@@ -49,36 +44,11 @@ _CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
 """What a block takes to look up 512 neighbours, and to count pairs in a word, about."""
 _MOST_SLICES, _MOST_OF_SEVERAL = 64, 512
 """Of a root, on one device and on several: with 64 and 256 it took 147.1 and 147.4 ms there."""
-_LONG_ON_AVERAGE = 16
-"""Greater neighbours of a vertex, on average, from which triangles are counted by vertices, not by arcs."""
 _PIECE = (32, 256)
 """Least and most arcs that a warp takes at a time."""
 _CHUNKS_PER_WARP = 4
 _CHUNK = (2, 16)
 """Least and most short rows that a warp takes at a time."""
-
-
-def clique_key(plan: Plan) -> AdjacencyKey | None:
-    """Return the arcs among which a plan looks for an ascending clique; None if it looks for something else.
-
-    Every vertex must be reached from all before it by the same arcs, and be greater than the one before.
-    What else its steps ask for must follow from that.
-    """
-    steps = plan.shape.steps
-    key = plan.args.steps[1].adjacencies[0] if len(steps) > 2 else None
-    if key is None:
-        return None
-    reached: list[set[int]] = []
-    for level, (step, args) in enumerate(zip(steps, plan.args.steps, strict=True)):
-        known = set() if step.reuse is None else reached[step.reuse]
-        reached.append(known | {source.level for source in step.sources})
-        follows = reached[level] == set(range(level)) and all(other == key for other in args.adjacencies)
-        ascends = level == 0 or level - 1 in step.after
-        asks = step.before or step.not_out or step.not_in
-        most = max(args.min_out_degree, args.min_in_degree)
-        if not follows or not ascends or asks or most >= len(steps):
-            return None
-    return key
 
 
 @dataclass(frozen=True)
@@ -188,13 +158,13 @@ def _longest_within(shared: int, bytes_of_row: BytesOfRow) -> int:
 def prepare_cliques(
     accelerator: Accelerator,
     graph: Graph,
-    plan: Plan,
+    stage: Stage,
     request: Request,
     limit: int | None,
-    deadline: float | None = None,
+    deadline: Deadline,
     devices: int = 1,
-) -> DeviceSearch | None:
-    """Return a search that counts as `plan` does; None where that is not counting cliques with short rows.
+) -> DeviceSearch:
+    """Return a job that counts cliques.
 
     Parameters
     ----------
@@ -208,29 +178,26 @@ def prepare_cliques(
     OutOfTimeError
         The deadline passed meanwhile.
     """
-    key = clique_key(plan) if request.tuning["bitmaps"] != "off" else None
-    if key is None or graph.num_vertices > MOST_VERTICES:
-        return None
-    seconds_left(deadline)
-    search = DeviceSearch(accelerator)
-    try:
-        means = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
-        vertices = len(plan.shape.steps)
-        rows = resident(graph, accelerator.device).rows(graph, RowsKey(key, above=True), means)
-        search.read([rows])
-        if vertices == 3 and rows.arcs < _LONG_ON_AVERAGE * graph.num_vertices and rows.longest < 1 << 26:
-            _set_up_arcs(search, graph, rows, means, limit)
-            return search
-        if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
-            _set_up(search, graph, (key, vertices), rows, means, limit, devices)
-            return search
-    except BaseException as error:
-        search.close()
-        if isinstance(error, DeviceMemoryError):
-            traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
-        raise
-    search.close()
-    return None
+    deadline.check()
+    with setting_up(DeviceSearch(accelerator)) as search:
+        context = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
+        _begin(search, graph, stage, context, limit, devices)
+    return search
+
+
+def _begin(
+    search: DeviceSearch, graph: Graph, stage: Stage, context: UploadContext, limit: int | None, devices: int
+) -> None:
+    assert stage.clique is not None
+    assert stage.kernel is not None
+    copies = resident(graph, search.accelerator.device)
+    rows = copies.rows(graph, RowsKey(stage.clique, above=True), context)
+    search.read([rows])
+    if stage.kernel.goal == "triangles":
+        _set_up_arcs(search, graph, rows, context, limit)
+    else:
+        what = stage.clique, len(stage.plan.shape.steps)
+        _set_up(search, graph, what, rows, context, limit, devices)
 
 
 def _set_up(

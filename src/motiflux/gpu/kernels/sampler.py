@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.gpu.storage.sample_candidates import Loader
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.request.deadline import OutOfTimeError, moments
+from motiflux.request.deadline import Deadline, OutOfTimeError, moments
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
 from motiflux.request.sampler import inheritance_of, nothing, reason_asked
@@ -189,15 +188,14 @@ class DeviceSampler:
         DeviceMemoryError
             The candidate graph does not fit.
         """
-        deadline = None if timeout is None else time.perf_counter() + timeout
+        deadline = Deadline.after(timeout)
         running: deque[Drawing] = deque()
         parts: list[Groups] = []
         begun = 0
         try:
             while begun < count or running:
                 while begun < count and len(running) < _IN_FLIGHT:
-                    if deadline is not None and time.perf_counter() >= deadline:
-                        raise OutOfTimeError  # kernels may be done whenever they are looked at
+                    deadline.check()  # kernels may be done whenever they are looked at
                     size = min(_BATCH, count - begun)
                     running.append(self.start(estimator, seed, first + begun, size, deadline))
                     begun += size
@@ -220,7 +218,7 @@ class DeviceSampler:
         seed: int,
         first: int,
         count: int,
-        deadline: float | None = None,
+        deadline: Deadline,
     ) -> Drawing:
         """Begin to draw groups; `finish` returns them. What is not finished has to be closed.
 
@@ -252,13 +250,13 @@ class DeviceSampler:
             raise
         return drawing
 
-    def finish(self, drawing: Drawing, deadline: float | None = None) -> Groups:
+    def finish(self, drawing: Drawing, deadline: Deadline) -> Groups:
         """Return what was drawn once it is done, or stopped because time is up; it is closed then."""
         try:
             for now in moments():
                 if drawing.done():
                     break
-                if deadline is not None and now >= deadline:
+                if deadline.at is not None and now >= deadline.at:
                     drawing.stop_and_wait()
             self.kernel_seconds += drawing.kernel_seconds()
             return drawing.groups_drawn()

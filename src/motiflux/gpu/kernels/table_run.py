@@ -23,7 +23,7 @@ from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
 from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, roots_of
 from motiflux.graph import AdjacencyKey, Graph
-from motiflux.request.deadline import seconds_left
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 _FIRST_WORD = CONTROL_ROOM // 8
@@ -112,9 +112,7 @@ class TableRun(DeviceSearch):
 
     part = "tables"
 
-    def __init__(
-        self, accelerator: Accelerator, graph: Graph, request: Request, deadline: float | None
-    ) -> None:
+    def __init__(self, accelerator: Accelerator, graph: Graph, request: Request, deadline: Deadline) -> None:
         # All that `close` needs comes first: an interrupt may be heard as soon as the search is open.
         self._graph: Graph | None = graph
         self.vertices = graph.num_vertices
@@ -148,7 +146,7 @@ class TableRun(DeviceSearch):
 
     def launch(self, *, resume: bool = False) -> None:
         """Launch all kernels, and fetch the numbers that they leave."""
-        seconds_left(self.means.deadline)
+        self.means.deadline.check()
         session = self._on()
         self._clear_all()
         session.start(timed=self.timed)
@@ -159,7 +157,7 @@ class TableRun(DeviceSearch):
             session.finish(timed=self.timed)
         self._clear_ahead(session)
 
-    def launch_again(self, request: Request, deadline: float | None) -> None:
+    def launch_again(self, request: Request, deadline: Deadline) -> None:
         """Launch what was prepared for an earlier evaluation."""
         self.means = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
         self.launch()
@@ -342,7 +340,7 @@ class TableRun(DeviceSearch):
         self._launch_plain(kernel, grid, TABLE_THREADS, layout.SCRATCH_BYTES, args)
 
     def _launch_plain(self, kernel: Kernel, grid: int, threads: int, shared: int, args: Any) -> None:
-        seconds_left(self.means.deadline)
+        self.means.deadline.check()
         if hasattr(args, "frame"):
             self._frames.append(args)
         self._queue.append(lambda stream: stream.launching(kernel, grid, threads, shared, args))

@@ -6,7 +6,6 @@ where that does not hold them the kernels say so, and `TooWide` is raised.
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -16,16 +15,15 @@ from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.local_kernels import Local
 from motiflux.cpu import native
 from motiflux.device import Buffer
-from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.kernels.table_run import TableRun, TooWide
-from motiflux.gpu.launch.job_pool import resting
+from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.kernel_times import on_host
+from motiflux.gpu.runtime.search import setting_up
 from motiflux.gpu.storage.device_csr import DeviceRows
 from motiflux.graph import Graph
 from motiflux.plan.local_counts.formula import (
     Finish,
-    Formula,
     Searched,
     Step,
     Table,
@@ -33,8 +31,9 @@ from motiflux.plan.local_counts.formula import (
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.passes import Domain, Join, Passes, Product, passes_of
-from motiflux.request.deadline import OutOfTimeError, seconds_left
+from motiflux.plan.local_counts.passes import Domain, Join, Passes, Product
+from motiflux.plan.physical import Stage
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
@@ -158,7 +157,7 @@ class _Preparation:
     # What is written down.
 
     def _make(self, table: Table, join: Join | None) -> None:
-        seconds_left(self._run.means.deadline)
+        self._run.means.deadline.check()
         if join is not None:
             self._made[table] = self._join(join)
             return
@@ -180,7 +179,8 @@ class _Preparation:
         with on_host():
             threads = self._run.means.threads
             search = native.prepare(self._graph, table.plan, intersect="auto", threads=threads)
-            left = seconds_left(self._run.means.deadline)
+            self._run.means.deadline.check()
+            left = self._run.means.deadline.left()
             counts = native.count_arcs(search, threads=threads, timeout=left)
         if counts is None:
             raise OutOfTimeError
@@ -382,14 +382,14 @@ class _Preparation:
 def start_tables(
     accelerator: Accelerator,
     graph: Graph,
-    formula: Formula,
+    stage: Stage,
     request: Request,
-    deadline: float | None,
+    deadline: Deadline,
     search: Callable[[Searched], int],
     *,
     share: tuple[int, int] = (0, 1),
 ) -> DeviceTables:
-    """Return the evaluation of a formula, which runs: prepared earlier, or now.
+    """Return the running evaluation of a formula, prepared earlier or now.
 
     Parameters
     ----------
@@ -403,49 +403,34 @@ def start_tables(
     TooWide, DeviceMemoryError, OutOfTimeError
         As `_Preparation.prepare`.
     """
-    seconds_left(deadline)
-    passes = _known_passes(graph, formula)
+    deadline.check()
+    passes = stage.passes
+    assert passes is not None
     searched = sum(
         times * search(scalar)
         for scalar, times in passes.scalars.items()
         if isinstance(scalar, Searched) and share[0] == 0
     )
-    kept = resting(graph, accelerator)
-    name = ("tables", id(formula), share, request.gpu_memory, request.switches)
-    known = kept.begin(name, TableRun, request)
-    run = known or TableRun(accelerator, graph, request, deadline)
-    try:
+    pool = job_pool(graph, accelerator)
+    name = (id(stage), share, request.gpu_memory)
+    known = pool.begin(name, TableRun, request)
+    with setting_up(known or TableRun(accelerator, graph, request, deadline)) as run:
         if known is None:
             _Preparation(run, graph, passes, share).prepare()
             if run.repeatable:
-                kept.keep(name, run, formula, request)
+                pool.keep(name, run, stage, request)
             run.launch()
         else:
             run.launch_again(request, deadline)
-    except BaseException as error:
-        run.close()
-        if isinstance(error, DeviceMemoryError):
-            traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
-        raise
     return DeviceTables(run, searched)
 
 
-def shares_roots(graph: Graph, formula: Formula) -> bool:
-    """Return whether several devices can share a formula: it has sums over roots."""
-    return any(isinstance(scalar, Walks | Wedges) for scalar in _known_passes(graph, formula).scalars)
-
-
-def table_bytes(graph: Graph, formula: Formula) -> int:
+def table_bytes(graph: Graph, passes: Passes) -> int:
     """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
     arcs, vertices = graph.forward.num_arcs, graph.num_vertices
     sizes = (vertices, arcs)
-    tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_passes(graph, formula).tables)
+    tables = sum(8 * sizes[table.pattern.roots == 2] for table in passes.tables)
     return tables + 8 * (arcs + vertices) + 8 * vertices
-
-
-def _known_passes(graph: Graph, formula: Formula) -> Passes:
-    """Return the passes of a formula, which hold on to it: it is known by its identity."""
-    return graph.memo.get(("passes", id(formula)), lambda: passes_of(formula))
 
 
 def _parts(table: Table, join: Join | None) -> Iterator[Table]:

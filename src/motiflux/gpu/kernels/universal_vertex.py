@@ -1,10 +1,6 @@
-"""Cones on a device, counted in bits: which plans, how the work is cut up, and the search that does it."""
+"""Patterns with a universal vertex on a device: how the work is cut up, and the job that counts in bits."""
 
 from __future__ import annotations
-
-import traceback
-from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,199 +8,24 @@ from numpy.typing import NDArray
 from motiflux.codegen import cone as layout
 from motiflux.codegen.cone import cone_source
 from motiflux.codegen.layout import Adjacency
-from motiflux.codegen.tails import device_tail
-from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.kernels.cliques import WARP, RootTasks, clique_key, cut_up, set_up_units, upload_units
-from motiflux.gpu.launch.prepare import MOST_VERTICES, Roots, task_limit
+from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
+from motiflux.gpu.launch.prepare import task_limit
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.search import DeviceSearch, setting_up
 from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, UploadContext, resident
 from motiflux.graph import Graph, VertexFilter
-from motiflux.plan import Plan
 from motiflux.plan.bind import Codes
-from motiflux.plan.estimate.predict import distinct_keys, narrowed_bytes
-from motiflux.plan.neighborhood.choices import Cone, find_cones
-from motiflux.request.costs import H100, host_work
-from motiflux.request.deadline import seconds_left
+from motiflux.plan.neighborhood.bits import LOOK_UP, MOST_MEMBERS, ROOT, degrees_of, instructions, words_of
+from motiflux.plan.neighborhood.choices import Cone
+from motiflux.plan.physical import Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
-from motiflux.units import seconds_text
 
-MOST_MEMBERS = 4096
-"""Neighbours of a root, beyond which its bits take megabytes; such roots are searched from."""
-WORTH_A_CONE = 5e-3
-"""Seconds that a search must be expected to take on the device before a cone is looked for."""
-_MARGIN = 2.0
-"""How many times as long it must be expected to take: what bits take is not known well."""
-_NARROWED_ARC = 10e-9
-"""Seconds of the host for an arc that rows are narrowed from."""
 _BLOCKS_AT_ONCE = 16
-_START = 30e-6
-_STEP, _WORD, _LOOK_UP, _ROOT = 100.0, 0.4, 2.0, 1500.0
-"""Instructions of a warp: for a vertex that it takes, a word that one lane reads, a neighbour that is looked
-up among the members, and a root."""
-_INSTRUCTIONS = 2e11
-"""That warps of the whole device do in a second, about; on the device that `H100` was measured on."""
 _LEAST_SLICE = 20_000.0
 """Instructions of warps below which a root is not cut up."""
 _MOST_SLICES = 256
 _SHORT_ROW = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Bits:
-    """How a plan is counted in bits.
-
-    Parameters
-    ----------
-    seconds, searching
-        What is expected of bits, and of the search in their place; None where nothing was sampled.
-    left
-        About which share of the work is at roots with too many neighbours, which are left to the search.
-    taken
-        Whether it is.
-    """
-
-    cone: Cone
-    seconds: float
-    searching: float | None
-    left: float
-    taken: bool = True
-
-    @property
-    def expected(self) -> float:
-        """Seconds that the whole count is expected to take."""
-        return H100.call + self.seconds + self.left * (self.searching or 0.0)
-
-    @property
-    def words(self) -> str:
-        """What there is to say about it."""
-        if not self.taken:
-            return f"level by level: in bits it is expected to take {seconds_text(self.expected)}"
-        told = "in bits that say which neighbours of a vertex are linked"
-        if self.searching is not None:
-            told += f": level by level it is expected to take {seconds_text(self.searching)}"
-        if self.left > 0:
-            told += f"; from vertices with more than {MOST_MEMBERS:,} neighbours level by level"
-        return told
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What a kernel counts of a pattern: all of it, or what it finds from some of the roots.
-
-    Parameters
-    ----------
-    bits
-        How, if in bits.
-    roots
-        Where the search begins; None for everywhere.
-    share
-        About which share of the work it is.
-    """
-
-    plan: Plan
-    bits: Bits | None = None
-    roots: Roots | None = None
-    share: float = 1.0
-
-
-def parts_of(bits: Bits) -> list[Part]:
-    """Return the parts that together are the whole count: each root is in one of them."""
-    in_bits = Part(bits.cone.plan, bits, share=1.0 - bits.left)
-    if bits.left == 0:
-        return [in_bits]
-    roots = Roots(bits.cone.rows.roots, MOST_MEMBERS)
-    return [in_bits, Part(bits.cone.plan, roots=roots, share=bits.left)]
-
-
-def bits_for(graph: Graph, plan: Plan, request: Request, speed: float = 0.0) -> Bits | None:
-    """Return how `plan` would be counted in bits, and whether it is; None where it is no cone.
-
-    None too where the search is expected to be over before one has looked.
-
-    Parameters
-    ----------
-    speed
-        Multiprocessors times clock of the device, as in `GpuCosts`; 0 for the one that was measured on.
-    """
-    switch = request.tuning["bitmaps"]
-    if switch in ("off", "cliques") or graph.num_vertices > MOST_VERTICES:
-        return None
-    if switch == "auto" and request.limit is not None and not _worth_it(_searching(plan, request, speed)):
-        return None
-
-    def make() -> tuple[Plan, Bits | None]:
-        return plan, _choose(
-            graph, plan, replace(request, limit=None), speed
-        )  # the plan, so that no other one gets its id
-
-    return graph.memo.get(("bits", id(plan), switch, speed, MOST_MEMBERS), make)[1]
-
-
-def _searching(plan: Plan, request: Request, speed: float) -> float | None:
-    work = host_work(plan, None, request)
-    return None if work is None else H100.search(work, speed)
-
-
-def _worth_it(searching: float | None, besides: float = 0.0) -> bool:
-    return searching is not None and searching >= WORTH_A_CONE + besides
-
-
-def _narrowing(graph: Graph, plan: Plan) -> float:
-    """Return the seconds that it takes to narrow rows to labels and conditions, which a space needs not."""
-    keys = set(distinct_keys(plan))
-    narrowed = [key for key in keys if narrowed_bytes(graph, key) > 0]
-    return _NARROWED_ARC * 2 * graph.num_edges * (len(narrowed) + 2) if narrowed else 0.0
-
-
-def _choose(graph: Graph, plan: Plan, request: Request, speed: float) -> Bits | None:
-    searching, forced = _searching(plan, request, speed), request.tuning["bitmaps"] == "on"
-    if clique_key(plan) is not None or not (forced or _worth_it(searching, _narrowing(graph, plan))):
-        return None
-    cones = find_cones(graph, plan, request.threads)
-    found = [_bits(graph, cone, request, searching, speed) for cone in cones]
-    best = min(filter(_countable, found), key=lambda bits: bits.seconds, default=None)
-    if best is None or forced or searching is None:
-        return best
-    return replace(best, taken=_MARGIN * best.expected < searching)
-
-
-def _countable(bits: Bits) -> bool:
-    """Return whether kernels count what is left to the search too."""
-    plan = bits.cone.plan
-    return bits.left == 0 or plan.tail is None or device_tail(plan) is not None
-
-
-def _bits(graph: Graph, cone: Cone, request: Request, searching: float | None, speed: float) -> Bits:
-    degrees = _degrees(graph, cone, request.threads)
-    squares = degrees.astype(np.float64) ** 2
-    left = float(squares[degrees > MOST_MEMBERS].sum() / max(1.0, squares.sum()))
-    return Bits(cone, cone_seconds(cone, degrees, graph, speed), searching, left)
-
-
-def _degrees(graph: Graph, cone: Cone, threads: int) -> NDArray[np.int64]:
-    return np.diff(graph.adjacency(cone.rows.roots, threads)[0]).astype(np.int64)
-
-
-def _words(degrees: NDArray[np.int64]) -> float:
-    """Return the words of a set, on average over pairs of members."""
-    squares = degrees.astype(np.float64) ** 2
-    return float((squares * (degrees / WARP + 1)).sum() / max(1.0, squares.sum()))
-
-
-def _instructions(cone: Cone, words: float) -> float:
-    taken, read = cone.weight(words)
-    return taken * _STEP + read * _WORD
-
-
-def cone_seconds(cone: Cone, degrees: NDArray[np.int64], graph: Graph, speed: float = 0.0) -> float:
-    """Return the seconds that a device is expected to take, by what was sampled."""
-    degrees = degrees[(degrees >= cone.least) & (degrees <= MOST_MEMBERS)]
-    longest_above = sqrt(2.0 * graph.num_edges)
-    looked_up = float((degrees * np.minimum(degrees, longest_above)).sum())
-    instructions = _instructions(cone, _words(degrees)) + looked_up * _LOOK_UP + len(degrees) * _ROOT
-    scale = H100.speed / speed if speed else 1.0
-    return _START + scale * instructions / _INSTRUCTIONS
 
 
 def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
@@ -232,9 +53,9 @@ def _slices(lengths: NDArray[np.int64], cone: Cone, teams: int) -> NDArray[np.in
     """Return into how many slices each root goes: each finds the bits anew, so all must be worth it."""
     if len(lengths) == 0:
         return np.empty(0, np.int64)
-    build = _ROOT + lengths * (float(lengths[0]) * _LOOK_UP / WARP + lengths / WARP)
+    build = ROOT + lengths * (float(lengths[0]) * LOOK_UP / WARP + lengths / WARP)
     weight = lengths.astype(np.float64) ** 2 * (lengths / WARP + 1)
-    work = _instructions(cone, _words(lengths)) * (weight / weight.sum())
+    work = instructions(cone, words_of(lengths)) * (weight / weight.sum())
     work = np.where(np.isfinite(work), work, 0.0)
     least = np.maximum(max(_LEAST_SLICE, float(work.sum()) / (4 * teams)), 4 * build)
     slices = np.minimum(np.ceil(work / least), np.minimum(lengths, _MOST_SLICES)).astype(np.int64)
@@ -244,13 +65,13 @@ def _slices(lengths: NDArray[np.int64], cone: Cone, teams: int) -> NDArray[np.in
 def prepare_cone(
     accelerator: Accelerator,
     graph: Graph,
-    bits: Bits,
+    stage: Stage,
     request: Request,
     limit: int | None,
-    deadline: float | None = None,
+    deadline: Deadline,
     devices: int = 1,
 ) -> DeviceSearch:
-    """Return a search that counts in bits from all roots that have few enough neighbours.
+    """Return a job that counts in bits from all roots that have few enough neighbours.
 
     Parameters
     ----------
@@ -264,16 +85,11 @@ def prepare_cone(
     OutOfTimeError
         The deadline passed meanwhile.
     """
-    seconds_left(deadline)
-    search = DeviceSearch(accelerator)
-    try:
-        means = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
-        _set_up(search, graph, bits.cone, request, means, limit, devices)
-    except BaseException as error:
-        search.close()
-        if isinstance(error, DeviceMemoryError):
-            traceback.clear_frames(error.__traceback__)  # they hold rows that could make room
-        raise
+    deadline.check()
+    assert stage.universal is not None
+    with setting_up(DeviceSearch(accelerator)) as search:
+        context = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
+        _set_up(search, graph, stage.universal, request, context, limit, devices)
     return search
 
 
@@ -294,7 +110,7 @@ def _set_up(
     search.read([above])
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     name = ("cones", asked.roots, cone.shape, cone.least, cone.plan.estimates, MOST_MEMBERS, teams)
-    units = graph.memo.get(name, lambda: cut_cone(_degrees(graph, cone, request.threads), cone, teams))
+    units = graph.memo.get(name, lambda: cut_cone(degrees_of(graph, cone, request.threads), cone, teams))
     cut = copies.keep(name, lambda: upload_units(units, rows, device, means))
     search.read([cut])
     general, special = cone_source(), cone_source(cone.shape)

@@ -105,6 +105,6 @@ class JobPool:
             self._places.pop(old, None)
 
 
-def resting(graph: Graph, accelerator: Accelerator) -> JobPool:
+def job_pool(graph: Graph, accelerator: Accelerator) -> JobPool:
     """Return the counts that are kept with `graph`."""
-    return graph.memo.keep(("resting", id(accelerator)), lambda: JobPool(accelerator))
+    return graph.memo.keep(("job pool", id(accelerator)), lambda: JobPool(accelerator))

@@ -9,17 +9,16 @@ from math import isqrt
 import numpy as np
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.kernels import LANES, THREADS, Goal
 from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
 from motiflux.gpu.launch.candidate_lists import lay_out
-from motiflux.gpu.launch.prepare import USABLE, kept_places, lanes_of, row_keys
-from motiflux.gpu.launch.work_queues import hands_over
+from motiflux.gpu.launch.prepare import USABLE, kept_places, row_keys
 from motiflux.gpu.storage.candidate_space import slot_keys
 from motiflux.gpu.storage.device_csr import RowsKey
 from motiflux.graph import Direction, Graph
-from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import arcs_of
+from motiflux.plan.physical import Stage
 from motiflux.request.request import Request
 from motiflux.units import bytes_text
 
@@ -49,20 +48,20 @@ class _Needs:
     groups: int
 
 
-def device_bytes(device: Device, graph: Graph, plan: Plan, request: Request) -> int:
+def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -> int:
     """Return the bytes that a count takes, at most: copies of rows, lists of candidates, seats for who waits.
 
     Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
     Rows of a candidate space are fewer than those of the graph that have the labels.
     """
-    needs = _needs(device, graph, plan, request)
+    needs = _needs(device, graph, stage)
     wanted = needs.group * needs.groups + needs.beside
     return needs.rows + min(wanted, _room(device, request, needs))
 
 
-def groups_told(device: Device, graph: Graph, plan: Plan, request: Request) -> str:
+def groups_told(device: Device, graph: Graph, stage: Stage, request: Request) -> str:
     """Return what there is to say where lists leave room for few of the groups that could run."""
-    needs = _needs(device, graph, plan, request)
+    needs = _needs(device, graph, stage)
     if needs.group == 0:
         return ""
     fitting = _room(device, request, needs) // needs.group
@@ -80,7 +79,8 @@ def _room(device: Device, request: Request, needs: _Needs) -> int:
     return max(0, int(USABLE * (room - needs.rows)))
 
 
-def _needs(device: Device, graph: Graph, plan: Plan, request: Request) -> _Needs:
+def _needs(device: Device, graph: Graph, stage: Stage) -> _Needs:
+    plan, kernel = stage.plan, stage.kernel
     keys = row_keys(plan)
     distinct = {key for level in keys for key in level}
     steps = plan.shape.steps
@@ -91,14 +91,16 @@ def _needs(device: Device, graph: Graph, plan: Plan, request: Request) -> _Needs
         rows += 4 * graph.num_vertices + 8 * (len(slots) * graph.num_vertices + 1)
     rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
     root_arcs = _arcs(graph, keys[1][0])
-    groups_of_block = THREADS // lanes_of(request, root_arcs, graph.num_vertices)
+    groups_of_block = THREADS // (LANES[-1] if kernel is None else kernel.lanes)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
     longest = {key: _longest(graph, key) for key in distinct}
     tail = device_tail(plan)
     lists = lay_out(plan, keys, longest, Goal.COUNT, tail)
     groups = groups_of_block * max(1, blocks)
-    beside = ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
-    if hands_over(plan, tail, request):
+    beside = 0
+    if kernel is not None and kernel.remembers:
+        beside += ctypes.sizeof(layout.KeptNumber) * kept_places(root_arcs)
+    if kernel is not None and kernel.work_queue:
         beside += layout.handover_bytes(layout.seats_for(groups))
     return _Needs(rows, beside, 4 * lists.words, groups)
 

@@ -1,36 +1,35 @@
-"""From a plan and a graph to a search on a device: what is uploaded, which kernel, how much memory."""
+"""From a stage of a physical plan to a search on a device: its rows, its kernel, its memory."""
 
 from __future__ import annotations
 
 import ctypes
-import traceback
-import weakref
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
+from motiflux.codegen.kernels import TAILS, THREADS, Goal, search_source
 from motiflux.codegen.meeting_layout import meeting_bytes_of_group
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
 from motiflux.codegen.pack_tail import pack_meetings
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.gpu.launch.candidate_lists import lay_out
-from motiflux.gpu.launch.work_queues import add_seats, hands_over, within_block
+from motiflux.gpu.launch.candidate_lists import Lists, lay_out
+from motiflux.gpu.launch.work_queues import add_seats
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.device_cache import CacheEntry
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.search import DeviceSearch, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
-from motiflux.gpu.storage.candidate_space import DeviceSpace, device_space, slot_keys
+from motiflux.gpu.storage.candidate_space import device_space, slot_keys
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, WalkedRows, resident
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.gpu.strategy import MOST_VERTICES
+from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
 from motiflux.plan.ir import PlanShape
-from motiflux.request.deadline import seconds_left
+from motiflux.plan.physical import RootFilter, SearchKernel, Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 Rows = Mapping[Any, WalkedRows]
@@ -43,42 +42,53 @@ _TAIL_PIECE = 8
 _ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
-_SHORT_ROW = 2.0
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
 """Numbers of parts that are kept, at least and at most."""
 _KEPT_PER_ARC = 256
-MOST_VERTICES = 2**32 - 64
-"""Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
 
 
 @dataclass(frozen=True)
-class Roots:
-    """Where to search from: vertices that have more than so many of these arcs. Their plan has no space."""
+class _Sources:
+    """The rows that a search reads, on its device.
 
-    arcs: AdjacencyKey
-    more_than: int
+    Parameters
+    ----------
+    plan
+        The plan as it is run.
+    keys
+        The rows that each level reads, by names.
+    by_key
+        These rows.
+    root
+        The rows of root arcs.
+    out, into
+        All arcs by source, and by target, if steps look at them.
+    """
+
+    plan: Plan
+    keys: Sequence[Sequence[Hashable]]
+    by_key: Rows
+    root: WalkedRows
+    out: DeviceRows | None
+    into: DeviceRows | None
+
+    @property
+    def addresses(self) -> list[list[tuple[int, int]]]:
+        """Where the rows of each level begin."""
+        return [[self.by_key[key].addresses for key in keys] for keys in self.keys]
 
 
 def prepare(
     accelerator: Accelerator,
     graph: Graph,
-    plan: Plan,
+    stage: Stage,
     request: Request,
-    goal: Goal,
     limit: int | None,
-    deadline: float | None = None,
-    roots: Roots | None = None,
+    deadline: Deadline,
 ) -> DeviceSearch:
-    """Upload what `plan` reads, choose a kernel and allocate what it needs.
-
-    To count is to count the tail of the plan too, which must be one that kernels count.
-
-    Parameters
-    ----------
-    roots
-        Where to search from, by arcs; None for everywhere.
+    """Upload the rows that a stage reads, load its kernel and allocate its memory.
 
     Raises
     ------
@@ -87,105 +97,81 @@ def prepare(
     OutOfTimeError
         The deadline passed meanwhile.
     """
-    seconds_left(deadline)
-    if goal is Goal.COUNT:
-        goal = _counting(plan)
-    search = DeviceSearch(accelerator)
-    try:
-        means = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
-        draft = _draft(accelerator, graph, plan, request, goal, means, search, roots)
-        _set_up(search, draft, request, goal, limit, deadline)
-    except BaseException as error:
-        search.close()
-        if isinstance(error, DeviceMemoryError):
-            # Whoever handles it would else hold, by the frames it passed, rows that could make room.
-            traceback.clear_frames(error.__traceback__)
-        raise
+    deadline.check()
+    with setting_up(DeviceSearch(accelerator)) as search:
+        context = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
+        _set_up(search, graph, stage, request, limit, context)
     return search
-
-
-def _counting(plan: Plan) -> Goal:
-    tail = device_tail(plan)
-    if tail is None:
-        assert plan.tail is None, "no kernel counts this tail"
-        return Goal.COUNT
-    if tail.meets:
-        return Goal.MEETINGS
-    if tail.nested:
-        return Goal.PARTS
-    return Goal.STARS if tail.start == 1 else Goal.TAIL
-
-
-def _draft(
-    accelerator: Accelerator,
-    graph: Graph,
-    plan: Plan,
-    request: Request,
-    goal: Goal,
-    means: UploadContext,
-    search: DeviceSearch,
-    roots: Roots | None,
-) -> _Draft:
-    """Return what is known of such searches, and have `search` read its rows."""
-    switches = request.tuning["lanes"], request.tuning["stealing"]
-    key = ("draft", id(accelerator.device), id(plan), goal, *switches, roots)
-
-    def make() -> _Draft:
-        return _Draft(search, graph, plan, request, goal, means, roots)
-
-    draft = graph.memo.get(key, make)
-    if draft.made_do_with is not None and _room(accelerator, means) > draft.made_do_with:
-        graph.memo.drop(key)  # the space may fit now
-        draft = graph.memo.get(key, make)
-    while (rows := draft.rows()) is None:  # reclaimed since
-        graph.memo.drop(key)
-        draft = graph.memo.get(key, make)
-    search.read(rows)
-    return draft
-
-
-def _room(accelerator: Accelerator, means: UploadContext) -> int:
-    """Return the bytes that may be allocated now."""
-    device = accelerator.device
-    free = device.free_memory()
-    return free if means.budget is None else min(free, means.budget - device.used_memory())
 
 
 def _set_up(
     search: DeviceSearch,
-    draft: _Draft,
+    graph: Graph,
+    stage: Stage,
     request: Request,
-    goal: Goal,
     limit: int | None,
-    deadline: float | None,
+    context: UploadContext,
 ) -> None:
-    """Choose a kernel and allocate what it needs."""
-    accelerator = search.accelerator
-    device = accelerator.device
-    source, specialized = accelerator.choose(draft.general, draft.special, request.tuning["specialize"])
-    search.units = draft.general, draft.special, specialized
-    kernel = accelerator.kernel(source, deadline)
-    argument = draft.argument(specialized)
+    kernel = stage.kernel
+    assert kernel is not None, "the stage is no search"
+    sources = _sources(search, graph, stage, context)
+    goal = Goal(kernel.goal)
+    tail = device_tail(sources.plan) if goal in TAILS else None
+    longest = {key: rows.longest for key, rows in sources.by_key.items()}
+    lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
+    task = _task(graph, sources, goal, tail, lists)
+    task.limit = task_limit(limit)
+    _set_up_kernel(search, sources, kernel, tail, lists, task, request, context)
+
+
+def _set_up_kernel(
+    search: DeviceSearch,
+    sources: _Sources,
+    kernel: SearchKernel,
+    tail: DeviceTail | None,
+    lists: Lists,
+    task: layout.Task,
+    request: Request,
+    context: UploadContext,
+) -> None:
+    """Choose between the general kernel and that of the plan's shape, and allocate what it needs."""
+    accelerator, plan = search.accelerator, sources.plan
+    general = search_source(
+        Goal(kernel.goal), kernel.lanes, description=_describe(plan), within=kernel.stealing
+    )
+    special = _special(plan, kernel)
+    source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
+    search.units = general, special, specialized
+    loaded = accelerator.kernel(source, context.deadline)
+    if specialized:
+        argument = pack_static(plan, sources.addresses, tail)
+    else:
+        argument = pack_runtime(plan, sources.addresses, tail, lists.rooms)
+    argument.task = task
     task = argument.task
-    groups_of_block = THREADS // draft.lanes
-    grid = grid_of(device, kernel, groups_of_block * task.shared_bytes, task.arcs, groups_of_block)
-    saved = layout.saved_bytes_of_group(len(draft.plan.shape.steps)) if goal.lists else 0
-    bytes_of_group = 4 * draft.lists.words + saved
-    grid, buffers = allocate_for(device, bytes_of_group * groups_of_block, request.gpu_memory, grid)
+    groups_of_block = THREADS // kernel.lanes
+    grid = grid_of(
+        accelerator.device, loaded, groups_of_block * task.shared_bytes, task.arcs, groups_of_block
+    )
+    saved = layout.saved_bytes_of_group(len(plan.shape.steps)) if Goal(kernel.goal).lists else 0
+    bytes_of_group = 4 * lists.words + saved
+    grid, buffers = allocate_for(
+        accelerator.device, bytes_of_group * groups_of_block, request.gpu_memory, grid
+    )
     groups = grid * groups_of_block
     if buffers is not None:
         search.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
-        task.saved = buffers.address + 4 * draft.lists.words * groups
-    piece = partial(_piece_of, groups, _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0])
+        task.saved = buffers.address + 4 * lists.words * groups
+    at_arcs = tail is not None and tail.start == _ARC_LEVELS
+    piece = partial(_piece_of, groups, _TAIL_PIECE if at_arcs else _PIECE[0])
     task.piece = piece(task.arcs)
-    task.packs = request.tuning["packing"] != "off"
-    task.limit = task_limit(limit)
-    if (places := kept_places(draft.tail, task.arcs, request)) > 0:
-        _add_kept(search, argument, places, request.gpu_memory)
-    if hands_over(draft.plan, draft.tail, request):
+    task.packs = kernel.flattened
+    if kernel.remembers:
+        _add_kept(search, argument, kept_places(task.arcs), request.gpu_memory)
+    if kernel.work_queue:
         add_seats(search, task, groups, request.gpu_memory)
-    search.set_up(kernel, argument, grid, draft.lanes, ArcPartition(task.arcs, piece))
+    search.set_up(loaded, argument, grid, kernel.lanes, ArcPartition(task.arcs, piece))
 
 
 def _piece_of(groups: int, fewest: int, arcs: int) -> int:
@@ -199,10 +185,8 @@ def task_limit(limit: int | None) -> int:
     return layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
 
 
-def kept_places(tail: DeviceTail | None, arcs: int, request: Request) -> int:
+def kept_places(arcs: int) -> int:
     """Return how many numbers of parts a count keeps at most, if there is memory for that."""
-    if tail is None or not tail.keeps or request.tuning["remember"] == "off":
-        return 0
     most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * arcs))
     return 1 << (most - 1).bit_length()
 
@@ -222,108 +206,32 @@ def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | No
         return
 
 
-class _Draft:
-    """What every search by one plan on one graph has in common: kernels, rows, most of the argument.
-
-    Kept with the graph, so that a query which comes again costs little. It does not hold on to the rows, so
-    that they can be reclaimed; it does hold on to the plan that was asked for: it is kept under its identity.
-    """
-
-    def __init__(
-        self,
-        search: DeviceSearch,
-        graph: Graph,
-        plan: Plan,
-        request: Request,
-        goal: Goal,
-        means: UploadContext,
-        roots: Roots | None,
-    ) -> None:
-        copies = resident(graph, search.accelerator.device)
-        self.asked = plan
-        room = _room(search.accelerator, means)
-        plan, sources, by_key, held = _sources(search, graph, plan, means)
-        over_rows = self.asked.space is not None and not any(isinstance(one, DeviceSpace) for one in held)
-        self.made_do_with = room if over_rows else None  # room that did not hold the space
-        root = by_key[sources[1][0]]
-        if roots is not None:
-            key = row_keys(plan)[1][0]
-            root = some = _read(search, copies.rows_from(graph, key, roots.arcs, roots.more_than, means))
-            held = [*held, some]
-        steps = plan.shape.steps
-        out = into = None
-        if any(step.bounds_out or step.not_out for step in steps):
-            out = _read(search, copies.arcs(graph, into=False, means=means))
-        if any(step.bounds_in or step.not_in for step in steps):
-            into = _read(search, copies.arcs(graph, into=True, means=means))
-        self.plan = plan
-        self.tail = device_tail(plan) if goal in TAILS else None
-        self.counts_at_arcs = self.tail is not None and self.tail.start == _ARC_LEVELS
-        self.lanes = lanes_of(request, root.arcs, root.starts, goal)
-        processors = search.accelerator.device.multiprocessors
-        within = within_block(plan, self.tail, request, root.arcs, processors)
-        self.general = search_source(goal, self.lanes, description=_describe(plan), within=within)
-        self.special = _special(plan, goal, self.lanes, within)
-        longest = {key: rows.longest for key, rows in by_key.items()}
-        self.lists = lay_out(plan, sources, longest, goal, self.tail)
-        self.kept: list[CacheEntry] = [
-            *held,
-            *(one for one in (out, into) if one is not None),
-        ]
-        self._rows = [weakref.ref(one) for one in self.kept]
-        self._addresses = [[by_key[key].addresses for key in keys] for keys in sources]
-        self._task = self._common(graph, goal, root, out, into)
-        self._arguments: dict[bool, Any] = {}
-
-    def rows(self) -> list[CacheEntry] | None:
-        """Return the rows to hold during a search; None if some were reclaimed."""
-        found = [row for ref in self._rows if (row := ref()) is not None]
-        self.kept = []
-        return found if len(found) == len(self._rows) else None
-
-    def argument(self, specialized: bool) -> Any:
-        """Return a new argument of the kernel, all but what differs between searches filled in."""
-        known = self._arguments.get(specialized)
-        if known is None:
-            if specialized:
-                known = pack_static(self.plan, self._addresses, self.tail)
-            else:
-                known = pack_runtime(self.plan, self._addresses, self.tail, self.lists.rooms)
-            known.task = self._task
-            self._arguments[specialized] = known  # last: other threads take copies of it
-        return type(known).from_buffer_copy(known)
-
-    def _common(
-        self,
-        graph: Graph,
-        goal: Goal,
-        root: WalkedRows,
-        out: DeviceRows | None,
-        into: DeviceRows | None,
-    ) -> layout.Task:
-        levels, max_spans = len(self.plan.shape.steps), max(span_counts(self.plan))
-        task = layout.Task()
-        if out is not None:
-            task.out = layout.Adjacency(*out.addresses)
-        if into is not None:
-            task.in_ = layout.Adjacency(*into.addresses)
-        task.root = layout.Adjacency(*root.addresses)
-        task.arcs, task.vertices = root.arcs, graph.num_vertices
-        if self.tail is not None:
-            max_spans = max(max_spans, self.tail.max_spans)
-            if self.tail.start == 1:
-                task.arcs = graph.num_vertices
-        task.all_arcs, task.stride = task.arcs, 1
-        task.max_spans = max_spans
-        task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
-        if self.tail is not None:
-            task.shared_bytes += layout.tail_bytes_of_group(levels)
-            if self.tail.meets:
-                task.shared_bytes += meeting_bytes_of_group(pack_meetings(self.tail, self.lists.rooms))
-        task.group_words = self.lists.words
-        for level, place in enumerate(self.lists.places):
-            task.buffer_at[level] = place
-        return task
+def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, lists: Lists) -> layout.Task:
+    """Return the task of a kernel, but for what depends on the launch."""
+    plan, root = sources.plan, sources.root
+    levels, max_spans = len(plan.shape.steps), max(span_counts(plan))
+    task = layout.Task()
+    if sources.out is not None:
+        task.out = layout.Adjacency(*sources.out.addresses)
+    if sources.into is not None:
+        task.in_ = layout.Adjacency(*sources.into.addresses)
+    task.root = layout.Adjacency(*root.addresses)
+    task.arcs, task.vertices = root.arcs, graph.num_vertices
+    if tail is not None:
+        max_spans = max(max_spans, tail.max_spans)
+        if tail.start == 1:
+            task.arcs = graph.num_vertices
+    task.all_arcs, task.stride = task.arcs, 1
+    task.max_spans = max_spans
+    task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
+    if tail is not None:
+        task.shared_bytes += layout.tail_bytes_of_group(levels)
+        if tail.meets:
+            task.shared_bytes += meeting_bytes_of_group(pack_meetings(tail, lists.rooms))
+    task.group_words = lists.words
+    for level, place in enumerate(lists.places):
+        task.buffer_at[level] = place
+    return task
 
 
 def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
@@ -332,24 +240,42 @@ def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
     return rows
 
 
-def _sources(
-    search: DeviceSearch, graph: Graph, plan: Plan, means: UploadContext
-) -> tuple[Plan, Sequence[Sequence[Hashable]], Rows, Iterable[CacheEntry]]:
-    """Return the plan as it is run, the rows that each level reads, where those are, and what they are of.
+def _sources(search: DeviceSearch, graph: Graph, stage: Stage, context: UploadContext) -> _Sources:
+    """Return the rows that a stage reads, on the device of `search`, which keeps them there.
 
-    Over the candidate space of the plan, if it has one and that fits; else over rows of the graph.
+    They are of the candidate space of the plan, if it has one and that fits; else of the graph.
     """
-    device = search.accelerator.device
+    device, plan = search.accelerator.device, stage.plan
     if graph.num_vertices > MOST_VERTICES:
         raise DeviceError(
             f"device={device.name!r}: expected at most {MOST_VERTICES:,} vertices,"
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
-    if plan.space is not None and (space := device_space(search, graph, plan, means)) is not None:
+    copies = resident(graph, device)
+    keys: Sequence[Sequence[Hashable]] = row_keys(plan)
+    by_key: Any
+    if plan.space is not None and (space := device_space(search, graph, plan, context)) is not None:
         search.read([space])
-        return without_bounds(plan), slot_keys(plan), space.slots, [space]
-    rows = _rows(search, graph, plan, means)
-    return plan, row_keys(plan), rows, rows.values()
+        plan, keys, by_key = without_bounds(plan), slot_keys(plan), space.slots
+    else:
+        by_key = _rows(search, graph, plan, context)
+    root = by_key[keys[1][0]]
+    if stage.roots is not None:
+        root = _root_rows(search, graph, plan, stage.roots, context)
+    out = into = None
+    if any(step.bounds_out or step.not_out for step in plan.shape.steps):
+        out = _read(search, copies.arcs(graph, into=False, means=context))
+    if any(step.bounds_in or step.not_in for step in plan.shape.steps):
+        into = _read(search, copies.arcs(graph, into=True, means=context))
+    return _Sources(plan, keys, by_key, root, out, into)
+
+
+def _root_rows(
+    search: DeviceSearch, graph: Graph, plan: Plan, roots: RootFilter, context: UploadContext
+) -> DeviceRows:
+    copies = resident(graph, search.accelerator.device)
+    key = row_keys(plan)[1][0]
+    return _read(search, copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
 
 
 def without_bounds(plan: Plan) -> Plan:
@@ -359,11 +285,11 @@ def without_bounds(plan: Plan) -> Plan:
 
 
 def _rows(
-    search: DeviceSearch, graph: Graph, plan: Plan, means: UploadContext
+    search: DeviceSearch, graph: Graph, plan: Plan, context: UploadContext
 ) -> Mapping[RowsKey, DeviceRows]:
     copies = resident(graph, search.accelerator.device)
     keys = dict.fromkeys(key for keys in row_keys(plan) for key in keys)
-    return {key: _read(search, copies.rows(graph, key, means)) for key in keys}
+    return {key: _read(search, copies.rows(graph, key, context)) for key in keys}
 
 
 def row_keys(plan: Plan) -> list[list[RowsKey]]:
@@ -377,35 +303,17 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal.COUNT) -> int:
-    """Choose the lanes of a group.
-
-    To count, as many as a warp has: the last two levels, or the tail, leave none idle, and groups that wait
-    for work do not share a warp with others. Where lists are walked, 16 were the fastest, but for very short
-    rows.
-    """
-    asked = request.tuning["lanes"]
-    if asked != "auto":
-        return int(asked)
-    if goal in (Goal.TAIL, Goal.PARTS, Goal.MEETINGS) or (
-        goal is Goal.COUNT and request.tuning["packing"] != "off"
-    ):
-        return LANES[2]
-    average = root_arcs / max(1, root_rows)
-    return LANES[0] if average < _SHORT_ROW else LANES[1]
-
-
-def _special(plan: Plan, goal: Goal, lanes: int, within: str | None) -> Source | None:
-    levels, sources = _LARGEST_SPECIAL
+def _special(plan: Plan, kernel: SearchKernel) -> Source | None:
+    """Return the kernel for the shape of a plan; None if that is too large, or its tail is walked by data."""
+    goal, (levels, sources) = Goal(kernel.goal), _LARGEST_SPECIAL
     steps = plan.shape.steps
-    # What hangs is walked by data: the shape of the tail is an argument.
     if (
         goal in (Goal.PARTS, Goal.MEETINGS)
         or len(steps) > levels
         or sum(len(step.sources) for step in steps) > sources
     ):
         return None
-    return search_source(goal, lanes, plan.shape, _describe(plan), within)
+    return search_source(goal, kernel.lanes, plan.shape, _describe(plan), kernel.stealing)
 
 
 def _describe(plan: Plan) -> str:

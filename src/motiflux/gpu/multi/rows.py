@@ -5,23 +5,24 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen.kernels import Goal
 from motiflux.device import Mark
 from motiflux.errors import DeviceMemoryError, MotifluxWarning
+from motiflux.gpu.group import DeviceGroup, GroupJob, working_on
 from motiflux.gpu.launch.prepare import prepare
-from motiflux.gpu.multi.team import Team, working_on
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.physical import Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.images import Block
@@ -125,35 +126,34 @@ class SeveralRows:
 
     def __init__(
         self,
-        accelerators: Sequence[Accelerator],
+        group: DeviceGroup,
         graph: Graph,
-        plan: Plan,
+        stage: Stage,
         request: Request,
         batch_rows: int,
-        started: float,
+        deadline: Deadline,
     ) -> None:
-        deadline = None if request.timeout is None else started + request.timeout
-
         def make(accelerator: Accelerator) -> DeviceSearch:
-            return prepare(accelerator, graph, plan, request, Goal.STORE, None, deadline)
+            return prepare(accelerator, graph, stage, request, None, deadline)
 
-        self._first = accelerators[0].device
+        plan = stage.plan
+        self._first = group.first.device
         self._request = request
         self._of_each = max(1, len(plan.images))
-        self._started = started
-        self._next_look = started + _LOOK_SECONDS
+        self._deadline = deadline
+        self._next_look = deadline.started + _LOOK_SECONDS
         self._lock = threading.RLock()
         self._closing = False
         self._over = False
         self._turn = 0
         self._sources: list[SharedRows] = []
         self._rest: list[DeviceArray] = []
-        parts = (plan, replace(request, progress=None), batch_rows, started, deadline)
-        left = list(accelerators)
+        parts = (plan, replace(request, progress=None), batch_rows, deadline)
+        left = list(group.accelerators)
         while not self._sources:
-            self._team = Team(left, make, graph, plan, request, deadline)
+            self._job = GroupJob()
             try:
-                self._team.gather()
+                self._job.gather(DeviceGroup(tuple(left)), make, graph, plan, request, deadline)
                 self._start(left, Delivered(), parts)
             except BaseException:
                 self._end(complete=False)
@@ -161,7 +161,7 @@ class SeveralRows:
 
     def _start(self, left: list[Accelerator], together: Delivered, parts: tuple[Any, ...]) -> None:
         """Start on all devices; where one has no room for rows, on none: it is taken out of `left`."""
-        for search in self._team.searches:
+        for search in self._job.searches:
             try:
                 with working_on(search.accelerator):
                     self._sources.append(SharedRows(search, together, *parts))
@@ -238,8 +238,10 @@ class SeveralRows:
         if self._request.progress is None or now < self._next_look or self._over:
             return
         self._next_look = now + _LOOK_SECONDS
-        done, units, found = self._team.look()
-        self._request.progress(ProgressReport(done, units, found * self._of_each, now - self._started))
+        done, units, found = self._job.look() or (0, 0, 0)
+        self._request.progress(
+            ProgressReport(done, units, found * self._of_each, now - self._deadline.started)
+        )
 
     def _end(self, *, complete: bool) -> None:
         self._over, self.complete = True, complete
@@ -248,7 +250,7 @@ class SeveralRows:
     def _close(self) -> None:
         for source in self._sources:
             source.close()
-        self._team.close()
+        self._job.close()
 
     def close(self) -> None:
         """Stop the search on all devices; rows not taken are dropped."""

@@ -1,15 +1,17 @@
-"""One formula on several devices: each takes its share of the roots of sums, and the totals add up."""
+"""One formula on a group of devices: each takes its share of the roots of sums, and the totals add up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
+from motiflux.gpu.group import Closing, DeviceGroup, working_on
 from motiflux.gpu.kernels.tables import DeviceTables, start_tables
-from motiflux.gpu.multi.team import Closing, working_on
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.graph import Graph
-from motiflux.plan.local_counts.formula import Formula, Searched
+from motiflux.plan.local_counts.formula import Searched
+from motiflux.plan.physical import Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 
@@ -21,50 +23,50 @@ class SharedTables:
 
     def __init__(
         self,
-        accelerators: Sequence[Accelerator],
+        group: DeviceGroup,
         graph: Graph,
-        formula: Formula,
+        stage: Stage,
         request: Request,
-        deadline: float | None,
+        deadline: Deadline,
         search: Callable[[Searched], int],
     ) -> None:
+        self._alone = group.alone
         self._open = ExitStack()
         self._parts: list[tuple[Accelerator, DeviceTables]] = []
         try:
-            for number, accelerator in enumerate(accelerators):
-                share = (number, len(accelerators))
-                with working_on(accelerator):
-                    part = start_tables(accelerator, graph, formula, request, deadline, search, share=share)
+            for number, accelerator in enumerate(group.accelerators):
+                share = (number, len(group.accelerators))
+                with self._on(accelerator):
+                    part = start_tables(accelerator, graph, stage, request, deadline, search, share=share)
                     self._open.push(Closing(part.run))
                     self._parts.append((accelerator, part))
         except BaseException:
             self._open.close()
             raise
 
-    @property
-    def run(self) -> SharedTables:
-        """What it is done with."""
-        return self
+    def _on(self, accelerator: Accelerator) -> AbstractContextManager[None]:
+        """Make a device of several the thread's for a while."""
+        return nullcontext() if self._alone else working_on(accelerator)
 
     def done(self) -> bool:
         """Whether all devices are done; raises what failed on one."""
         return all(self._is_done(*part) for part in self._parts)
 
     def _is_done(self, accelerator: Accelerator, part: DeviceTables) -> bool:
-        with working_on(accelerator):
+        with self._on(accelerator):
             return part.run.done()
 
     def stop_and_wait(self) -> None:
         """Stop all devices."""
         for accelerator, part in self._parts:
-            with working_on(accelerator):
+            with self._on(accelerator):
                 part.run.stop_and_wait()
 
     def look(self) -> tuple[int, int, int] | None:
         """Return roots done, roots in all, and 0; None if not known of all devices."""
         done, roots = 0, 0
         for accelerator, part in self._parts:
-            with working_on(accelerator):
+            with self._on(accelerator):
                 seen = part.run.look()
             if seen is None:
                 return None
@@ -74,14 +76,14 @@ class SharedTables:
     def tell_time(self) -> None:
         """Add the kernels' time on all devices to what is being taken."""
         for accelerator, part in self._parts:
-            with working_on(accelerator):
+            with self._on(accelerator):
                 part.run.tell_time()
 
     def total(self) -> int:
         """Return what the formula comes to, once all are done; raises what `DeviceTables.total` does."""
         total = 0
         for accelerator, part in self._parts:
-            with working_on(accelerator):
+            with self._on(accelerator):
                 total += part.total()
         return total
 

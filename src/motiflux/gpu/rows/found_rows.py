@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,6 +11,7 @@ from typing import TypeVar
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.plan import Plan
+from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.images import Block, Images
@@ -37,18 +37,16 @@ class FoundRows(ABC):
         plan: Plan,
         request: Request,
         batch_rows: int,
-        started: float,
-        deadline: float | None,
+        deadline: Deadline,
     ) -> None:
         self._search = search
         self._request = request
         self._batch_rows = batch_rows
-        self._started = started
         self._deadline = deadline
         self._columns = len(plan.order)
         self._images = Images(plan)
         self._delivered = 0
-        self._next_look = started + HAND_OUT_SECONDS
+        self._next_look = deadline.started + HAND_OUT_SECONDS
         self._closing = False
         self._was_stopped = False
         self._over = False
@@ -61,7 +59,7 @@ class FoundRows(ABC):
             self._over = True
             search.close()
             raise
-        if deadline is not None and time.perf_counter() >= deadline:
+        if deadline.passed:
             self._end(complete=False)
         else:
             self._launch()
@@ -117,7 +115,7 @@ class FoundRows(ABC):
         self._search.found()  # refuses a result that is not whole
         if self._search.parked() == 0:
             return False
-        self._was_stopped = self._deadline is not None and time.perf_counter() >= self._deadline
+        self._was_stopped = self._deadline.passed
         return not self._was_stopped
 
     @property
@@ -143,7 +141,7 @@ class FoundRows(ABC):
         if (seen := self._search.look()) is not None:
             done, total, found = seen
             found *= self._images.of_each
-            self._request.progress(ProgressReport(done, total, found, now - self._started))
+            self._request.progress(ProgressReport(done, total, found, now - self._deadline.started))
 
     def _end(self, *, complete: bool) -> None:
         self.complete = complete

@@ -9,6 +9,7 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
 from motiflux.device.arrays import DeviceArray
 from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.request.deadline import Deadline
 from motiflux.result.images import Images
 
 _TILE_BYTES = 8 << 10
@@ -48,7 +49,7 @@ class DeviceIds:
         images: Images,
         ids: NDArray[np.int64],
         budget: int | None,
-        deadline: float | None,
+        deadline: Deadline,
     ) -> None:
         device, stream = search.accelerator.device, search.side
         self._kernel = search.accelerator.kernel(number_source(), deadline, NUMBER_ENTRY)

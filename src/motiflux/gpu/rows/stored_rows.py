@@ -19,7 +19,7 @@ from motiflux.device.arrays import DeviceArray
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS, FoundRows
 from motiflux.gpu.rows.ids import DeviceIds
-from motiflux.request.deadline import OutOfTimeError
+from motiflux.request.deadline import OutOfTimeError, moments
 from motiflux.result.images import Block
 from motiflux.types import VERTEX_DTYPE
 
@@ -29,8 +29,6 @@ _MOST_BATCH_BYTES = 256 << 20
 """Of ids on the device at a time: those of all images of a piece may be many times as much."""
 _ID_BYTES = 8
 _GROWTH = 4
-_SPIN_SECONDS = 200e-6
-_LONGEST_SLEEP = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +122,19 @@ class StoredRows(FoundRows):
 
     def _wait(self) -> bool:
         """Wait for the kernel's end; False if this was closed meanwhile."""
-        began = time.perf_counter()
-        while True:
-            now = time.perf_counter()
+        for now in moments():
             self._report(now)
             if self._over or self._closing:
-                return False
+                break
             if self._ready(now):
                 return True
-            if now - began > _SPIN_SECONDS:
-                time.sleep(min(_LONGEST_SLEEP, (now - began) / 10))
+        return False
 
     def _ready(self, now: float) -> bool:
         """Whether the kernel has ended; it is asked to pause where rows would wait for long."""
         if self._search.done():
             return True
-        if self._deadline is not None and now >= self._deadline:
+        if self._deadline.at is not None and now >= self._deadline.at:
             self._stop_kernel()
         elif not self._paused and now - self._launched >= HAND_OUT_SECONDS and self._search.rows_so_far():
             self._paused = True

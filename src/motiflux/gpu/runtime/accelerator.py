@@ -19,7 +19,7 @@ from motiflux.device import Device, Kernel, open_device
 from motiflux.errors import DeviceError, MotifluxWarning
 from motiflux.gpu.runtime.session import Session
 from motiflux.jit import Code, Compiler, KernelCache, NvrtcToolchain, Source
-from motiflux.request.deadline import OutOfTimeError, seconds_left
+from motiflux.request.deadline import Deadline, OutOfTimeError
 
 Specialize = str
 """Whether a plan's shape is compiled in: ``auto``, ``on`` or ``off`` (the tuning switch)."""
@@ -100,7 +100,7 @@ class Accelerator:
                 freed += resting.reclaim(needed - freed)
         return freed
 
-    def kernel(self, source: Source, deadline: float | None = None, entry: str = ENTRY) -> Kernel:
+    def kernel(self, source: Source, deadline: Deadline | None = None, entry: str = ENTRY) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if it is not yet.
 
         Raises
@@ -117,7 +117,7 @@ class Accelerator:
         return found
 
     def kernels(
-        self, source: Source, names: Iterable[str], deadline: float | None = None
+        self, source: Source, names: Iterable[str], deadline: Deadline | None = None
     ) -> Mapping[str, Kernel]:
         """Return several entry points of a unit by their names; raises what `kernel` does."""
         unit = self._unit(source)
@@ -126,9 +126,11 @@ class Accelerator:
             unit.entries = {name: module.kernel(name) for name in names}
         return unit.entries
 
-    def _compiled(self, source: Source, deadline: float | None) -> Code:
+    def _compiled(self, source: Source, deadline: Deadline | None) -> Code:
+        if deadline is not None:
+            deadline.check()
         try:
-            return self.compiler.wait(source, seconds_left(deadline))
+            return self.compiler.wait(source, None if deadline is None else deadline.left())
         except TimeoutError as error:
             raise OutOfTimeError from error
 

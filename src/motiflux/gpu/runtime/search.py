@@ -6,10 +6,12 @@ import ctypes
 import os
 import sys
 import time
+import traceback
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
-from motiflux.errors import DeviceError, InternalError
+from motiflux.errors import DeviceError, DeviceMemoryError, InternalError
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry, ticks
 from motiflux.gpu.runtime.kernel_times import times_taken
@@ -29,6 +31,9 @@ _STOP_SECONDS = 100e-6
 """Time between two stop flags."""
 _MOST_FAILURES = 100
 """How often stopping a kernel is tried again when something raises."""
+
+
+S = TypeVar("S", bound="DeviceSearch")
 
 
 class DeviceSearch:
@@ -364,6 +369,21 @@ class DeviceSearch:
     def _on(self) -> Session:
         assert self._session is not None, "the search is not open"
         return self._session
+
+
+@contextmanager
+def setting_up(search: S) -> Iterator[S]:
+    """Close a search whose set-up fails.
+
+    What handles a `DeviceMemoryError` would hold, by the frames that it passed, rows that could make room.
+    """
+    try:
+        yield search
+    except BaseException as error:
+        search.close()
+        if isinstance(error, DeviceMemoryError):
+            traceback.clear_frames(error.__traceback__)
+        raise
 
 
 def _end(session: Session) -> tuple[bool, BaseException | None]:

@@ -12,7 +12,7 @@ from motiflux.device import Buffer, Device, Stream
 from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
-from motiflux.request.deadline import seconds_left
+from motiflux.request.deadline import Deadline
 
 _KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
 """What copies that no search uses may take: so many bytes, or so many times what the graph takes."""
@@ -47,8 +47,8 @@ class UploadContext:
 
     stream: Stream
     threads: int
-    budget: int | None = None
-    deadline: float | None = None
+    budget: int | None
+    deadline: Deadline
 
 
 @dataclass(eq=False)
@@ -163,7 +163,7 @@ class DeviceCsr(DeviceCache):
         return self.keep((id(host[0]), id(host[1]), above), lambda: self._copy(host, above, means))
 
     def _copy(self, host: Adjacency, above: bool, means: UploadContext) -> DeviceRows:
-        seconds_left(means.deadline)
+        means.deadline.check()
         return self._send(_above(host) if above else host, host, means)
 
     def _send(self, rows: Adjacency, host: Adjacency, means: UploadContext) -> DeviceRows:
@@ -173,7 +173,7 @@ class DeviceCsr(DeviceCache):
         return copies
 
     def _to_device(self, array: NDArray[Any], means: UploadContext) -> Buffer:
-        seconds_left(means.deadline)
+        means.deadline.check()
         buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=means.budget)
         if array.nbytes:
             means.stream.upload(buffer, array)

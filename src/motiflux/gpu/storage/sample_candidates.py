@@ -35,7 +35,6 @@ from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
-from motiflux.request.deadline import seconds_left
 from motiflux.statistics import UNIT_BITS
 
 _ALIGNED = 16
@@ -194,7 +193,7 @@ class Loader:
         pack: Callable[[Packer, CandidateGraph], Sequence[SampleSource]],
     ) -> DeviceCandidates:
         """Copy to the device what `pack` packs, which it does twice: addresses come with the memory."""
-        seconds_left(means.deadline)
+        means.deadline.check()
         packer, graph = Packer(), CandidateGraph()
         pack(packer, graph)
         nbytes = packer.nbytes + packer.empty_bytes

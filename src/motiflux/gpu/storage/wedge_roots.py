@@ -17,7 +17,6 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.storage.device_csr import DeviceRows, UploadContext, resident
 from motiflux.graph import Graph
-from motiflux.request.deadline import seconds_left
 
 TABLE_THREADS = 256
 """Threads of a block of the kernels that pass over tables."""
@@ -171,7 +170,7 @@ def _ordered(
 
 
 def _allocate(device: Device, nbytes: int, means: UploadContext) -> Buffer:
-    seconds_left(means.deadline)
+    means.deadline.check()
     buffer = device.allocate(max(nbytes, 8), "the order of the roots of tables", budget=means.budget)
     means.stream.hold(buffer)
     return buffer

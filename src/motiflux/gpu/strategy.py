@@ -1,0 +1,298 @@
+"""Which kernels execute a plan on devices: the one place where that is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isqrt
+
+import numpy as np
+
+from motiflux.codegen.kernels import LANES, WITHIN_BLOCK, Goal
+from motiflux.codegen.tails import DeviceTail, device_tail
+from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.plan import Plan
+from motiflux.plan.estimate.predict import arcs_of
+from motiflux.plan.local_counts.formula import Walks, Wedges
+from motiflux.plan.local_counts.passes import Passes, passes_of
+from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
+from motiflux.plan.neighborhood.bits import MOST_MEMBERS, Bits, bits_of, is_worth_bits
+from motiflux.plan.neighborhood.cliques import clique_key
+from motiflux.plan.physical import Family, PhysicalPlan, RootFilter, SearchKernel, Stage
+from motiflux.request.costs import H100, host_work, usable_formula
+from motiflux.request.request import Request
+
+ENGINE = "dfs"
+MOST_VERTICES = 2**32 - 64
+"""Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
+_LONGEST_ROW = {3: 1 << 15}
+_LONGEST_ROW_IN_BITS = 4096
+"""Rows beyond which a clique's neighbourhood takes megabytes; other searches serve then."""
+_LONG_ON_AVERAGE = 16
+"""Greater neighbours of a vertex, on average, from which triangles are counted by vertices, not by arcs."""
+_SHORT_ROW = 2.0
+_FEW_ROOT_ARCS, _DEEP = 8, 4
+"""Root arcs for each multiprocessor, which has 16 groups or more, below which groups take work of their block
+first, and levels that it needs. On an H100 that took .4 to 1.1 of the time for such queries of enron_label20,
+and 1.3 times as long for 4-cycles, which have root arcs for all groups. `active` gives the same, but its
+kernels take 1.3 to 1.6 times as long to compile (`benchmarks/NOTES.md`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """What a strategy has to know of a group of equal devices.
+
+    Parameters
+    ----------
+    multiprocessors
+        Of one device.
+    speed
+        Multiprocessors times clock, in hertz; 0 if not known.
+    devices
+        Number of devices.
+    """
+
+    multiprocessors: int
+    speed: float = 0.0
+    devices: int = 1
+
+    @property
+    def scale(self) -> float:
+        """How many times slower one device is than the one that costs were measured on."""
+        return H100.speed / self.speed if self.speed else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RowLengths:
+    """Arcs to greater neighbours, and a bound of the longest row of them."""
+
+    arcs: int
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a strategy has to know of a graph and a plan.
+
+    Parameters
+    ----------
+    vertices
+        Of the graph.
+    searching
+        Expected seconds of a search on one device; None if nothing was sampled.
+    clique
+        Arcs and row lengths of a clique; None if the plan counts something else.
+    bits
+        How the plan is counted in bits, if a vertex is universal and that is worth a look.
+    passes
+        How the formula of the plan is evaluated, if it counts.
+    """
+
+    vertices: int
+    searching: float | None = None
+    clique: RowLengths | None = None
+    bits: Bits | None = None
+    passes: Passes | None = None
+
+
+def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> Statistics:
+    """Return the statistics of a plan that counts."""
+    if graph.num_vertices > MOST_VERTICES or plan.impossible is not None:
+        return Statistics(graph.num_vertices)
+    work = host_work(plan, None, request)
+    searching = None if work is None else H100.search(work, device.speed)
+    if (formula := usable_formula(plan, request, DEVICE_SPEEDS)) is not None:
+        # Cliques and patterns with a universal vertex have no formula that is faster than their kernels.
+        return Statistics(graph.num_vertices, searching, passes=passes_of(formula))
+    switch = request.tuning["bitmaps"]
+    clique = bits = None
+    if switch != "off" and (key := clique_key(plan)) is not None:
+        clique = _lengths(graph, key, len(plan.shape.steps), request.threads)
+    elif switch not in ("off", "cliques"):
+        bits = _best_bits(graph, plan, device, request, searching)
+    return Statistics(graph.num_vertices, searching, clique, bits)
+
+
+def _lengths(graph: Graph, key: AdjacencyKey, vertices: int, threads: int) -> RowLengths:
+    """Return the arcs upwards, and a bound of the longest row: exact if the quick bound is of no use."""
+    alike = key.source_labels == key.target_labels
+    arcs = arcs_of(graph, key)
+    arcs = arcs // 2 if alike and not graph.directed else arcs
+    if graph.directed and key.direction is Direction.EITHER:
+        sides = [graph.forward, graph.reverse]
+    else:
+        sides = [graph.reverse if graph.directed and key.direction is Direction.IN else graph.forward]
+    longest = sum(int(np.diff(side.offsets).max(initial=0)) for side in sides)
+    if not graph.directed:
+        longest = min(longest, isqrt(len(graph.forward.neighbors)) + 1)  # ids ascend by degree
+    if longest > _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
+        offsets, neighbors = graph.adjacency(key, threads)
+        sources = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
+        above = sources[neighbors > sources]
+        arcs, longest = len(above), int(np.bincount(above).max(initial=0))
+    return RowLengths(arcs, longest)
+
+
+def _best_bits(
+    graph: Graph, plan: Plan, device: DeviceFacts, request: Request, searching: float | None
+) -> Bits | None:
+    """Return the fastest way to count in bits, if a vertex is universal and that is worth a look."""
+    forced = request.tuning["bitmaps"] == "on"
+    if request.limit is not None:
+        limited = searching
+        work = host_work(plan, None, replace(request, limit=None))
+        searching = None if work is None else H100.search(work, device.speed)
+        if not forced and not is_worth_bits(limited, graph, plan):
+            return None
+    if not forced and not is_worth_bits(searching, graph, plan):
+        return None
+    found = bits_of(graph, plan, request.threads, searching, scale=device.scale, call=H100.call)
+    countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.cone.plan)]
+    return min(countable, key=lambda bits: bits.seconds, default=None)
+
+
+def _is_countable(plan: Plan) -> bool:
+    """Return whether kernels count the tail of a plan."""
+    return plan.tail is None or device_tail(plan) is not None
+
+
+def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: Request) -> PhysicalPlan:
+    """Return how a plan is counted: the fastest kernels first, then those that replace them."""
+    if plan.impossible is not None:
+        return PhysicalPlan(ENGINE, plan, ())
+    seconds = statistics.searching
+    if _is_countable(plan):
+        host = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), whole=False)
+        stage = Stage(Family.SEARCH, plan, search_kernel(plan, counting_goal(plan), device, request))
+        physical = PhysicalPlan(ENGINE, plan, (stage,), seconds, fallback=host)
+    else:
+        note = "; the CPU alone: kernels do not count this tail" if device.devices > 1 else ""
+        physical = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), seconds, notes=note, whole=False)
+    bits = statistics.bits
+    if (kernel := _clique_kernel(plan, statistics)) is not None:
+        stage = Stage(Family.CLIQUES, plan, kernel, clique=clique_key(plan))
+        physical = PhysicalPlan(ENGINE, plan, (stage,), seconds, notes="; cliques in bits", fallback=physical)
+    elif bits is not None and (bits.pays or request.tuning["bitmaps"] == "on"):
+        physical = PhysicalPlan(
+            ENGINE,
+            plan,
+            _stages_of(bits, device, request),
+            bits.expected,
+            f"; {bits.words}",
+            fallback=physical,
+        )
+    elif bits is not None:
+        physical = replace(physical, notes=f"; {bits.words}{physical.notes}")
+    if statistics.passes is not None:
+        physical = _by_tables(plan, statistics.passes, physical)
+    return physical
+
+
+def _by_tables(plan: Plan, passes: Passes, fallback: PhysicalPlan) -> PhysicalPlan:
+    whole = any(isinstance(scalar, Walks | Wedges) for scalar in passes.scalars)  # sums that devices share
+    return PhysicalPlan(
+        ENGINE,
+        plan,
+        (Stage(Family.TABLES, plan, passes=passes),),
+        passes.formula.seconds,
+        whole=whole,
+        fallback=replace(fallback, notes=""),
+    )
+
+
+def _clique_kernel(plan: Plan, statistics: Statistics) -> SearchKernel | None:
+    """Return the kernel for cliques, by arcs or by neighbourhoods; None if rows are too long for either."""
+    rows, vertices = statistics.clique, len(plan.shape.steps)
+    if rows is None:
+        return None
+    if vertices == 3 and rows.arcs < _LONG_ON_AVERAGE * statistics.vertices and rows.longest < 1 << 26:
+        return SearchKernel("triangles", LANES[-1])
+    if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
+        return SearchKernel("cliques", LANES[-1])
+    return None
+
+
+def _stages_of(bits: Bits, device: DeviceFacts, request: Request) -> tuple[Stage, ...]:
+    """Return the stages that together count all roots: each root is in one of them."""
+    plan = bits.cone.plan
+    in_bits = Stage(Family.UNIVERSAL_VERTEX, plan, universal=bits.cone, share=1.0 - bits.left)
+    if bits.left == 0:
+        return (in_bits,)
+    roots = RootFilter(bits.cone.rows.roots, MOST_MEMBERS)
+    kernel = search_kernel(plan, counting_goal(plan), device, request)
+    return in_bits, Stage(Family.SEARCH, plan, kernel, roots=roots, share=bits.left)
+
+
+def listing(plan: Plan, device: DeviceFacts, request: Request) -> PhysicalPlan:
+    """Return how the embeddings of a plan are listed."""
+    if plan.impossible is not None:
+        return PhysicalPlan(ENGINE, plan, ())
+    stage = Stage(Family.SEARCH, plan, search_kernel(plan, Goal.STORE, device, request))
+    return PhysicalPlan(ENGINE, plan, (stage,))
+
+
+def counting_goal(plan: Plan) -> Goal:
+    """Return which function of the search kernels counts a plan; its tail must be one that they count."""
+    tail = device_tail(plan)
+    if tail is None:
+        assert plan.tail is None, "no kernel counts this tail"
+        return Goal.COUNT
+    if tail.meets:
+        return Goal.MEETINGS
+    if tail.nested:
+        return Goal.PARTS
+    return Goal.STARS if tail.start == 1 else Goal.TAIL
+
+
+def search_kernel(plan: Plan, goal: Goal, device: DeviceFacts, request: Request) -> SearchKernel:
+    """Return the search kernel for a goal.
+
+    Root arcs are those that the planner expects: the rows that hold them may not be on the device yet.
+    """
+    tail = None if goal.lists else device_tail(plan)
+    return SearchKernel(
+        goal,
+        _lanes(plan, goal, request),
+        _stealing(plan, tail, device, request),
+        work_queue=request.tuning["handover"] != "off" and _has_walks(plan, tail),
+        flattened=request.tuning["packing"] != "off",
+        remembers=tail is not None and tail.keeps and request.tuning["remember"] != "off",
+        storage="rows" if plan.space is None else "candidate space",
+    )
+
+
+def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
+    """Return the lanes of a group.
+
+    To count, as many as a warp has: the last two levels, or the tail, leave none idle, and groups that wait
+    for work do not share a warp with others. Where lists are walked, 16 were the fastest, but for very short
+    rows.
+    """
+    asked = request.tuning["lanes"]
+    if asked != "auto":
+        return int(asked)
+    if goal in (Goal.TAIL, Goal.PARTS, Goal.MEETINGS) or (
+        goal is Goal.COUNT and request.tuning["packing"] != "off"
+    ):
+        return LANES[2]
+    average = plan.estimates[1] / max(1.0, plan.estimates[0])
+    return LANES[0] if average < _SHORT_ROW else LANES[1]
+
+
+def _stealing(plan: Plan, tail: DeviceTail | None, device: DeviceFacts, request: Request) -> str | None:
+    """Return how groups take work of others in their block; None if they do not."""
+    asked = request.tuning["stealing"]
+    if asked == "auto":
+        narrow = plan.estimates[1] < _FEW_ROOT_ARCS * device.multiprocessors and _matched(plan, tail) >= _DEEP
+        narrow = narrow and not (tail is not None and tail.meets)
+        asked = "passive" if narrow else "none"
+    return asked if asked in WITHIN_BLOCK and _has_walks(plan, tail) else None
+
+
+def _matched(plan: Plan, tail: DeviceTail | None) -> int:
+    """Return how many levels are matched one candidate after the other."""
+    return len(plan.shape.steps) - 1 if tail is None else tail.start
+
+
+def _has_walks(plan: Plan, tail: DeviceTail | None) -> bool:
+    """Return whether a root leads to work that another group can take."""
+    return len(plan.shape.steps) > 2 if tail is None else tail.start > 1

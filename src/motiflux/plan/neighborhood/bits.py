@@ -1,0 +1,134 @@
+"""Whether a pattern with a universal vertex is counted in bit matrices, and the expected time of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.graph import Graph
+from motiflux.plan.estimate.predict import distinct_keys, narrowed_bytes
+from motiflux.plan.ir import Plan
+from motiflux.plan.neighborhood.choices import Cone, find_cones
+from motiflux.units import seconds_text
+
+MOST_MEMBERS = 4096
+"""Neighbours of a root, beyond which its bits take megabytes; such roots are searched from."""
+WORTH_BITS = 5e-3
+"""Seconds that a search must be expected to take on the device before orders for bits are compared."""
+MARGIN = 2.0
+"""How many times as long it must be expected to take: the time of bits is not predicted well."""
+_NARROWED_ARC = 10e-9
+"""Seconds of the host for an arc that rows are narrowed from."""
+_START = 30e-6
+STEP, WORD, LOOK_UP, ROOT = 100.0, 0.4, 2.0, 1500.0
+"""Instructions of a warp: for a vertex that it takes, a word that one lane reads, a neighbour that is looked
+up among the members, and a root."""
+_INSTRUCTIONS = 2e11
+"""Instructions of warps that the whole device executes in a second, about, on the device of `H100`."""
+_WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """How a plan is counted in bits.
+
+    Parameters
+    ----------
+    seconds, searching
+        Expected time of bits, and of the search in their place; None where nothing was sampled.
+    left
+        Estimated share of the work at roots with too many neighbours, which are left to the search.
+    call
+        Seconds of a call beside its kernels.
+    """
+
+    cone: Cone
+    seconds: float
+    searching: float | None
+    left: float
+    call: float
+
+    @property
+    def expected(self) -> float:
+        """Expected seconds of the whole count."""
+        return self.call + self.seconds + self.left * (self.searching or 0.0)
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is expected to be clearly faster than the search."""
+        return self.searching is None or MARGIN * self.expected < self.searching
+
+    @property
+    def words(self) -> str:
+        """Description for `explain`."""
+        if not self.pays:
+            return f"level by level: in bits it is expected to take {seconds_text(self.expected)}"
+        told = "in bits that say which neighbours of a vertex are linked"
+        if self.searching is not None:
+            told += f": level by level it is expected to take {seconds_text(self.searching)}"
+        if self.left > 0:
+            told += f"; from vertices with more than {MOST_MEMBERS:,} neighbours level by level"
+        return told
+
+
+def is_worth_bits(searching: float | None, graph: Graph, plan: Plan) -> bool:
+    """Return whether a search takes so long that comparing orders for bits is worth its time."""
+    return searching is not None and searching >= WORTH_BITS + _narrowing(graph, plan)
+
+
+def _narrowing(graph: Graph, plan: Plan) -> float:
+    """Return the seconds of narrowing rows to labels and conditions, which a space does not need."""
+    keys = set(distinct_keys(plan))
+    narrowed = [key for key in keys if narrowed_bytes(graph, key) > 0]
+    return _NARROWED_ARC * 2 * graph.num_edges * (len(narrowed) + 2) if narrowed else 0.0
+
+
+def bits_of(
+    graph: Graph, plan: Plan, threads: int, searching: float | None, *, scale: float, call: float
+) -> list[Bits]:
+    """Return the ways to count a plan in bits, by several orders; none if no vertex is universal.
+
+    Parameters
+    ----------
+    scale
+        How many times slower the device is than the one that was measured.
+    call
+        Seconds of a call beside its kernels.
+    """
+    return [_bits(graph, cone, threads, searching, scale, call) for cone in find_cones(graph, plan, threads)]
+
+
+def _bits(graph: Graph, cone: Cone, threads: int, searching: float | None, scale: float, call: float) -> Bits:
+    degrees = degrees_of(graph, cone, threads)
+    squares = degrees.astype(np.float64) ** 2
+    left = float(squares[degrees > MOST_MEMBERS].sum() / max(1.0, squares.sum()))
+    return Bits(cone, cone_seconds(cone, degrees, graph, scale), searching, left, call)
+
+
+def degrees_of(graph: Graph, cone: Cone, threads: int) -> NDArray[np.int64]:
+    """Return the number of members of each root."""
+    return np.diff(graph.adjacency(cone.rows.roots, threads)[0]).astype(np.int64)
+
+
+def words_of(degrees: NDArray[np.int64]) -> float:
+    """Return the words of a set, on average over pairs of members."""
+    squares = degrees.astype(np.float64) ** 2
+    return float((squares * (degrees / _WARP + 1)).sum() / max(1.0, squares.sum()))
+
+
+def instructions(cone: Cone, words: float) -> float:
+    """Return the expected instructions of warps within neighbourhoods whose sets have so many words."""
+    taken, read = cone.weight(words)
+    return taken * STEP + read * WORD
+
+
+def cone_seconds(cone: Cone, degrees: NDArray[np.int64], graph: Graph, scale: float = 1.0) -> float:
+    """Return the expected seconds of a device, from sampled sizes."""
+    degrees = degrees[(degrees >= cone.least) & (degrees <= MOST_MEMBERS)]
+    longest_above = sqrt(2.0 * graph.num_edges)
+    looked_up = float((degrees * np.minimum(degrees, longest_above)).sum())
+    work = instructions(cone, words_of(degrees)) + looked_up * LOOK_UP + len(degrees) * ROOT
+    return _START + scale * work / _INSTRUCTIONS

@@ -1,0 +1,65 @@
+"""The logical plan of a request, for an engine of given capabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan, make_plan
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Capabilities
+from motiflux.request.request import Request
+
+_MANY = 10**9
+"""Limits from which on parts are counted as a whole, not one embedding after another."""
+
+
+def counts_all(request: Request) -> bool:
+    """Return whether a request asks for so many embeddings that parts may be counted as a whole."""
+    return request.limit is None or request.limit >= _MANY
+
+
+def logical_plan(
+    graph: Graph,
+    pattern: Pattern,
+    request: Request,
+    capabilities: Capabilities,
+    deadline: Deadline,
+    *,
+    counting: bool = True,
+    parts: bool = True,
+    beside: Sequence[Plan] = (),
+) -> Plan | None:
+    """Return the plan; None if time was up before there was one.
+
+    Parameters
+    ----------
+    counting
+        Whether embeddings are counted, or listed.
+    parts
+        Whether tails that are trees of parts are looked for, if the engine counts them.
+    beside
+        Plans of the same call that this one may share a pass with.
+    """
+    try:
+        return make_plan(
+            graph,
+            pattern,
+            semantics=request.semantics,
+            symmetry=request.symmetry,
+            counting=counting,
+            images=not counting,
+            space=capabilities.candidate_spaces,
+            tail=capabilities.tails,
+            parts=parts and capabilities.parts and counts_all(request),
+            parts_cost=capabilities.parts_cost,
+            searchers=capabilities.searchers,
+            tables=capabilities.tables,
+            threads=request.threads,
+            deadline=deadline.at,
+            tuning=request.tuning,
+            beside=beside,
+        )
+    except TimeoutError:
+        return None

@@ -1,0 +1,32 @@
+"""The engines that ``engine=`` names. A new engine is one entry here and one package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEntry:
+    """One engine.
+
+    Parameters
+    ----------
+    module
+        The module whose function ``open_engine(names)`` returns the engine on the devices of these names
+        (`motiflux.request.engine.Engine`). It is imported on first use: the CPU needs nothing of the GPU.
+    on_gpu
+        Whether it runs on GPUs, or on the CPU.
+    """
+
+    module: str
+    on_gpu: bool
+
+
+ENGINES = {
+    "cpu": EngineEntry("motiflux.cpu.engine", on_gpu=False),
+    "dfs": EngineEntry("motiflux.gpu.engine", on_gpu=True),
+}
+"""All engines by name."""
+
+HOST_ENGINE, GPU_ENGINE = "cpu", "dfs"
+"""The engines that serve calls which name none: on the CPU, and on GPUs."""
