@@ -194,7 +194,7 @@ class DfsEngine:
             return f"; {bits.words}"
         told = "" if bits is None else f"; {bits.words}"
         if plan.tail is not None and device_tail(plan) is None:
-            return told  # the CPU counts
+            return f"{told}; the CPU counts: kernels do not count this tail"
         return told + groups_told(self._accelerator.device, graph, plan, request)
 
     def _count_parts(self, graph: Graph, parts: Sequence[Part], watched: Watching) -> Found | None:

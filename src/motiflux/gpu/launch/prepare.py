@@ -12,9 +12,7 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
-from motiflux.codegen.meeting_layout import meeting_bytes_of_group
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
-from motiflux.codegen.pack_tail import pack_meetings
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceError, DeviceMemoryError
@@ -109,8 +107,6 @@ def _counting(plan: Plan) -> Goal:
     if tail is None:
         assert plan.tail is None, "no kernel counts this tail"
         return Goal.COUNT
-    if tail.meets:
-        return Goal.MEETINGS
     if tail.nested:
         return Goal.PARTS
     return Goal.STARS if tail.start == 1 else Goal.TAIL
@@ -288,7 +284,7 @@ class _Draft:
             if specialized:
                 known = pack_static(self.plan, self._addresses, self.tail)
             else:
-                known = pack_runtime(self.plan, self._addresses, self.tail, self.lists.rooms)
+                known = pack_runtime(self.plan, self._addresses, self.tail)
             known.task = self._task
             self._arguments[specialized] = known  # last: other threads take copies of it
         return type(known).from_buffer_copy(known)
@@ -318,8 +314,6 @@ class _Draft:
         task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
         if self.tail is not None:
             task.shared_bytes += layout.tail_bytes_of_group(levels)
-            if self.tail.meets:
-                task.shared_bytes += meeting_bytes_of_group(pack_meetings(self.tail, self.lists.rooms))
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
@@ -387,9 +381,7 @@ def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal in (Goal.TAIL, Goal.PARTS, Goal.MEETINGS) or (
-        goal is Goal.COUNT and request.tuning["packing"] != "off"
-    ):
+    if goal in (Goal.TAIL, Goal.PARTS) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
         return LANES[2]
     average = root_arcs / max(1, root_rows)
     return LANES[0] if average < _SHORT_ROW else LANES[1]
@@ -399,11 +391,7 @@ def _special(plan: Plan, goal: Goal, lanes: int, within: str | None) -> Source |
     levels, sources = _LARGEST_SPECIAL
     steps = plan.shape.steps
     # What hangs is walked by data: the shape of the tail is an argument.
-    if (
-        goal in (Goal.PARTS, Goal.MEETINGS)
-        or len(steps) > levels
-        or sum(len(step.sources) for step in steps) > sources
-    ):
+    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
     return search_source(goal, lanes, plan.shape, _describe(plan), within)
 

@@ -31,8 +31,6 @@ def within_block(
     asked = request.tuning["stealing"]
     if asked == "auto":
         narrow = root_arcs < _FEW_ROOT_ARCS * multiprocessors and _matched(plan, tail) >= _DEEP
-        # Where pieces meet that was not measured.
-        narrow = narrow and not (tail is not None and tail.meets)
         asked = "passive" if narrow else "none"
     return asked if asked in WITHIN_BLOCK and _has_walks(plan, tail) else None
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from motiflux.codegen.tails import device_tail
 from motiflux.cpu.engine import formula_for
 from motiflux.gpu.engine import DfsEngine, Evaluation, Found, Watching
 from motiflux.gpu.kernels.tables import shares_roots
@@ -132,6 +131,4 @@ def sharing(engine: Engine, graph: Graph, plan: Plan, request: Request) -> str:
     formula = formula_for(plan, request, DEVICE_SPEEDS)
     if formula is not None and not shares_roots(graph, formula):
         return f"; {engine.first} alone: the tables that it comes from are not cut"
-    if formula is None and plan.tail is not None and device_tail(plan) is None:
-        return "; the CPU alone: kernels do not count this tail"
     return ""
