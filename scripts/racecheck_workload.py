@@ -200,9 +200,6 @@ def with_hub() -> mf.Graph:
 
 
 ROOTED_PATH = pattern(path(5), [1, 0, 0, 0, 0])
-ROOTED_FORK = pattern([(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)], [1, 0, 0, 0, 0, 0])
-FORK = pattern([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (5, 6)])
-"""Paths of two and of three from one end of an edge: any of their vertices might be the same."""
 TAILED_TRIANGLE = pattern([(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (4, 5), (5, 6)])
 
 
@@ -232,17 +229,6 @@ def parts(run: Checked) -> None:
         run.count(graph, TAILED_TRIANGLE, {**PARTS, "remember": remember})
 
 
-def meetings(run: Checked) -> None:
-    """Count pieces that meet others in one vertex, and in several."""
-    graph = skewed(40, 160, seed=2)
-    labelled = skewed(40, 200, seed=3, labels=3)
-    run.count(graph, FORK, PARTS)
-    run.count(
-        graph, pattern([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)]), {**SEARCH, "parts": "on"}
-    )
-    run.count(labelled, pattern([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5)], [1, 0, 0, 2, 0, 1]), PARTS)
-
-
 def stealing_counts(run: Checked, within: str) -> None:
     """Share matched levels within blocks, with groups of several to a warp and one."""
     more = {"stealing": within}
@@ -254,13 +240,12 @@ def stealing_counts(run: Checked, within: str) -> None:
 
 
 def stealing_tails(run: Checked, within: str) -> None:
-    """Share levels before tails, parts and meetings within blocks."""
+    """Share levels before tails and parts within blocks."""
     more = {"stealing": within}
     run.count_until_stolen(one_sided(5), pattern(path(6), [1, 0, 0, 0, 0, 0]), {**SEARCH, **more})
     with mock.patch.object(prepare, "_piece_of", lambda _groups, _fewest, arcs: arcs):
         # Only the roots are shared: one group has all of the hub's row, which is longer than it is wide.
         run.count_until_stolen(with_hub(), ROOTED_PATH, {**PARTS, **more})
-        run.count_until_stolen(with_hub(), ROOTED_FORK, {**PARTS, **more})
 
 
 def stealing_rows(run: Checked, within: str) -> None:
@@ -409,7 +394,7 @@ def _stealing(within: str) -> dict[str, Case]:
             lambda run: stealing_counts(run, within), units("count-any-8", "count-any-32")
         ),
         f"{within}-tails": Case(
-            lambda run: stealing_tails(run, within), units("tail-any-32", "parts-any-32", "meetings-any-32")
+            lambda run: stealing_tails(run, within), units("tail-any-32", "parts-any-32")
         ),
         f"{within}-rows": Case(lambda run: stealing_rows(run, within), units("store-any-16", "list-any-16")),
     }
@@ -419,7 +404,6 @@ CASES = {
     "counts": Case(counts, ("search-count-any-8", "search-count-any-32", "search-count-4v-32")),
     "tails": Case(tails, ("search-tail-any", "search-stars-any")),
     "parts": Case(parts, ("search-parts-any",)),
-    "meetings": Case(meetings, ("search-meetings-any",)),
     **_stealing("passive"),
     **_stealing("active"),
     "rows": Case(rows, ("search-store-any", "search-list-any", "number")),

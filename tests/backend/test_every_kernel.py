@@ -27,21 +27,15 @@ ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Way:
-    """A pattern and switches that lead to a kernel. The graph's labels are 0, 1, 2, 0, 1, 2 and so on."""
+    """A pattern and switches that lead to a kernel."""
 
     pattern: list[tuple[int, int]]
     tuning: dict[str, str]
-    labels: list[int] | None = None
 
 
 WAYS = {
     "cone": Way([*cycle(4), *((4, v) for v in range(4))], {"bitmaps": "on", "tables": "off"}),
     "local-wedge-ends": Way([*cycle(4), (0, 4)], {"tables": "on"}),
-    "search-meetings": Way(
-        [(0, 1), (0, 2), (2, 3), (0, 4), (4, 5)],
-        {"tables": "off", "parts": "on", "order": "given", "stealing": "none"},
-        labels=[1, 0, 0, 2, 0, 1],
-    ),
     "search-active": Way(path(5), {"tables": "off", "stealing": "active", "lanes": "8", "tail": "off"}),
 }
 
@@ -62,7 +56,6 @@ def test_a_kernel_counts_what_the_definitions_say(
     way, random = WAYS[name], np.random.default_rng(1)
     vertices = 8
     edges = [pair for pair in combinations(range(vertices), 2) if random.random() < 0.7]
-    labels = [v % 3 for v in range(vertices)]
     used = set()
     unit = Accelerator._unit
 
@@ -71,17 +64,15 @@ def test_a_kernel_counts_what_the_definitions_say(
         return unit(self, source)
 
     monkeypatch.setattr(Accelerator, "_unit", look)
-    monkeypatch.setattr(
-        DfsEngine, "capabilities", replace(DfsEngine.capabilities, searchers=1)
-    )  # else so small graphs are enumerated, to be busy
-    graph = mf.Graph.from_edges(edges, vertex_labels=labels if way.labels else None)
-    pattern = mf.Pattern.from_edges(way.pattern, vertex_labels=way.labels)
+    # Else so small graphs are enumerated, to be busy.
+    monkeypatch.setattr(DfsEngine, "capabilities", replace(DfsEngine.capabilities, searchers=1))
+    graph = mf.Graph.from_edges(edges)
+    pattern = mf.Pattern.from_edges(way.pattern)
     expected = reference.embeddings(
         vertices,
         edges,
-        way.labels or [None] * pattern.num_vertices,
+        [None] * pattern.num_vertices,
         [(u, v, None, "follow") for u, v in way.pattern],
-        vertex_labels=labels if way.labels else None,
     )
     assert mf.count(graph, pattern, device=device, tuning=way.tuning) == len(expected) > 0
     assert name in used

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 
 import numpy as np
@@ -10,10 +9,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import ENTRY
 from motiflux.gpu.kernels import cliques
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.jit import Source
 from motiflux.plan import make_plan
 from motiflux.plan.physical import Family
 from motiflux.request.request import make_request
@@ -57,91 +54,3 @@ def test_nothing_is_counted_among_links_that_are_not_all_known(
             time.sleep(1e-3)
         assert search.task.blocks > search.task.spilled == 0
         assert search.found() == 0
-
-
-CHOICES = 1 << 15
-SLOTS = f"""\
-#include "motiflux/lanes/group.hpp"
-#include "motiflux/match/slots.cuh"
-
-namespace {{
-
-using namespace motiflux;
-
-struct Args {{
-  std::uint32_t* memory;  // of two parts: vertices, and their ways
-  std::uint64_t* out;
-  std::uint64_t most;
-}};
-
-struct Rows {{
-  const view::Adjacency* rows = nullptr;
-}};
-
-struct Searching {{
-  using Group = motiflux::lanes::Group<32>;
-  Group group;
-  Rows rows;
-  match::SharedState state{{nullptr, 0, 0}};
-  std::uint32_t* words = nullptr;
-  MOTIFLUX_DEVICE const Group& lanes() const {{ return group; }}
-  MOTIFLUX_DEVICE const Rows& plan() const {{ return rows; }}
-  MOTIFLUX_DEVICE const match::SharedState& shared() const {{ return state; }}
-  MOTIFLUX_DEVICE std::uint32_t* memory() const {{ return words; }}
-}};
-
-}}  // namespace
-
-extern "C" __global__ void {ENTRY}(const __grid_constant__ Args args) {{
-  __shared__ match::Number behind[64];
-  Searching searching;
-  searching.words = args.memory;
-  view::Tail tail{{}};
-  view::Meetings meetings{{}};
-  meetings.meetings = 1, meetings.parts = 2, meetings.masks = 4;
-  view::Meeting& meeting = meetings.all[0];
-  meeting.parts = 2, meeting.divisor = 1;
-  for (std::uint32_t part = 0; part < 2; ++part) {{
-    meetings.part[part].at = part * 3 * {CHOICES};
-    meetings.part[part].room = {CHOICES};
-  }}
-  const match::MeetingMemory at(meetings, behind);
-  for (std::uint32_t part = 0; part < 2; ++part) at.parts[part] = {{{{{CHOICES}, 0}}, {CHOICES}, 0}};
-  std::uint64_t asked = 0, longest = 0;
-  bool beyond = false;
-  const match::SlotSums<Searching> sums(searching, tail, meetings, meeting, at);
-  const bool whole = sums.fill(beyond, [&](std::uint64_t steps) {{
-    longest = steps > longest ? steps : longest;
-    return ++asked < args.most;
-  }});
-  const std::uint64_t both = whole ? sums.ways().low : 0;
-  if (threadIdx.x == 0) args.out[0] = whole, args.out[1] = asked, args.out[2] = longest, args.out[3] = both;
-}}
-"""
-
-
-class SlotArgs(ctypes.Structure):
-    _fields_ = (("memory", ctypes.c_uint64), ("out", ctypes.c_uint64), ("most", ctypes.c_uint64))
-
-
-@pytest.mark.parametrize("most", [7, 1 << 40], ids=["told to stop", "to the end"])
-def test_a_walk_over_all_neighbours_of_a_hub_asks_whether_to_break_off(device: str, most: int) -> None:
-    """Two slots with the same choices, one way each: pairs of different ones."""
-    accelerator = open_accelerator(device)
-    part = [np.arange(CHOICES, dtype=np.uint32), np.ones(CHOICES, np.uint64).view(np.uint32)]
-    words, out = np.concatenate(part * 2), np.zeros(4, np.uint64)
-    memory = accelerator.device.allocate(words.nbytes, "choices")
-    found = accelerator.device.allocate(out.nbytes, "what was found")
-    stream = accelerator.device.stream()
-    try:
-        stream.upload(memory, words)
-        kernel = accelerator.kernel(Source("slots", SLOTS))
-        stream.launch(kernel, 1, 32, 0, SlotArgs(memory.address, found.address, most))
-        stream.download(found, out)
-        stream.wait()
-    finally:
-        stream.close()
-    whole, asked, longest, ways = (int(word) for word in out)
-    assert longest < 256
-    assert bool(whole) == (most > 7)
-    assert (asked, ways) == ((16 + 2, CHOICES * (CHOICES - 1)) if whole else (7, 0))

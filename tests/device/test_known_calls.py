@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from motiflux.dispatch.runtime_history import RuntimeHistory
 
 import motiflux as mf
 from motiflux.api import pattern_list as several
 from motiflux.dispatch import prepared_query as calls
 from motiflux.dispatch.auto import AutoEngine, KnownFaster
 from motiflux.dispatch.prepared_query import known_call
-from motiflux.dispatch.runtime_history import RuntimeHistory
 from motiflux.errors import ArgumentError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime import accelerator as accelerator_module

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import cone, layout, local_layout, meeting_layout, sampling, space
+from motiflux.codegen import cone, layout, local_layout, sampling, space
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose
 
@@ -47,11 +47,6 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::KeptNumber": layout.KeptNumber,
     "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
     "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
-    "motiflux::view::MeetingPart": meeting_layout.MeetingPart,
-    "motiflux::view::Meeting": meeting_layout.Meeting,
-    "motiflux::view::Meetings": meeting_layout.Meetings,
-    "motiflux::match::PartState": meeting_layout.PartState,
-    "motiflux::match::MeetingArgs<motiflux::match::RuntimePlan>": meeting_layout.RuntimeMeetingArgs,
     "motiflux::sets::View": layout.View,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
@@ -92,11 +87,6 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMostSizes": layout.MOST_TAIL_SIZES,
     "motiflux::view::kMostKeyGroups": layout.MOST_KEY_GROUPS,
     "motiflux::view::kMostKeyWords": layout.MOST_KEY_WORDS,
-    "motiflux::view::kMostMeetings": meeting_layout.MOST_MEETINGS,
-    "motiflux::view::kMostParts": meeting_layout.MOST_PARTS,
-    "motiflux::view::kMostSlots": meeting_layout.MOST_SLOTS,
-    "motiflux::view::kMostBeside": meeting_layout.MOST_BESIDE,
-    "motiflux::view::kMostDoors": meeting_layout.MOST_DOORS,
     "static_cast<int>(motiflux::view::TailKind::kSame)": layout.TAIL_SAME,
     "static_cast<int>(motiflux::view::TailKind::kPair)": layout.TAIL_PAIR,
     "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,

@@ -1,4 +1,4 @@
-"""Pieces that meet others are counted as a whole as they are one by one, on every device."""
+"""Pieces that meet others are counted as a whole as they are one by one; for a device, by the host."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.codegen.tails import DeviceTail, Meeting, device_tail
+from motiflux.codegen.tails import device_tail
 from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.launch import candidate_lists as device_lists
-from motiflux.plan import make_plan
+from motiflux.plan import Plan, make_plan
 from tests.strategies import Case
 
 MANY = 30
@@ -79,16 +78,14 @@ def glued(draw: st.DrawFn) -> Case:
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
 def test_meetings_count_what_enumerating_counts(device: str, semantics: str) -> None:
     @settings(max_examples=MANY, deadline=None)
-    @given(glued(), SWITCHES, st.sampled_from([1, 40, 1 << 10]))
-    def holds(case: Case, tuning: dict[str, str], entries: int) -> None:
+    @given(glued(), SWITCHES)
+    def holds(case: Case, tuning: dict[str, str]) -> None:
         assume(len(case.pattern_vertex_labels) < 9)
         graph, pattern = case.graph(), case.pattern()
         for symmetry in ("embeddings", "subgraphs") if semantics != "homomorphism" else ("embeddings",):
             asked: dict[str, Any] = {"semantics": semantics, "symmetry": symmetry}
             expected = mf.count(graph, pattern, tuning=PLAIN, **asked)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(device_lists, "MOST_ENTRIES", entries)
-                counted = mf.count(graph, pattern, device=device, tuning=tuning, **asked)
+            counted = mf.count(graph, pattern, device=device, tuning=tuning, **asked)
             assert (counted, counted.complete) == (expected, True)
 
     holds()
@@ -109,12 +106,11 @@ def complete(size: int) -> mf.Graph:
     return mf.Graph.from_edges(list(combinations(range(size), 2)))
 
 
-def tail_of(graph: mf.Graph, pattern: mf.Pattern, **tuning: str) -> DeviceTail:
+def plan_of(graph: mf.Graph, pattern: mf.Pattern, **tuning: str) -> Plan:
     switches = {"parts": "on", "order": "given", **tuning}
     plan = make_plan(graph, pattern, space=True, tail=True, parts=True, tuning=switches)
-    tail = device_tail(plan)
-    assert tail is not None
-    return tail
+    assert plan.tail is not None
+    return plan
 
 
 def legs(number: int) -> tuple[mf.Graph, mf.Pattern]:
@@ -137,35 +133,30 @@ class TestSlots:
     """Pieces that meet in one vertex each, from which something hangs."""
 
     @pytest.mark.parametrize("number", [2, 3, 4])
-    def test_legs_are_one_meeting(self, device: str, number: int) -> None:
+    def test_legs_are_one_component_that_kernels_do_not_count(self, device: str, number: int) -> None:
         graph, pattern = legs(number)
-        (meeting,) = tail_of(graph, pattern).meetings()
-        assert not meeting.lists
-        assert (meeting.plain, len(meeting.parts)) == (0, number)
+        plan = plan_of(graph, pattern)
+        assert plan.tail is not None
+        assert [len(one.levels) for one in plan.tail.components if one.deep] == [number]
+        assert device_tail(plan) is None
         expected = mf.count(graph, pattern, tuning=PLAIN)
         tuning = {"parts": "on", "order": "given", "specialize": "off"}
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected > 0
 
     def test_where_it_is_off_their_first_vertices_are_matched(self, device: str) -> None:
         graph, pattern = legs(3)
-        assert not tail_of(graph, pattern, meetings="off").meets
+        assert device_tail(plan_of(graph, pattern, meetings="off")) is not None
         tuning = {"parts": "on", "meetings": "off", "specialize": "off"}
         expected = mf.count(graph, pattern, tuning=PLAIN)
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 
-    @pytest.mark.parametrize("stealing", ["none", "passive", "active"])
-    def test_levels_from_which_nothing_hangs_are_measured_not_walked(
-        self, device: str, stealing: str
-    ) -> None:
+    def test_levels_from_which_nothing_hangs_are_beside_one_with_more(self, device: str) -> None:
         graph = mf.Graph.from_edges(
             list(combinations(range(9), 2)), vertex_labels=[0, 0, 0, 0, 0, 0, 1, 1, 1]
         )
         pattern = mf.Pattern.parse("(a:1)--(b:1), (a)--(c:0), (a)--(d:0), (b)--(e:0), (e)--(f:1)")
-        meetings = list(tail_of(graph, pattern).meetings())
-        assert [(one.plain, [part.doors for part in one.parts]) for one in meetings] == [(2, [(4,)])]
-        walked = {one.level for one in meetings[0].all()}
-        assert walked == {4}
-        tuning = {"parts": "on", "order": "given", "specialize": "off", "stealing": stealing}
+        assert device_tail(plan_of(graph, pattern)) is None
+        tuning = {"parts": "on", "order": "given", "specialize": "off"}
         expected = mf.count(graph, pattern, tuning=PLAIN)
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected > 0
 
@@ -173,18 +164,13 @@ class TestSlots:
 class TestLists:
     """Pieces that meet others in several vertices."""
 
-    def test_the_list_of_fewer_levels_is_the_one_that_others_are_held_against(self) -> None:
-        (meeting,) = tail_of(complete(9), mf.Pattern.from_edges(FORK)).meetings()
-        assert isinstance(meeting, Meeting)
-        assert meeting.lists
-        assert [part.levels for part in meeting.parts] == [(2, 3), (4, 5, 6)]
-        assert [part.doors for part in meeting.parts] == [(2, 3), (4, 5, 6)]
+    def test_kernels_do_not_count_them(self) -> None:
+        plan = plan_of(complete(9), mf.Pattern.from_edges(FORK))
+        assert plan.tail is not None
+        assert any(component.lists for component in plan.tail.components)
+        assert device_tail(plan) is None
 
-    @pytest.mark.parametrize("entries", [1, 64, 1 << 10])
-    def test_lists_too_long_to_be_held_at_once_are_met_piece_by_piece(
-        self, device: str, entries: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(device_lists, "MOST_ENTRIES", entries)
+    def test_two_lists_in_a_complete_graph(self, device: str) -> None:
         for candidates in ("on", "off"):
             tuning = {"parts": "on", "order": "given", "candidates": candidates}
             assert mf.count(complete(9), mf.Pattern.from_edges(FORK), device=device, tuning=tuning) == (
@@ -194,7 +180,7 @@ class TestLists:
     def test_a_count_that_runs_out_of_time_says_so(self, device: str) -> None:
         """In a complete graph each tail has lists of hundreds and thousands: it is stopped in one."""
         graph, pattern = complete(24), mf.Pattern.from_edges(FORK)
-        assert tail_of(graph, pattern).meets
+        assert device_tail(plan_of(graph, pattern)) is None
         counted = mf.count(
             graph, pattern, device=device, tuning={"parts": "on", "order": "given"}, timeout=0.2
         )
@@ -202,10 +188,8 @@ class TestLists:
         assert not counted.complete or counted == math.perm(24, 7)
 
     @pytest.mark.parametrize("leaves", [1, 6, 12])
-    def test_numbers_that_pass_what_a_device_keeps_are_counted_on_the_host(
-        self, device: str, leaves: int
-    ) -> None:
-        """Entries that weigh as much as what hangs from them: weights of one word, and of two."""
+    def test_entries_of_as_many_ways_as_hang_from_them(self, device: str, leaves: int) -> None:
+        """Weights of one word, and of two."""
         inner = list(combinations(range(6), 2))
         graph = mf.Graph.from_edges(
             inner + [(v, 6 + leaf) for v in range(6) for leaf in range(600)],
@@ -217,6 +201,6 @@ class TestLists:
         ]
         pattern = mf.Pattern.from_edges(edges, vertex_labels=[0] * 5 + [1] * leaves + [2] * leaves)
         tuning = {"parts": "on", "order": "given"}
-        assert tail_of(graph, pattern).meets
+        assert device_tail(plan_of(graph, pattern)) is None
         found = mf.count(graph, pattern, device=device, tuning=tuning)
         assert found == math.perm(6, 5) * math.perm(300, leaves) ** 2

@@ -45,8 +45,6 @@ class Goal(StrEnum):
     """The same where all levels but the first are."""
     PARTS = "parts"
     """The same where something hangs from a level of the tail."""
-    MEETINGS = "meetings"
-    """The same where pieces meet others in vertices from which something hangs, or in several."""
 
     @property
     def lists(self) -> bool:
@@ -54,7 +52,7 @@ class Goal(StrEnum):
         return self in (Goal.LIST, Goal.STORE)
 
 
-TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS, Goal.MEETINGS)
+TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS)
 """Goals whose kernels are given a tail."""
 
 
@@ -158,7 +156,7 @@ _DIAMOND = PlanShape(
 """Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
-    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS, Goal.MEETINGS)),
+    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS)),
     *((goal, LANES[1], None) for goal in (Goal.LIST, Goal.STORE)),
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),
@@ -204,8 +202,6 @@ def search_source(
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
     args = "TailArgs" if goal in TAILS else "SearchArgs"
     header = "tail" if goal in TAILS else str(goal)
-    if goal is Goal.MEETINGS:
-        args, header = "MeetingArgs", "meeting_walk"
     text = f"""\
 #include "motiflux/match/{header}.cuh"
 

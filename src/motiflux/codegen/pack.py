@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask, renewed
-from motiflux.codegen.meeting_layout import RuntimeMeetingArgs
-from motiflux.codegen.pack_tail import Room, pack_meetings, pack_tail
+from motiflux.codegen.pack_tail import pack_tail
 from motiflux.codegen.tails import DeviceTail
 from motiflux.plan import Plan
 from motiflux.plan.ir import StepShape
@@ -19,18 +18,14 @@ RowAddresses = Sequence[Sequence[tuple[int, int]]]
 _NO_REUSE = -1
 
 
-def pack_runtime(
-    plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None, rooms: Mapping[int, Room] | None = None
-) -> Any:
+def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
     """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty.
 
-    With a tail, ``TailArgs``; where pieces of it meet, ``MeetingArgs``, with `rooms` for their choices.
+    With a tail, ``TailArgs``.
     """
     args: Any
     if tail is None:
         args = layout.RuntimeArgs()
-    elif tail.meets:
-        args = RuntimeMeetingArgs(tail=pack_tail(tail), meetings=pack_meetings(tail, rooms or {}))
     else:
         args = layout.RuntimeTailArgs(tail=pack_tail(tail))
     packed = args.plan

@@ -1,19 +1,15 @@
-"""Tails as kernel arguments (``view/tail.hpp``, ``view/meeting.hpp``)."""
+"""Tails as kernel arguments (``view/tail.hpp``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from motiflux.codegen import layout, meeting_layout
+from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask
-from motiflux.codegen.tails import PAIR, Child, DeviceTail, Meeting, Sizes, TailSet, Walked
+from motiflux.codegen.tails import PAIR, DeviceTail, Sizes, TailSet, Walked
 from motiflux.plan.ir import TailBlock
 
 _NO_REUSE = -1
-
-
-Room = tuple[int, int]
-"""Where the choices of a part are written down, in words of a group's memory, and for how many."""
 
 
 def pack_tail(tail: DeviceTail) -> layout.Tail:
@@ -21,25 +17,16 @@ def pack_tail(tail: DeviceTail) -> layout.Tail:
     return _Packer(tail).packed
 
 
-def pack_meetings(tail: DeviceTail, rooms: Mapping[int, Room]) -> meeting_layout.Meetings:
-    """Return what kernels are told of pieces that meet; `rooms` by the first level of each."""
-    packed = _Packer(tail).meetings
-    for part in packed.part[: packed.parts]:
-        part.at, part.room = rooms[part.first]
-    return packed
-
-
 class _Packer:
     def __init__(self, tail: DeviceTail) -> None:
         self.packed = layout.Tail(start=tail.start)
-        self.meetings = meeting_layout.Meetings()
         self._sets = self._sources = self._terms = self._components = self._chains = self._children = 0
         for level in range(tail.start):
             if level < tail.start - 1 and (tail.sizes[level] or tail.children[level]):
                 self.packed.early |= 1 << level
             self._level(level, tail.sizes[level], tail.children[level])
 
-    def _level(self, level: int, sizes: Sequence[Sizes], children: Sequence[Child]) -> None:
+    def _level(self, level: int, sizes: Sequence[Sizes], children: Sequence[Walked]) -> None:
         packed = self.packed.levels[level]
         packed.first_component, packed.components = self._components, len(sizes)
         packed.first_child, packed.children = self._children, len(children)
@@ -48,14 +35,10 @@ class _Packer:
         for one in sizes:
             self._component(one)
         for child in children:
-            first = child.parts[0].walked if isinstance(child, Meeting) else child
-            self.packed.children[self._children] = first.level
+            self.packed.children[self._children] = child.level
             self._children += 1
         for child in children:
-            if isinstance(child, Meeting):
-                self._meeting(level, child)
-            else:
-                self._walked(level, child)
+            self._walked(level, child)
 
     def _walked(self, parent: int, walked: Walked) -> None:
         packed = self.packed.levels[walked.level]
@@ -63,31 +46,6 @@ class _Packer:
         if walked.kept and walked.block is not None:
             self._key(packed, walked.block)
         self._level(walked.level, walked.sizes, walked.children)
-
-    def _meeting(self, parent: int, meeting: Meeting) -> None:
-        every = self.meetings
-        number, first_part = every.meetings, every.parts
-        every.meetings += 1
-        every.parts += len(meeting.parts)
-        packed = every.all[number]
-        packed.lists, packed.first_part, packed.parts = meeting.lists, first_part, len(meeting.parts)
-        packed.plain, packed.sizes, packed.divisor = meeting.plain, every.sizes, meeting.divisor
-        every.sizes += len(meeting.common)
-        if not meeting.lists:
-            every.masks = max(every.masks, 1 << (meeting.plain + len(meeting.parts)))
-        known: dict[TailSet, int] = {}
-        for at, one in enumerate(meeting.common, start=1):
-            if one not in known:
-                known[one] = self._set(one)
-            packed.common[at] = known[one]
-        for at, part in enumerate(meeting.parts, start=first_part):
-            of_part = every.part[at]
-            of_part.meeting, of_part.first, of_part.last = number, part.walked.level, part.last
-            of_part.doors = len(part.doors)
-            of_part.door[: len(part.doors)] = part.doors
-            every.begins[part.walked.level] = every.ends[part.last] = at + 1
-        for part in meeting.parts:
-            self._walked(parent, part.walked)
 
     def _key(self, packed: layout.TailLevel, block: TailBlock) -> None:
         packed.exact, packed.key_words = mask(block.exact), len(block.exact)

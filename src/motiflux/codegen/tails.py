@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from motiflux.codegen import layout
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.ir import Plan, Source, Tail, TailBlock, TailComponent, TailList
+from motiflux.plan.ir import Plan, Source, Tail, TailBlock, TailComponent
 
 _MOST_BY_LANE = 2
 """Rows that one lane intersects for itself, at most."""
@@ -94,7 +94,7 @@ class Walked:
     block: TailBlock | None
     set: TailSet
     sizes: tuple[Sizes, ...]
-    children: tuple[Child, ...]
+    children: tuple[Walked, ...]
 
     @property
     def kept(self) -> bool:
@@ -123,90 +123,18 @@ class Walked:
             yield from child.all()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece that meets others: its `levels` are matched in turn, and meet others in `doors`."""
-
-    walked: Walked
-    levels: tuple[int, ...]
-    doors: tuple[int, ...]
-
-    @property
-    def last(self) -> int:
-        """The level whose candidates complete a choice."""
-        return self.levels[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """A component with pieces that meet others (``view/meeting.hpp``).
-
-    Parameters
-    ----------
-    lists
-        Whether a part is a list of the choices for its doors; else each has one level that meets others.
-    divisor
-        By the orders of levels that are ordered among themselves.
-    common
-        For the levels from which nothing hangs: by mask, from 1 on, what their sets have in common.
-    parts
-        In the order in which they are walked.
-    """
-
-    lists: bool
-    divisor: int
-    common: tuple[TailSet, ...]
-    parts: tuple[Part, ...]
-
-    @property
-    def plain(self) -> int:
-        """Number of levels from which nothing hangs."""
-        return len(self.common).bit_length()
-
-    @property
-    def levels(self) -> frozenset[int]:
-        """Levels that the number depends on, its own and those below included."""
-        parts = (part.walked.levels for part in self.parts)
-        return frozenset().union(*(one.levels for one in self.common), *parts)
-
-    def all(self) -> Iterator[Walked]:
-        """Yield all levels that are walked."""
-        for part in self.parts:
-            yield from part.walked.all()
-
-
-Child: TypeAlias = Walked | Meeting
-"""What is walked for each vertex of a level."""
-
-
 @dataclass(frozen=True)
 class DeviceTail:
     """What belongs to each level: sizes to multiply, and levels to walk."""
 
     start: int
     sizes: dict[int, tuple[Sizes, ...]]
-    children: dict[int, tuple[Child, ...]]
+    children: dict[int, tuple[Walked, ...]]
 
     @property
     def nested(self) -> bool:
         """Whether any level is walked."""
         return any(self.children.values())
-
-    @property
-    def meets(self) -> bool:
-        """Whether any pieces meet others."""
-        return next(self.meetings(), None) is not None
-
-    def meetings(self) -> Iterator[Meeting]:
-        """Yield all components with pieces that meet others."""
-        for children in self.children.values():
-            for child in children:
-                if isinstance(child, Meeting):
-                    yield child
-        for walked in self.walked():
-            for child in walked.children:
-                if isinstance(child, Meeting):
-                    yield child
 
     def walked(self) -> Iterator[Walked]:
         """Yield all levels of the tail that are walked."""
@@ -223,8 +151,6 @@ class DeviceTail:
             yield walked.set
             for one in walked.sizes:
                 yield from one.sets
-        for meeting in self.meetings():
-            yield from meeting.common
 
     @property
     def keeps(self) -> bool:
@@ -247,12 +173,21 @@ def device_tail(plan: Plan) -> DeviceTail | None:
     known = _known.get(id(plan))
     if known is not None and known[0] is plan:
         return known[1]
-    made = _Maker(plan).tail()
-    fitting = made if _fits(made) else None
+    made = None if _has_overlapping_parts(plan.tail) else _Maker(plan).tail()
+    fitting = made if made is not None and _fits(made) else None
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
     _known[id(plan)] = plan, fitting
     return fitting
+
+
+def _has_overlapping_parts(block: Tail | TailBlock) -> bool:
+    """Return whether parts of a component can share vertices: no kernel counts such a tail."""
+    return any(
+        (component.deep and (bool(component.lists) or len(component.levels) > 1))
+        or any(below is not None and _has_overlapping_parts(below) for below in component.hanging)
+        for component in block.components
+    )
 
 
 def _fits(tail: DeviceTail) -> bool:
@@ -284,7 +219,7 @@ class _Maker:
         assert tail is not None
         matched = frozenset(range(tail.start))
         sizes: dict[int, list[Sizes]] = {level: [] for level in matched}
-        children: dict[int, list[Child]] = {level: [] for level in matched}
+        children: dict[int, list[Walked]] = {level: [] for level in matched}
         found, below = self._block(tail, matched)
         for one in found:
             sizes[max(one.levels & matched, default=0)].append(one)
@@ -298,44 +233,18 @@ class _Maker:
 
     def _block(
         self, block: TailBlock | Tail | None, matched: frozenset[int]
-    ) -> tuple[tuple[Sizes, ...], tuple[Child, ...]]:
+    ) -> tuple[tuple[Sizes, ...], tuple[Walked, ...]]:
         sizes: list[Sizes] = []
-        children: list[Child] = []
+        children: list[Walked] = []
         for component in () if block is None else block.components:
             if not component.deep:
                 sizes.append(self._sizes(component, matched))
-            elif component.lists or len(component.levels) > 1:
-                children.append(self._meeting(component, matched))
             else:
                 children.append(self._walked(component.levels[0], component.hanging[0], matched))
         return tuple(sizes), tuple(children)
 
     def _walked(self, level: int, hanging: TailBlock | None, matched: frozenset[int]) -> Walked:
         return Walked(level, hanging, self._set([level], matched), *self._block(hanging, matched | {level}))
-
-    def _meeting(self, component: TailComponent, matched: frozenset[int]) -> Meeting:
-        hanging = component.hanging or (None,) * len(component.levels)
-        slots = list(zip(component.levels, hanging, strict=True))
-        plain = [level for level, block in slots if block is None]
-        parts = [
-            Part(self._walked(level, block, matched), (level,), (level,)) for level, block in slots if block
-        ]
-        parts += [
-            self._list(one, matched) for one in sorted(component.lists, key=lambda one: len(one.levels))
-        ]
-        common = tuple(
-            self._set([level for at, level in enumerate(plain) if chosen >> at & 1], matched)
-            for chosen in range(1, 1 << len(plain))
-        )
-        return Meeting(bool(component.lists), component.divisor, common, tuple(parts))
-
-    def _list(self, one: TailList, matched: frozenset[int]) -> Part:
-        *leading, last = one.levels
-        walked = self._walked(last, one.hanging, matched.union(leading))
-        for at in reversed(range(len(leading))):
-            own = self._set([leading[at]], matched.union(leading[:at]))
-            walked = Walked(leading[at], None, own, (), (walked,))
-        return Part(walked, one.levels, one.listed[: one.doors])
 
     def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
         """Return a component as sizes: those that are the same in each case are measured once."""

@@ -165,7 +165,7 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
         stage = Stage(Family.SEARCH, plan, search_kernel(plan, counting_goal(plan), device, request))
         physical = PhysicalPlan(ENGINE, plan, (stage,), seconds, fallback=host)
     else:
-        note = "; the CPU alone: kernels do not count this tail" if device.devices > 1 else ""
+        note = "; the CPU counts: kernels do not count this tail"
         physical = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), seconds, notes=note, whole=False)
     bits = statistics.bits
     if (kernel := _clique_kernel(plan, statistics)) is not None:
@@ -236,8 +236,6 @@ def counting_goal(plan: Plan) -> Goal:
     if tail is None:
         assert plan.tail is None, "no kernel counts this tail"
         return Goal.COUNT
-    if tail.meets:
-        return Goal.MEETINGS
     if tail.nested:
         return Goal.PARTS
     return Goal.STARS if tail.start == 1 else Goal.TAIL
@@ -270,9 +268,7 @@ def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal in (Goal.TAIL, Goal.PARTS, Goal.MEETINGS) or (
-        goal is Goal.COUNT and request.tuning["packing"] != "off"
-    ):
+    if goal in (Goal.TAIL, Goal.PARTS) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
         return LANES[2]
     average = plan.estimates[1] / max(1.0, plan.estimates[0])
     return LANES[0] if average < _SHORT_ROW else LANES[1]
@@ -283,7 +279,6 @@ def _stealing(plan: Plan, tail: DeviceTail | None, device: DeviceFacts, request:
     asked = request.tuning["stealing"]
     if asked == "auto":
         narrow = plan.estimates[1] < _FEW_ROOT_ARCS * device.multiprocessors and _matched(plan, tail) >= _DEEP
-        narrow = narrow and not (tail is not None and tail.meets)
         asked = "passive" if narrow else "none"
     return asked if asked in WITHIN_BLOCK and _has_walks(plan, tail) else None
 

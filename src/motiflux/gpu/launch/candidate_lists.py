@@ -1,34 +1,24 @@
-"""Where the lists of a group of lanes lie: candidates of levels, and choices of pieces that meet."""
+"""Where the lists of a group of lanes lie: the candidates of levels."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from motiflux.codegen.kernels import Goal
-from motiflux.codegen.meeting_layout import MOST_DOORS
-from motiflux.codegen.pack_tail import Room
-from motiflux.codegen.tails import DeviceTail, Meeting, Part
+from motiflux.codegen.tails import DeviceTail
 from motiflux.plan import Plan
 
 _LINE_WORDS = 32
-_WORDS_OF_WAYS = 2
-MOST_ENTRIES = 1 << 10
-"""Entries of a list that are written down at once: of longer ones, one piece after the other."""
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Where the candidate lists of a group lie: words in all, and the first word of each level's.
-
-    `rooms` are those for the choices of pieces that meet others, by their first level.
-    """
+    """Where the candidate lists of a group lie: words in all, and the first word of each level's."""
 
     words: int
     places: tuple[int, ...]
-    rooms: Mapping[int, Room]
 
 
 def lay_out(
@@ -58,25 +48,8 @@ def lay_out(
             never_kept = level not in walked
         if level > 1 and len(sets) > 1 and not never_kept:
             words += _lines(bounds[level])
-    rooms: dict[int, Room] = {}
-    for meeting in () if tail is None else tail.meetings():
-        for part in meeting.parts:
-            room, of_part = _room_of(meeting, part, bounds)
-            rooms[part.walked.level] = words, room
-            words += of_part
-    return Lists(words, tuple(places), rooms)
+    return Lists(words, tuple(places))
 
 
 def _lines(words: int) -> int:
     return -(-words // _LINE_WORDS) * _LINE_WORDS
-
-
-def _room_of(meeting: Meeting, part: Part, bounds: Sequence[int]) -> tuple[int, int]:
-    """Return for how many choices of a part there is room at once, and the words that takes."""
-    if not meeting.lists:
-        room = _lines(bounds[part.last])
-        return room, room * (1 + _WORDS_OF_WAYS)
-    most = prod(max(1, bounds[level]) for level in part.levels)
-    # A strip of candidates must fit behind what is there.
-    room = _lines(min(most, MOST_ENTRIES)) + _LINE_WORDS
-    return room, room * (MOST_DOORS + (_WORDS_OF_WAYS << meeting.plain))

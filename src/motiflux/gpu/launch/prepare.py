@@ -10,9 +10,7 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import TAILS, THREADS, Goal, search_source
-from motiflux.codegen.meeting_layout import meeting_bytes_of_group
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
-from motiflux.codegen.pack_tail import pack_meetings
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceError, DeviceMemoryError
@@ -146,7 +144,7 @@ def _set_up_kernel(
     if specialized:
         argument = pack_static(plan, sources.addresses, tail)
     else:
-        argument = pack_runtime(plan, sources.addresses, tail, lists.rooms)
+        argument = pack_runtime(plan, sources.addresses, tail)
     argument.task = task
     task = argument.task
     groups_of_block = THREADS // kernel.lanes
@@ -226,8 +224,6 @@ def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, 
     task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
     if tail is not None:
         task.shared_bytes += layout.tail_bytes_of_group(levels)
-        if tail.meets:
-            task.shared_bytes += meeting_bytes_of_group(pack_meetings(tail, lists.rooms))
     task.group_words = lists.words
     for level, place in enumerate(lists.places):
         task.buffer_at[level] = place
@@ -307,11 +303,7 @@ def _special(plan: Plan, kernel: SearchKernel) -> Source | None:
     """Return the kernel for the shape of a plan; None if that is too large, or its tail is walked by data."""
     goal, (levels, sources) = Goal(kernel.goal), _LARGEST_SPECIAL
     steps = plan.shape.steps
-    if (
-        goal in (Goal.PARTS, Goal.MEETINGS)
-        or len(steps) > levels
-        or sum(len(step.sources) for step in steps) > sources
-    ):
+    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
     return search_source(goal, kernel.lanes, plan.shape, _describe(plan), kernel.stealing)
 

@@ -20,19 +20,7 @@
 
 namespace motiflux::match {
 
-enum class TailForm { kRoots, kFlat, kNested, kMeetings };
-
-template <class Plan, TailForm kForm>
-struct TailArgsOf {
-  using Args = TailArgs<Plan>;
-};
-template <class Plan>
-struct TailArgsOf<Plan, TailForm::kMeetings> {
-  using Args = MeetingArgs<Plan>;
-};
-
-template <class Plan, class Lanes, class Within>
-class MeetingWalk;
+enum class TailForm { kRoots, kFlat, kNested };
 
 // Candidates that a lane counts for itself where that takes a walk through rows: shortest rows at most so
 // long.
@@ -43,8 +31,8 @@ class TailCounting {
  public:
   static constexpr bool kEnters = true;
   static constexpr bool kSharesLast = true;
-  static constexpr bool kWalks = kForm == TailForm::kNested || kForm == TailForm::kMeetings;
-  using Args = typename TailArgsOf<Plan, kForm>::Args;
+  static constexpr bool kWalks = kForm == TailForm::kNested;
+  using Args = TailArgs<Plan>;
   using Searching = Search<Plan, Lanes, Within>;
 
   MOTIFLUX_DEVICE TailCounting(Searching& search, const Args& args)
@@ -112,8 +100,6 @@ class TailCounting {
   }
 
  private:
-  friend class MeetingWalk<Plan, Lanes, Within>;
-
   MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
   MOTIFLUX_DEVICE const view::TailLevel& at(std::uint32_t level) const { return tail_.levels[level]; }
   MOTIFLUX_DEVICE std::uint32_t last() const { return tail_.start - 1; }
@@ -344,13 +330,6 @@ class TailCounting {
   // The sum over the candidates of `top` of what belongs to each, levels below included; each lane gets a
   // share. False to break off.
   MOTIFLUX_DEVICE bool sum_by_walk(std::uint32_t top, Cursor walk, Number& result) {
-    if constexpr (kForm == TailForm::kMeetings)
-      return MeetingWalk<Plan, Lanes, Within>(*this).sum(top, walk, result);
-    else
-      return sum_by_plain_walk(top, walk, result);
-  }
-
-  MOTIFLUX_DEVICE bool sum_by_plain_walk(std::uint32_t top, Cursor walk, Number& result) {
     std::uint32_t level = top;
     Number sum{0, 0};  // each lane's share
     for (;;) {
@@ -436,7 +415,7 @@ class TailCounting {
 };
 
 template <TailForm kForm, class Plan, std::uint32_t Lanes, class Within = Alone>
-MOTIFLUX_DEVICE void count_tails(const typename TailArgsOf<Plan, kForm>::Args& args) {
+MOTIFLUX_DEVICE void count_tails(const TailArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   using Group = lanes::Group<Lanes>;
   Search<Plan, Group, Within> search(args.plan, args.task, shared_memory, args.tail.start - 1);
