@@ -23,6 +23,7 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.codegen import kernels
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import cliques, table_run
 from motiflux.gpu.kernels import universal_vertex as cones
@@ -210,7 +211,7 @@ def counts(run: Checked) -> None:
     """Search, the last two levels at once and one after the other, with groups of all widths."""
     graph = skewed(90, 500, seed=1, labels=3)
     for lanes, packing in (("8", "on"), ("32", "on"), ("32", "off")):
-        tuning = {**MATCHED, "lanes": lanes, "packing": packing}
+        tuning = private_tuning({**MATCHED, "lanes": lanes, "packing": packing})
         run.count(graph, pattern(cycle(4)), tuning)
         run.count(graph, pattern(clique(4)), tuning)
         run.count(graph, pattern(path(4), [0, 1, 2, 0]), tuning, "induced")
@@ -229,7 +230,7 @@ def parts(run: Checked) -> None:
     """Count pieces that hang from others, keeping numbers that come again and not."""
     graph = skewed(30, 100, seed=2)
     for remember in ("on", "off"):
-        run.count(graph, TAILED_TRIANGLE, {**PARTS, "remember": remember})
+        run.count(graph, TAILED_TRIANGLE, private_tuning({**PARTS, "remember": remember}))
 
 
 def meetings(run: Checked) -> None:
@@ -248,9 +249,11 @@ def stealing_counts(run: Checked, within: str) -> None:
     more = {"stealing": within}
     for lanes in ("8", "32"):
         for handover in ("on", "off"):
-            tuning = {**MATCHED, **more, "lanes": lanes, "handover": handover}
+            tuning = private_tuning({**MATCHED, **more, "lanes": lanes, "handover": handover})
             run.count_until_stolen(one_sided(6), ROOTED_PATH, tuning)
-    run.count(one_sided(6, plain=True), pattern(clique(4)), {**MATCHED, **more, "packing": "off"})
+    run.count(
+        one_sided(6, plain=True), pattern(clique(4)), private_tuning({**MATCHED, **more, "packing": "off"})
+    )
 
 
 def stealing_tails(run: Checked, within: str) -> None:
@@ -269,7 +272,7 @@ def stealing_rows(run: Checked, within: str) -> None:
         with little_room():
             for handover in ("on", "off"):
                 tuning = {"stealing": within, "rows": rows, "lanes": "16", "handover": handover}
-                run.rows(one_sided(7), ROOTED_PATH, {**MATCHED, **tuning})
+                run.rows(one_sided(7), ROOTED_PATH, private_tuning({**MATCHED, **tuning}))
 
 
 @contextlib.contextmanager
@@ -286,9 +289,9 @@ def rows(run: Checked) -> None:
     """List into memory of the device, through the ring, and as ids on the device."""
     graph = one_sided(4)
     for way in ("memory", "ring"):
-        run.rows(graph, pattern(clique(4)), {**MATCHED, "rows": way})
+        run.rows(graph, pattern(clique(4)), private_tuning({**MATCHED, "rows": way}))
         with little_room():
-            run.rows(graph, ROOTED_PATH, {**MATCHED, "rows": way, "lanes": "8"})
+            run.rows(graph, ROOTED_PATH, private_tuning({**MATCHED, "rows": way, "lanes": "8"}))
     run.ids(skewed(30, 120, seed=8), pattern(cycle(4)))
 
 

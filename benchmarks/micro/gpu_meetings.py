@@ -25,6 +25,7 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
 from motiflux.codegen.tails import device_tail
+from motiflux.config import private_tuning
 from motiflux.dispatch.planning import plan_for
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.prepare import prepare
@@ -82,7 +83,10 @@ def timed(
 ) -> Timed:
     """Count by the search that is planned, and time its kernel."""
     request = make_request(
-        semantics="isomorphism", symmetry="embeddings", timeout=timeout, tuning={"tables": "off", **tuning}
+        semantics="isomorphism",
+        symmetry="embeddings",
+        timeout=timeout,
+        tuning=private_tuning({"tables": "off", **tuning}),
     )
     started = time.perf_counter()
     plan = plan_for(graph, pattern, request, engine, started)

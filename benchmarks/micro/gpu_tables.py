@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.dispatch.choose import choose_engine
 from motiflux.dispatch.planning import plan_for
 from motiflux.gpu.engine import DfsEngine
@@ -112,7 +113,7 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
         flush=True,
     )
     if parts:
-        anew = replace(request, tuning={**request.tuning, "rest": "off"})
+        anew = replace(request, tuning=private_tuning({**request.tuning, "rest": "off"}))
         with Parts() as seen:
             evaluate(engine, graph, plan, anew, searched)
         print("\n".join(seen.lines()), flush=True)

@@ -14,6 +14,7 @@ import time
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
+from motiflux.config import private_tuning
 from motiflux.dispatch.planning import plan_for
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.prepare import prepare
@@ -39,7 +40,10 @@ def kernel_times(
 ) -> tuple[int | None, float]:
     """Return the count, None if there was no time for it, and the kernel's milliseconds."""
     request = make_request(
-        semantics="isomorphism", symmetry="embeddings", timeout=timeout, tuning={"tables": "off", **tuning}
+        semantics="isomorphism",
+        symmetry="embeddings",
+        timeout=timeout,
+        tuning=private_tuning({"tables": "off", **tuning}),
     )
     plan = plan_for(graph, pattern, request, engine, time.perf_counter())
     assert plan is not None

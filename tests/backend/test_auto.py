@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.request.engine import Engine
@@ -28,7 +29,7 @@ def test_it_counts_what_the_cpu_counts(
     edges: list[tuple[int, int]], opened: bool, engine: Engine, device: str, small: mf.Graph
 ) -> None:
     pattern = mf.Pattern.from_edges(edges)
-    options = {"tuning": {"dispatch": "first"}}
+    options = {"tuning": private_tuning({"dispatch": "first"})}
     outcome, name, _ = counted(FakeGpu(engine, 1e-9, opened), small, pattern, **options)
     assert (outcome.value, outcome.complete) == (mf.count(small, pattern, device="cpu"), True)
     assert (name, outcome.ran and outcome.ran.device) == ("dfs", device)
@@ -41,7 +42,9 @@ def test_a_search_that_lost_gives_the_device_back(
     host = FakeEngine(0.5, answer=0)
     outcome, name, why = counted(FakeGpu(engine, 0.01), bipartite, ODD_CYCLE, host, limit=1, tuning=PLAIN)
     assert (outcome.value, outcome.complete, name, host.calls) == (0, True, "fake", 2), why
-    outcome, name, _ = counted(FakeGpu(engine, 1e-9), small, TRIANGLE, tuning={"dispatch": "first"})
+    outcome, name, _ = counted(
+        FakeGpu(engine, 1e-9), small, TRIANGLE, tuning=private_tuning({"dispatch": "first"})
+    )
     assert (outcome.value, name) == (24360, "dfs")
 
 

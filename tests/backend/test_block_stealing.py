@@ -9,6 +9,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import WITHIN_BLOCK
+from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.work_queues import within_block
@@ -33,7 +34,7 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def switches(within: str, outside: str = "on", **more: str) -> dict[str, str]:
-    return {"bitmaps": "off", "lanes": "8", "handover": outside, "stealing": within, **more}
+    return private_tuning({"bitmaps": "off", "lanes": "8", "handover": outside, "stealing": within, **more})
 
 
 def searched(graph: mf.Graph, wanted: mf.Pattern, device: str, tuning: dict[str, str]) -> tuple[int, int]:

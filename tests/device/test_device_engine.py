@@ -21,6 +21,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
+from motiflux.config import private_tuning
 from motiflux.errors import DeviceError, InternalError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch import prepare as prepare_module
@@ -545,7 +546,7 @@ class TestReclaiming:
         graphs = [mf.Graph.from_edges(clique(size)) for size in (31, 32, 33)]
         again, unused, last = graphs
         for graph in (again, unused, last, again):
-            mf.count(graph, EDGE, device=device, tuning={"rest": "off"})
+            mf.count(graph, EDGE, device=device, tuning=private_tuning({"rest": "off"}))
         there = [len(resident(graph, gpu)._kept) for graph in graphs]
         assert min(there) > 0
         oldest = min(resident(unused, gpu)._kept.values(), key=lambda copy: copy.used)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.device.arrays import DeviceArray
 from motiflux.errors import DeviceMemoryError
@@ -69,14 +70,16 @@ WAYS = {"memory": rows_of, "ring": rows_of, "device": rows_there}
 
 def one_by_one(*asked: Any, **options: Any) -> mf.Matches:
     """Return the matches that the CPU finds without any image."""
-    return mf.match(*asked, device="cpu", tuning={"images": "off"}, **options)
+    return mf.match(*asked, device="cpu", tuning=private_tuning({"images": "off"}), **options)
 
 
 def listed(way: str, *asked: Any, **options: Any) -> tuple[list[Row], bool | None]:
     """Return the rows that come that way, and whether that is all."""
     if way == "device" and options["device"] == "cpu":
         pytest.skip("rows on the CPU are on no device")
-    matches = mf.match(*asked, tuning={"rows": "ring" if way == "ring" else "memory"}, **options)
+    matches = mf.match(
+        *asked, tuning=private_tuning({"rows": "ring" if way == "ring" else "memory"}), **options
+    )
     rows = WAYS[way](matches)
     assert matches.rows == len(rows)
     return rows, matches.complete
@@ -110,7 +113,7 @@ def test_a_limit_is_about_embeddings(graph: mf.Graph, device: str, way: str) -> 
 def test_no_batch_has_more_rows_than_were_asked_for(
     graph: mf.Graph, device: str, batch_rows: int, way: str
 ) -> None:
-    tuning = {"rows": "ring" if way == "ring" else "memory"}
+    tuning = private_tuning({"rows": "ring" if way == "ring" else "memory"})
     options: dict[str, Any] = {"device": device, "batch_rows": batch_rows, "tuning": tuning}
     expected = sorted(rows_of(one_by_one(graph, SQUARE)))
     batches = list(mf.match(graph, SQUARE, **options))
@@ -196,7 +199,7 @@ def test_a_group_of_720_has_rows_of_its_own_size(device: str, way: str) -> None:
 
 def test_images_can_be_switched_off(graph: mf.Graph, device: str) -> None:
     expected = rows_of(one_by_one(graph, SQUARE))
-    rows = rows_of(mf.match(graph, SQUARE, device=device, tuning={"images": "off"}))
+    rows = rows_of(mf.match(graph, SQUARE, device=device, tuning=private_tuning({"images": "off"})))
     assert sorted(rows) == sorted(expected)
 
 

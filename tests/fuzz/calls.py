@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from motiflux.config import TUNING
+from motiflux.config import PRIVATE, TUNING
 from motiflux.plan.native_plan import simd_here
 from tests.fuzz.draws import Draws
 from tests.fuzz.scenario import Call, Query
@@ -141,6 +141,6 @@ def switches(kind: str, *, on_device: bool) -> tuple[str, ...]:
 @cache
 def values_of(name: str) -> tuple[str, ...]:
     """Return the values of a switch but for its default; of instructions, those this processor has."""
-    option = TUNING[name]
+    option = {**TUNING, **PRIVATE}[name]
     here = simd_here() if name == "simd" else option.values
     return tuple(value for value in option.values if value in here and value != option.default)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu.engine import CpuEngine
 from motiflux.device.presence import look
 from motiflux.dispatch.auto import AutoEngine, Choice
@@ -43,7 +44,7 @@ def dense() -> mf.Graph:
 
 TRIANGLE = mf.Pattern.from_edges(cycle(3))
 LONG_PATH = mf.Pattern.from_edges(path(8))
-FIRST = {"dispatch": "first"}
+FIRST = private_tuning({"dispatch": "first"})
 """Keeps the machine's other work from deciding who counts."""
 LONG = {"tuning": {"tail": "off", "parts": "off", "tables": "off"}}
 """Makes a count of paths of eight vertices endless."""
@@ -137,7 +138,9 @@ class TestHandingOver:
     ) -> None:
         gpu = FakeGpu(FakeEngine(seconds, error), 1e-9)
         host = named("cpu", 0.5)
-        outcome, engine, why = counted(gpu, small, TRIANGLE, host, again=again, tuning={"dispatch": switch})
+        outcome, engine, why = counted(
+            gpu, small, TRIANGLE, host, again=again, tuning=private_tuning({"dispatch": switch})
+        )
         assert (outcome.value, outcome.complete, engine) == (24360, True, "cpu")
         assert why == f"the GPU cannot do it: {error}"
 
@@ -219,7 +222,9 @@ class TestLearning:
     def test_it_can_be_told_not_to(self, small: mf.Graph, switch: str) -> None:
         fake = FakeEngine()
         gpu = FakeGpu(fake, 1e-9)
-        told = [counted(gpu, small, TRIANGLE, tuning={"dispatch": switch})[2] for _ in range(8)]
+        told = [
+            counted(gpu, small, TRIANGLE, tuning=private_tuning({"dispatch": switch}))[2] for _ in range(8)
+        ]
         assert all("before" not in why and "to see" not in why for why in told)
 
     @pytest.mark.parametrize("gpu_seconds", [0.0, 0.02])
