@@ -29,7 +29,7 @@ from motiflux.gpu.kernels import cliques, table_run
 from motiflux.gpu.kernels import universal_vertex as cones
 from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.launch import prepare
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.gpu.storage import wedge_roots as device_roots
@@ -268,30 +268,25 @@ def stealing_tails(run: Checked, within: str) -> None:
 
 def stealing_rows(run: Checked, within: str) -> None:
     """Share what is listed within blocks, with groups that find no room for rows and go on later."""
-    for rows in ("memory", "ring"):
-        with little_room():
-            for handover in ("on", "off"):
-                tuning = {"stealing": within, "rows": rows, "lanes": "16", "handover": handover}
-                run.rows(one_sided(7), ROOTED_PATH, private_tuning({**MATCHED, **tuning}))
+    with little_room():
+        for handover in ("on", "off"):
+            tuning = {"stealing": within, "lanes": "16", "handover": handover}
+            run.rows(one_sided(7), ROOTED_PATH, private_tuning({**MATCHED, **tuning}))
 
 
 @contextlib.contextmanager
 def little_room() -> Iterator[None]:
     """Leave listing groups little room, so that they park and go on in another launch."""
-    with (
-        mock.patch.multiple(ring_rows, _MOST_SLOTS=64, _LEAST_SLOTS=64),
-        mock.patch.multiple(stored_rows, _FIRST_BYTES=16_000, _MOST_BYTES=16_000),
-    ):
+    with mock.patch.multiple(stored_rows, _FIRST_BYTES=16_000, _MOST_BYTES=16_000):
         yield
 
 
 def rows(run: Checked) -> None:
-    """List into memory of the device, through the ring, and as ids on the device."""
+    """List into memory of the device, and as ids on the device."""
     graph = one_sided(4)
-    for way in ("memory", "ring"):
-        run.rows(graph, pattern(clique(4)), private_tuning({**MATCHED, "rows": way}))
-        with little_room():
-            run.rows(graph, ROOTED_PATH, private_tuning({**MATCHED, "rows": way, "lanes": "8"}))
+    run.rows(graph, pattern(clique(4)), MATCHED)
+    with little_room():
+        run.rows(graph, ROOTED_PATH, {**MATCHED, "lanes": "8"})
     run.ids(skewed(30, 120, seed=8), pattern(cycle(4)))
 
 
@@ -425,7 +420,7 @@ CASES = {
     "meetings": Case(meetings, ("search-meetings-any",)),
     **_stealing("passive"),
     **_stealing("active"),
-    "rows": Case(rows, ("search-store-any", "search-list-any", "number")),
+    "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
     "cones": Case(cone_bits, ("cone",)),
     "tables": Case(

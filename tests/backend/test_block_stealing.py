@@ -13,7 +13,7 @@ from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.work_queues import within_block
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.plan import make_plan
@@ -107,12 +107,11 @@ def test_a_plan_that_is_compiled_in_counts_the_same(device: str, within: str) ->
 
 @within
 @outside
-@pytest.mark.parametrize("rows", ["memory", "ring"])
-def test_rows_are_those_without(device: str, within: str, outside: str, rows: str) -> None:
+def test_rows_are_those_without(device: str, within: str, outside: str) -> None:
     for seed, name in enumerate(SHORT):
         graph = one_sided(4 + seed)
         expected = sorted(mf.match(graph, pattern(name), device="cpu").to_numpy().tolist())
-        found = mf.match(graph, pattern(name), device=device, tuning=switches(within, outside, rows=rows))
+        found = mf.match(graph, pattern(name), device=device, tuning=switches(within, outside))
         assert sorted(found.to_numpy().tolist()) == expected, name
         assert found.complete is True
 
@@ -148,22 +147,19 @@ def test_limits_hold(device: str, within: str) -> None:
 
 @within
 @outside
-@pytest.mark.parametrize("way", ["ring", "memory", "more memory", "pauses"])
+@pytest.mark.parametrize("way", ["memory", "more memory", "pauses"])
 def test_rows_of_groups_that_break_off_are_handed_out_once(
     device: str, monkeypatch: pytest.MonkeyPatch, within: str, outside: str, way: str
 ) -> None:
-    """For want of room and patience, or asked to: others wait for work meanwhile, or take some."""
+    """For want of room, or asked to: others wait for work meanwhile, or take some."""
     if way == "pauses":
         monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
         monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
     else:
-        monkeypatch.setattr(ring_rows, "_MOST_SLOTS", 4)
-        monkeypatch.setattr(ring_rows, "_LEAST_SLOTS", 4)
         monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1 if way == "memory" else 4000)
-        monkeypatch.setattr(open_accelerator(device), "patience", 1)
     graph = one_sided(7)
     expected = sorted(mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist())
-    tuning = switches(within, outside, rows="ring" if way == "ring" else "memory")
+    tuning = switches(within, outside)
     rows = mf.match(graph, pattern("path"), device=device, tuning=tuning).to_numpy()
     assert sorted(rows.tolist()) == expected
 

@@ -103,18 +103,11 @@ def test_splits_change_hands(device: str) -> None:
         assert issued > 0
 
 
-@pytest.mark.parametrize("way", ["ring", "memory"])
 @pytest.mark.devices("emulated", "cuda", reason="the CPU has threads of its own")
-def test_rows_that_find_no_room_are_handed_out_once(
-    device: str, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
-    """With little room and no patience, groups park again and again while others wait for work."""
-    monkeypatch.setattr("motiflux.gpu.rows.ring_rows._MOST_SLOTS", 4)
-    monkeypatch.setattr("motiflux.gpu.rows.ring_rows._LEAST_SLOTS", 4)
+def test_rows_that_find_no_room_are_handed_out_once(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With little room, groups park again and again while others wait for work."""
     monkeypatch.setattr("motiflux.gpu.rows.stored_rows._MOST_BYTES", 1)
-    monkeypatch.setattr(open_accelerator(device), "patience", 1)
     graph = one_sided(7)
     expected = sorted(map(tuple, mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist()))
-    tuning = private_tuning({"lanes": "8", "rows": way})
-    rows = mf.match(graph, pattern("path"), device=device, tuning=tuning).to_numpy()
+    rows = mf.match(graph, pattern("path"), device=device, tuning={"lanes": "8"}).to_numpy()
     assert sorted(map(tuple, rows.tolist())) == expected

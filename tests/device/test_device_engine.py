@@ -56,7 +56,7 @@ PATIENCE = 60.0
 def accelerator(device: str, gpu: Device) -> Accelerator:
     """Return one with sessions and kernels of its own, and the compiler of all."""
     shared = open_accelerator(device)
-    return Accelerator(gpu, shared.compiler, compiles_eagerly=False, patience=shared.patience)
+    return Accelerator(gpu, shared.compiler, compiles_eagerly=False)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ class TestThreads:
     def test_matches_may_be_made_on_one_thread_and_taken_on_another(self, device: str) -> None:
         graph = mf.Graph.from_edges(clique(100))
         matches: Any = mf.match(graph, TRIANGLE, batch_rows=1000, device=device)
-        wait_until(matches._source._source._search.done)  # parked: the ring is full
+        wait_until(matches._source._source._search.done)  # parked: the memory is full
         first = len(Elsewhere(lambda: next(matches)).result())
         second = len(next(matches))
         rest = len(Elsewhere(matches.to_numpy).result())

@@ -20,7 +20,7 @@ SEARCH = (
 SEVERAL = ("share",)
 ON_CPU = ("simd", "backjump")
 ON_DEVICES = (
-    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest", "rows",
+    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest",
 )  # fmt: skip
 ESTIMATES = (
     "sample_order", "cycles", "inheritance", "count_first", "count_on", "trawling", "trawl_whole",

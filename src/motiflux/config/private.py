@@ -120,13 +120,6 @@ PRIVATE = by_name(
         "GPU: keep the setup of a count for the next equal count, or repeat it",
     ),
     TuningOption(
-        "rows",
-        ("memory", "ring"),
-        "memory",
-        "GPU: rows of a listing. memory: into device memory, copied in pieces; ring: through a ring buffer "
-        "while the kernel runs",
-    ),
-    TuningOption(
         "images",
         ("on", "off"),
         "on",

@@ -18,7 +18,6 @@ from motiflux.gpu.kernels.universal_vertex import Bits, Part, bits_for, parts_of
 from motiflux.gpu.launch.job_pool import resting
 from motiflux.gpu.launch.memory import device_bytes, groups_told
 from motiflux.gpu.launch.prepare import prepare, task_limit
-from motiflux.gpu.rows.ring_rows import RingRows
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
 from motiflux.gpu.runtime.kernel_times import on_host
@@ -293,12 +292,11 @@ class DfsEngine:
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
         deadline = _deadline(request, started)
-        goal, source = (Goal.LIST, RingRows) if request.tuning["rows"] == "ring" else (Goal.STORE, StoredRows)
         try:
-            search = prepare(self._accelerator, graph, plan, request, goal, None, deadline)
+            search = prepare(self._accelerator, graph, plan, request, Goal.STORE, None, deadline)
         except OutOfTimeError:
             return NoRows(complete=False)
-        return source(search, plan, request, batch_rows, started, deadline)
+        return StoredRows(search, plan, request, batch_rows, started, deadline)
 
     def predict(self, graph: Graph, plan: Plan, request: Request) -> Prediction:
         """Return what a count will give and take, without searching."""

@@ -112,8 +112,6 @@ class SeveralDevices(DfsEngine):
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""
-        if request.tuning["rows"] == "ring":  # there for comparisons, on the first device
-            return super().rows(graph, plan, request, batch_rows, started)
         try:
             return SeveralRows(self._accelerators, graph, plan, request, batch_rows, started)
         except OutOfTimeError:
