@@ -23,12 +23,13 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.codegen import kernels
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import cliques, table_run
 from motiflux.gpu.kernels import universal_vertex as cones
 from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.launch import prepare
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.gpu.storage import wedge_roots as device_roots
@@ -207,7 +208,7 @@ def counts(run: Checked) -> None:
     """Search, the last two levels at once and one after the other, with groups of all widths."""
     graph = skewed(90, 500, seed=1, labels=3)
     for lanes, packing in (("8", "on"), ("32", "on"), ("32", "off")):
-        tuning = {**MATCHED, "lanes": lanes, "packing": packing}
+        tuning = private_tuning({**MATCHED, "lanes": lanes, "packing": packing})
         run.count(graph, pattern(cycle(4)), tuning)
         run.count(graph, pattern(clique(4)), tuning)
         run.count(graph, pattern(path(4), [0, 1, 2, 0]), tuning, "induced")
@@ -226,7 +227,7 @@ def parts(run: Checked) -> None:
     """Count pieces that hang from others, keeping numbers that come again and not."""
     graph = skewed(30, 100, seed=2)
     for remember in ("on", "off"):
-        run.count(graph, TAILED_TRIANGLE, {**PARTS, "remember": remember})
+        run.count(graph, TAILED_TRIANGLE, private_tuning({**PARTS, "remember": remember}))
 
 
 def stealing_counts(run: Checked, within: str) -> None:
@@ -234,9 +235,11 @@ def stealing_counts(run: Checked, within: str) -> None:
     more = {"stealing": within}
     for lanes in ("8", "32"):
         for handover in ("on", "off"):
-            tuning = {**MATCHED, **more, "lanes": lanes, "handover": handover}
+            tuning = private_tuning({**MATCHED, **more, "lanes": lanes, "handover": handover})
             run.count_until_stolen(one_sided(6), ROOTED_PATH, tuning)
-    run.count(one_sided(6, plain=True), pattern(clique(4)), {**MATCHED, **more, "packing": "off"})
+    run.count(
+        one_sided(6, plain=True), pattern(clique(4)), private_tuning({**MATCHED, **more, "packing": "off"})
+    )
 
 
 def stealing_tails(run: Checked, within: str) -> None:
@@ -250,30 +253,25 @@ def stealing_tails(run: Checked, within: str) -> None:
 
 def stealing_rows(run: Checked, within: str) -> None:
     """Share what is listed within blocks, with groups that find no room for rows and go on later."""
-    for rows in ("memory", "ring"):
-        with little_room():
-            for handover in ("on", "off"):
-                tuning = {"stealing": within, "rows": rows, "lanes": "16", "handover": handover}
-                run.rows(one_sided(7), ROOTED_PATH, {**MATCHED, **tuning})
+    with little_room():
+        for handover in ("on", "off"):
+            tuning = {"stealing": within, "lanes": "16", "handover": handover}
+            run.rows(one_sided(7), ROOTED_PATH, private_tuning({**MATCHED, **tuning}))
 
 
 @contextlib.contextmanager
 def little_room() -> Iterator[None]:
     """Leave listing groups little room, so that they park and go on in another launch."""
-    with (
-        mock.patch.multiple(ring_rows, _MOST_SLOTS=64, _LEAST_SLOTS=64),
-        mock.patch.multiple(stored_rows, _FIRST_BYTES=16_000, _MOST_BYTES=16_000),
-    ):
+    with mock.patch.multiple(stored_rows, _FIRST_BYTES=16_000, _MOST_BYTES=16_000):
         yield
 
 
 def rows(run: Checked) -> None:
-    """List into memory of the device, through the ring, and as ids on the device."""
+    """List into memory of the device, and as ids on the device."""
     graph = one_sided(4)
-    for way in ("memory", "ring"):
-        run.rows(graph, pattern(clique(4)), {**MATCHED, "rows": way})
-        with little_room():
-            run.rows(graph, ROOTED_PATH, {**MATCHED, "rows": way, "lanes": "8"})
+    run.rows(graph, pattern(clique(4)), MATCHED)
+    with little_room():
+        run.rows(graph, ROOTED_PATH, {**MATCHED, "lanes": "8"})
     run.ids(skewed(30, 120, seed=8), pattern(cycle(4)))
 
 
@@ -406,7 +404,7 @@ CASES = {
     "parts": Case(parts, ("search-parts-any",)),
     **_stealing("passive"),
     **_stealing("active"),
-    "rows": Case(rows, ("search-store-any", "search-list-any", "number")),
+    "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
     "cones": Case(cone_bits, ("cone",)),
     "tables": Case(

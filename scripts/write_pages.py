@@ -141,8 +141,7 @@ list.
 
 No switch changes a count, the set of matches (but a limit may select other matches) or the results of a
 monitor. The switches of `estimate` and `sample` may change the random samples: the estimate then changes, as
-with another seed, and stays unbiased. One exception: `trawl_unfinished=drop` drops searches that take long,
-as the paper does, and makes estimates too low.
+with another seed, and stays unbiased.
 
 | switch | values | default | effect |
 |---|---|---|---|"""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import motiflux as mf
-from motiflux.config import resolve_tuning
+from motiflux.config import private_tuning
 from motiflux.cpu.sampling import ESTIMATORS, draw_groups, sample_graph
 from motiflux.plan.sampling import sampling_plan
 from motiflux.result.sample_groups import Groups
@@ -71,7 +71,7 @@ def errors(graph: Any, samples: int, seeds: int) -> None:
 
 def drawn(graph: Any, pattern: Any, estimator: str, groups: int, **tuning: str) -> tuple[Groups, float]:
     """Return groups of samples and the seconds that they took."""
-    switches = resolve_tuning(tuning)
+    switches = private_tuning(tuning)
     plan = sampling_plan(
         graph,
         pattern,

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.runtime.kernel_times import taking_times
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
@@ -75,7 +76,7 @@ def free(name: str, runs: int, more: dict[str, str], driver: Any, *, profile: bo
     graph, pattern, tuning = subject(name)
 
     def call() -> None:
-        mf.count(graph, pattern, device="cuda", tuning={**tuning, **more})
+        mf.count(graph, pattern, device="cuda", tuning=private_tuning({**tuning, **more}))
 
     warm_up(call)
     before = driver.calls
@@ -106,7 +107,7 @@ def measured(name: str, runs: int, more: dict[str, str]) -> None:
     graph, pattern, tuning = subject(name)
     # By the CPU alone: ``auto`` would leave kernels of its own being compiled beside what is measured.
     expected = mf.count(graph, pattern, device="cpu")
-    tuning = {"specialize": "on", **tuning, **more}
+    tuning = private_tuning({"specialize": "on", **tuning, **more})
 
     def call() -> tuple[float, float]:
         start = time.perf_counter()

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-import motiflux as mf
 from motiflux.dispatch.planning import plan_for
+
+import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import universal_vertex as cones
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -83,7 +85,12 @@ def measure(
     while runs < RUNS:
         with taking_times() as times:
             counted = mf.count(
-                graph, pattern, semantics=semantics, device=device, tuning=tuning, timeout=timeout
+                graph,
+                pattern,
+                semantics=semantics,
+                device=device,
+                tuning=private_tuning(tuning),
+                timeout=timeout,
             )
         if not counted.complete:
             if times.searches == 0 and waits < WAITS:  # its kernel was being compiled, which goes on
@@ -102,7 +109,9 @@ def expected(
 ) -> str:
     """Return what is expected of bits and of the search in their place, and what `auto` takes."""
     engine = DfsEngine(open_accelerator(device))
-    request = make_request(semantics=semantics, symmetry="embeddings", device=device, tuning=tuning)
+    request = make_request(
+        semantics=semantics, symmetry="embeddings", device=device, tuning=private_tuning(tuning)
+    )
     started = time.perf_counter()
     plan = plan_for(graph, pattern, request, engine, started)
     assert plan is not None

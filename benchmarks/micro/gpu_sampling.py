@@ -27,6 +27,7 @@ import numpy as np
 
 import motiflux as mf
 from motiflux.bench.queries import dense_query, read_labelled, sparse_query
+from motiflux.config import private_tuning
 from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
@@ -84,7 +85,11 @@ def graph_of(name: str) -> mf.Graph:
 
 def request_of(tuning: dict[str, str], device: str) -> Request:
     return make_request(
-        semantics="isomorphism", symmetry="embeddings", device=device, tuning=tuning, threads=1
+        semantics="isomorphism",
+        symmetry="embeddings",
+        device=device,
+        tuning=private_tuning(tuning),
+        threads=1,
     )
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
@@ -57,7 +58,11 @@ def kernel(
 ) -> tuple[float, float, int | None]:
     """Return kernel and wall milliseconds, medians, and the count; None if it takes too long."""
     request: Request = make_request(
-        semantics="isomorphism", symmetry="embeddings", device="cuda", tuning=tuning, timeout=longest
+        semantics="isomorphism",
+        symmetry="embeddings",
+        device="cuda",
+        tuning=private_tuning(tuning),
+        timeout=longest,
     )
     plan = make_plan(graph, pattern, tuning=request.tuning)
     inner, outer, began = [], [], time.perf_counter()

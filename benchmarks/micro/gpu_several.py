@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import motiflux as mf
+from motiflux.config import private_tuning
 
 SHARED = Path(os.environ.get("MOTIFLUX_SHARED", "."))
 
@@ -109,7 +110,7 @@ def main() -> None:
         pattern = pattern_of(case.query)
         line, first, alone = f"{case.kernel:<24}{case.known or case.query:<14}", None, 0.0
         for number in numbers:
-            tuning = {**case.tuning, **switches}
+            tuning = private_tuning({**case.tuning, **switches})
             options = {"device": given.kind, "devices": number, "tuning": tuning, "timeout": given.timeout}
             best, count = measure(graph, pattern, options, given.runs)
             first, alone = first or count, alone or best

@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 
+from motiflux.dispatch.planning import plan_for
+
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.dispatch.planning import plan_for
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -99,7 +101,7 @@ def main() -> None:
     graph = mf.read_graph(args.graph)
     tuning = dict(one.split("=") for one in args.set)
     request = make_request(
-        semantics="isomorphism", symmetry="embeddings", timeout=args.timeout, tuning=tuning
+        semantics="isomorphism", symmetry="embeddings", timeout=args.timeout, tuning=private_tuning(tuning)
     )
     engine = DfsEngine(open_accelerator(args.device))
     peers = {} if args.peers is None else peers_of(args.peers)

@@ -22,10 +22,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from motiflux.dispatch.planning import plan_for
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.dispatch.planning import plan_for
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -145,7 +146,7 @@ def shown(
     engine: DfsEngine, case: Case, way: tuple[str, str], device: str, timeout: float
 ) -> tuple[str, int]:
     """Return what to print of one way to do a case, and its count; -1 if there was no time for it."""
-    tuning = {**case.tuning, "specialize": "off", "stealing": way[0], "handover": way[1]}
+    tuning = private_tuning({**case.tuning, "specialize": "off", "stealing": way[0], "handover": way[1]})
     if case.rows:
         rows = listed(case, tuning, device, timeout)
         return ("over", -1) if rows is None else (f"{rows[1]:.3f}", rows[0])

@@ -15,9 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import motiflux as mf
-from motiflux.dispatch.choose import choose_engine
 from motiflux.dispatch.planning import plan_for
+
+import motiflux as mf
+from motiflux.config import private_tuning
+from motiflux.dispatch.choose import choose_engine
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.kernels.tables import start_tables
@@ -112,7 +114,7 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
         flush=True,
     )
     if parts:
-        anew = replace(request, tuning={**request.tuning, "rest": "off"})
+        anew = replace(request, tuning=private_tuning({**request.tuning, "rest": "off"}))
         with Parts() as seen:
             evaluate(engine, graph, plan, anew, searched)
         print("\n".join(seen.lines()), flush=True)

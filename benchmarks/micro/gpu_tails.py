@@ -12,9 +12,11 @@ import argparse
 import statistics
 import time
 
+from motiflux.dispatch.planning import plan_for
+
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
-from motiflux.dispatch.planning import plan_for
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -39,7 +41,10 @@ def kernel_times(
 ) -> tuple[int | None, float]:
     """Return the count, None if there was no time for it, and the kernel's milliseconds."""
     request = make_request(
-        semantics="isomorphism", symmetry="embeddings", timeout=timeout, tuning={"tables": "off", **tuning}
+        semantics="isomorphism",
+        symmetry="embeddings",
+        timeout=timeout,
+        tuning=private_tuning({"tables": "off", **tuning}),
     )
     plan = plan_for(graph, pattern, request, engine, time.perf_counter())
     assert plan is not None

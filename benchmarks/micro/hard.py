@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 import motiflux as mf
+from motiflux.config import private_tuning
 
 SETTINGS = (
     "backjump=off,room=off",
@@ -92,7 +93,7 @@ def main() -> None:
 def measured(query: Query, setting: str, seconds: float) -> tuple[float, int | None]:
     """Return the CPU time of a count whose plan is made already, and the count; None if time was up."""
     tuning = dict(one.split("=") for one in setting.split(",") if one)
-    options = {"threads": 1, "timeout": seconds, "tuning": tuning, **query.options}
+    options = {"threads": 1, "timeout": seconds, "tuning": private_tuning(tuning), **query.options}
     mf.explain(query.graph, query.pattern, **{k: v for k, v in options.items() if k != "timeout"})
     best, number = float("inf"), None
     for _ in range(3):

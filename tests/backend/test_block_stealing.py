@@ -10,6 +10,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import WITHIN_BLOCK, Goal
+from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -34,7 +35,7 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def switches(within: str, outside: str = "on", **more: str) -> dict[str, str]:
-    return {"bitmaps": "off", "lanes": "8", "handover": outside, "stealing": within, **more}
+    return private_tuning({"bitmaps": "off", "lanes": "8", "handover": outside, "stealing": within, **more})
 
 
 def searched(graph: mf.Graph, wanted: mf.Pattern, device: str, tuning: dict[str, str]) -> tuple[int, int]:
@@ -108,12 +109,11 @@ def test_a_plan_that_is_compiled_in_counts_the_same(device: str, within: str) ->
 
 @within
 @outside
-@pytest.mark.parametrize("rows", ["memory"])
-def test_rows_are_those_without(device: str, within: str, outside: str, rows: str) -> None:
+def test_rows_are_those_without(device: str, within: str, outside: str) -> None:
     for seed, name in enumerate(SHORT):
         graph = one_sided(4 + seed)
         expected = sorted(mf.match(graph, pattern(name), device="cpu").to_numpy().tolist())
-        found = mf.match(graph, pattern(name), device=device, tuning=switches(within, outside, rows=rows))
+        found = mf.match(graph, pattern(name), device=device, tuning=switches(within, outside))
         assert sorted(found.to_numpy().tolist()) == expected, name
         assert found.complete is True
 
@@ -153,7 +153,7 @@ def test_limits_hold(device: str, within: str) -> None:
 def test_rows_of_groups_that_break_off_are_handed_out_once(
     device: str, monkeypatch: pytest.MonkeyPatch, within: str, outside: str, way: str
 ) -> None:
-    """For want of room and patience, or asked to: others wait for work meanwhile, or take some."""
+    """For want of room, or asked to: others wait for work meanwhile, or take some."""
     if way == "pauses":
         monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
         monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
@@ -161,7 +161,7 @@ def test_rows_of_groups_that_break_off_are_handed_out_once(
         monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1 if way == "memory" else 4000)
     graph = one_sided(7)
     expected = sorted(mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist())
-    tuning = switches(within, outside, rows="memory")
+    tuning = switches(within, outside)
     rows = mf.match(graph, pattern("path"), device=device, tuning=tuning).to_numpy()
     assert sorted(rows.tolist()) == expected
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu import strategy
 from motiflux.gpu.kernels import cliques
 from motiflux.gpu.kernels.cliques import bytes_of, cut
@@ -122,7 +123,9 @@ def test_plans_of_other_patterns_are_not_taken_for_cliques() -> None:
     for other in (diamond, labelled, mf.Pattern.from_edges([(0, 1)])):
         assert clique_key(make_plan(graph, other, **subgraphs)) is None
     assert clique_key(make_plan(arcs, pattern(3), **subgraphs)) is None
-    embeddings = make_plan(graph, pattern(4), symmetry=Symmetry.EMBEDDINGS, tuning={"multiply": "off"})
+    embeddings = make_plan(
+        graph, pattern(4), symmetry=Symmetry.EMBEDDINGS, tuning=private_tuning({"multiply": "off"})
+    )
     assert clique_key(embeddings) is None
     assert clique_key(make_plan(graph, pattern(4), **subgraphs)) is not None
     assert make_request(semantics="isomorphism", symmetry="subgraphs", threads=1).tuning["bitmaps"] == "auto"

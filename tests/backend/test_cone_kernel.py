@@ -12,6 +12,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.tails import device_tail
+from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu import strategy as strategy_module
@@ -317,7 +318,7 @@ def test_progress_of_a_count_in_two_ways_goes_one_way(device: str, monkeypatch: 
     for devices in range(1, 1 + min(2, len(devices_like(device)))):
         told: list[mf.ProgressReport] = []
         options = {"device": device, "devices": devices, "symmetry": "subgraphs", "progress": told.append}
-        assert mf.count(graph, pattern, tuning={**ON, "rest": "off"}, **options) == expected
+        assert mf.count(graph, pattern, tuning=private_tuning({**ON, "rest": "off"}), **options) == expected
         assert {report.total for report in told} == {1000}
         assert [report.done for report in told] == sorted(report.done for report in told)
         assert [report.found for report in told] == sorted(report.found for report in told)

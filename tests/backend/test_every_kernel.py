@@ -17,7 +17,7 @@ from motiflux.jit import Source
 from tests.backend.cases import cycle, path
 
 ELSEWHERE = {
-    "search-count", "search-list", "search-store", "search-tail", "search-stars", "search-parts",
+    "search-count", "search-store", "search-tail", "search-stars", "search-parts",
     "search-passive", "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample",
     "local-order", "local-triangles", "local-wedge-total", "local-wedge-arcs", "local-merge", "local-kinds",
     "local-walks", "local-sums", "local-join",

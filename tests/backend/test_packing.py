@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
@@ -24,7 +25,7 @@ PATTERNS = {
     "directed triangle": ([(0, 1), (1, 2), (2, 0)], True),
     "directed path": ([(0, 1), (2, 1), (2, 3)], True),
 }
-SWITCHES = [{"packing": packing, "bitmaps": "off", "lanes": "8"} for packing in ("on", "off")]
+SWITCHES = [private_tuning({"packing": packing, "bitmaps": "off", "lanes": "8"}) for packing in ("on", "off")]
 
 
 def graph_of(directed: bool, labels: int) -> mf.Graph:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle
 from tests.executing import counting_job, engine_on
 
-ON, OFF = {"bitmaps": "off"}, {"bitmaps": "off", "handover": "off"}
+ON, OFF = {"bitmaps": "off"}, private_tuning({"bitmaps": "off", "handover": "off"})
 
 
 def one_sided(seed: int) -> mf.Graph:
@@ -81,7 +82,7 @@ def test_splits_change_hands(device: str) -> None:
     """The counters on the device say that work was handed over, and all of it was done."""
     graph, wanted = one_sided(6), pattern("long path")
     # Counters of a search that rests are cleared at once; groups of one block would share by themselves.
-    tuning = {**ON, "packing": "off", "rest": "off", "stealing": "none"}
+    tuning = private_tuning({**ON, "packing": "off", "rest": "off", "stealing": "none"})
     request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=tuning)
     engine = engine_on(open_accelerator(device))
     plan = make_plan(graph, wanted, tuning=request.tuning)
@@ -102,16 +103,11 @@ def test_splits_change_hands(device: str) -> None:
         assert issued > 0
 
 
-@pytest.mark.parametrize("way", ["memory"])
 @pytest.mark.devices("emulated", "cuda", reason="the CPU has threads of its own")
-def test_rows_that_find_no_room_are_handed_out_once(
-    device: str, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
-    """With little room and no patience, groups park again and again while others wait for work."""
+def test_rows_that_find_no_room_are_handed_out_once(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With little room, groups park again and again while others wait for work."""
     monkeypatch.setattr("motiflux.gpu.rows.stored_rows._MOST_BYTES", 1)
-    monkeypatch.setattr(open_accelerator(device), "patience", 1)
     graph = one_sided(7)
     expected = sorted(map(tuple, mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist()))
-    tuning = {"lanes": "8", "rows": way}
-    rows = mf.match(graph, pattern("path"), device=device, tuning=tuning).to_numpy()
+    rows = mf.match(graph, pattern("path"), device=device, tuning={"lanes": "8"}).to_numpy()
     assert sorted(map(tuple, rows.tolist())) == expected

@@ -21,6 +21,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
+from motiflux.config import private_tuning
 from motiflux.errors import DeviceError, InternalError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch import prepare as prepare_module
@@ -55,7 +56,7 @@ PATIENCE = 60.0
 def accelerator(device: str, gpu: Device) -> Accelerator:
     """Return one with sessions and kernels of its own, and the compiler of all."""
     shared = open_accelerator(device)
-    return Accelerator(gpu, shared.compiler, compiles_eagerly=False, patience=shared.patience)
+    return Accelerator(gpu, shared.compiler, compiles_eagerly=False)
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ class TestThreads:
     def test_matches_may_be_made_on_one_thread_and_taken_on_another(self, device: str) -> None:
         graph = mf.Graph.from_edges(clique(100))
         matches: Any = mf.match(graph, TRIANGLE, batch_rows=1000, device=device)
-        wait_until(matches._source._source._search.done)  # parked: the ring is full
+        wait_until(matches._source._source._search.done)  # parked: the memory is full
         first = len(Elsewhere(lambda: next(matches)).result())
         second = len(next(matches))
         rest = len(Elsewhere(matches.to_numpy).result())
@@ -545,7 +546,7 @@ class TestReclaiming:
         graphs = [mf.Graph.from_edges(clique(size)) for size in (31, 32, 33)]
         again, unused, last = graphs
         for graph in (again, unused, last, again):
-            mf.count(graph, EDGE, device=device, tuning={"rest": "off"})
+            mf.count(graph, EDGE, device=device, tuning=private_tuning({"rest": "off"}))
         there = [len(resident(graph, gpu)._kept) for graph in graphs]
         assert min(there) > 0
         oldest = min(resident(unused, gpu)._kept.values(), key=lambda copy: copy.used)

@@ -10,6 +10,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.config import private_tuning
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
@@ -48,7 +49,7 @@ def spaces(graph: mf.Graph, device: Device) -> list[Any]:
 
 
 def plan_of(graph: mf.Graph, pattern: mf.Pattern, **tuning: str) -> Plan:
-    asked = make_request(semantics="isomorphism", symmetry="embeddings", tuning=tuning)
+    asked = make_request(semantics="isomorphism", symmetry="embeddings", tuning=private_tuning(tuning))
     return make_plan(graph, pattern, space=True, tuning=asked.tuning)
 
 
@@ -202,7 +203,9 @@ class TestPlans:
         # Nine vertices joined to nine others, among 300 vertices of another label.
         edges = [(u, v) for u in range(9) for v in range(9, 18)]
         graph = mf.Graph.from_edges(edges, num_vertices=318, vertex_labels=[0] * 9 + [1] * 9 + [2] * 300)
-        request = make_request(semantics="isomorphism", symmetry="embeddings", tuning={"packing": "off"})
+        request = make_request(
+            semantics="isomorphism", symmetry="embeddings", tuning=private_tuning({"packing": "off"})
+        )
         plan = plan_of(graph, mf.Pattern.parse("(a:0)--(b:1)--(c:0)"))
         with prepare(accelerator, graph, plan, request, Goal.COUNT, None) as search:
             (made,) = spaces(graph, accelerator.device)

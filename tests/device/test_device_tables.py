@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu import engine as dfs
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.kernels.table_run import Shape
@@ -159,7 +160,7 @@ def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch:
         return begin(run, nbytes, what)
 
     monkeypatch.setattr(table_run.TableRun, "_allocate", counted)
-    found = mf.count(graph, house, tuning={**ON, "rest": "off"}, device=device)
+    found = mf.count(graph, house, tuning=private_tuning({**ON, "rest": "off"}), device=device)
     assert (found, found.complete) == (expected, True)
     assert len(begun) > 1
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times, times_taken
@@ -78,7 +79,7 @@ def test_what_the_host_counts_is_told_apart(device: str, monkeypatch: pytest.Mon
 def test_what_is_stopped_tells_of_its_time_until_then(device: str) -> None:
     graph = mf.Graph.from_edges(clique(200))
     path = ", ".join(f"(v{at})--(v{at + 1})" for at in range(9))
-    tuning = {"tables": "off", "tail": "off", "parts": "off", "multiply": "off"}
+    tuning = private_tuning({"tables": "off", "tail": "off", "parts": "off", "multiply": "off"})
     mf.count(graph, path, device=device, tuning=tuning, timeout=0.5)
     with taking_times() as times:
         found = mf.count(graph, path, device=device, tuning=tuning, timeout=1.0)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.device.arrays import DeviceArray
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.rows import ids as device_ids
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from motiflux.request.reports import ProgressReport
 from tests.backend.cases import clique, cycle, path
 
@@ -64,19 +65,19 @@ def rows_there(matches: mf.Matches) -> list[Row]:
     return [tuple(row) for batch in matches.device_batches() for row in batch.to_numpy().tolist()]
 
 
-WAYS = {"memory": rows_of, "ring": rows_of, "device": rows_there}
+WAYS = {"memory": rows_of, "device": rows_there}
 
 
 def one_by_one(*asked: Any, **options: Any) -> mf.Matches:
     """Return the matches that the CPU finds without any image."""
-    return mf.match(*asked, device="cpu", tuning={"images": "off"}, **options)
+    return mf.match(*asked, device="cpu", tuning=private_tuning({"images": "off"}), **options)
 
 
 def listed(way: str, *asked: Any, **options: Any) -> tuple[list[Row], bool | None]:
     """Return the rows that come that way, and whether that is all."""
     if way == "device" and options["device"] == "cpu":
         pytest.skip("rows on the CPU are on no device")
-    matches = mf.match(*asked, tuning={"rows": "ring" if way == "ring" else "memory"}, **options)
+    matches = mf.match(*asked, **options)
     rows = WAYS[way](matches)
     assert matches.rows == len(rows)
     return rows, matches.complete
@@ -105,13 +106,9 @@ def test_a_limit_is_about_embeddings(graph: mf.Graph, device: str, way: str) -> 
         assert complete is (limit >= total), limit
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("batch_rows", [1, 7, 8, 20, 1000])
-def test_no_batch_has_more_rows_than_were_asked_for(
-    graph: mf.Graph, device: str, batch_rows: int, way: str
-) -> None:
-    tuning = {"rows": "ring" if way == "ring" else "memory"}
-    options: dict[str, Any] = {"device": device, "batch_rows": batch_rows, "tuning": tuning}
+def test_no_batch_has_more_rows_than_were_asked_for(graph: mf.Graph, device: str, batch_rows: int) -> None:
+    options: dict[str, Any] = {"device": device, "batch_rows": batch_rows}
     expected = sorted(rows_of(one_by_one(graph, SQUARE)))
     batches = list(mf.match(graph, SQUARE, **options))
     assert max(map(len, batches)) <= batch_rows
@@ -129,7 +126,6 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
     monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
-    monkeypatch.setattr(ring_rows, "_RING_BYTES", 1)
     monkeypatch.setattr(stored_rows, "_MOST_BATCH_BYTES", 8 * 4 * 8 * 5)
     for name in ("square", "star", "4-clique"):
         expected = rows_of(one_by_one(graph, PATTERNS[name]))
@@ -196,7 +192,7 @@ def test_a_group_of_720_has_rows_of_its_own_size(device: str, way: str) -> None:
 
 def test_images_can_be_switched_off(graph: mf.Graph, device: str) -> None:
     expected = rows_of(one_by_one(graph, SQUARE))
-    rows = rows_of(mf.match(graph, SQUARE, device=device, tuning={"images": "off"}))
+    rows = rows_of(mf.match(graph, SQUARE, device=device, tuning=private_tuning({"images": "off"})))
     assert sorted(rows) == sorted(expected)
 
 

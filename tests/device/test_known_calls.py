@@ -9,6 +9,7 @@ from motiflux.dispatch.runtime_history import RuntimeHistory
 
 import motiflux as mf
 from motiflux.api import pattern_list as several
+from motiflux.config import private_tuning
 from motiflux.dispatch import prepared_query as calls
 from motiflux.dispatch.auto import AutoEngine, KnownFaster
 from motiflux.dispatch.prepared_query import known_call
@@ -207,7 +208,7 @@ class TestOpenChoices:
         (call,) = kept(graph).values()
         assert known_call(graph, call.pattern, call.request) is None
 
-    @pytest.mark.parametrize("options", [{"limit": 10**6}, {"tuning": {"dispatch": "race"}}])
+    @pytest.mark.parametrize("options", [{"limit": 10**6}, {"tuning": private_tuning({"dispatch": "race"})}])
     def test_are_not_kept_where_nothing_is_learned(
         self, options: dict[str, Any], graph: mf.Graph, settlings: list[Request]
     ) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.launch import job_pool as resting_module
@@ -107,9 +108,9 @@ def test_switches_and_budgets_have_searches_of_their_own(
     ways: list[dict[str, Any]] = [
         {"tuning": SEARCH},
         {"tuning": {**SEARCH, "lanes": "8"}},
-        {"tuning": {**SEARCH, "handover": "off"}},
+        {"tuning": private_tuning({**SEARCH, "handover": "off"})},
         {"tuning": SEARCH, "gpu_memory": "64MiB"},
-        {"tuning": {**SEARCH, "rest": "off"}},
+        {"tuning": private_tuning({**SEARCH, "rest": "off"})},
     ]
     for _ in range(2):
         assert [mf.count(graph, DIAMOND, device=device, **way) for way in ways] == [expected] * len(ways)
@@ -330,7 +331,7 @@ def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
 def test_an_interrupt_as_an_evaluation_is_opened_loses_no_session(
     graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mf.count(graph, HOUSE, device=device, tuning={**WAYS["house"][1], "rest": "off"})
+    mf.count(graph, HOUSE, device=device, tuning=private_tuning({**WAYS["house"][1], "rest": "off"}))
     before = set(map(id, accelerator._sessions))
 
     def interrupted(*_: object) -> None:
@@ -338,7 +339,7 @@ def test_an_interrupt_as_an_evaluation_is_opened_loses_no_session(
 
     monkeypatch.setattr(table_run, "UploadContext", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        mf.count(graph, HOUSE, device=device, tuning={**WAYS["house"][1], "rest": "off"})
+        mf.count(graph, HOUSE, device=device, tuning=private_tuning({**WAYS["house"][1], "rest": "off"}))
     gc.collect()
     assert set(map(id, accelerator._sessions)) == before
 
@@ -368,7 +369,7 @@ def test_more_than_there_is_room_for_is_not_kept(
     monkeypatch.setattr("motiflux.gpu.launch.job_pool._MOST", 3)
     for lanes in ("8", "16", "32"):
         for stealing in ("on", "off"):
-            tuning = {**SEARCH, "lanes": lanes, "handover": stealing}
+            tuning = private_tuning({**SEARCH, "lanes": lanes, "handover": stealing})
             mf.count(graph, DIAMOND, device=device, tuning=tuning)
     assert len(kept(graph, accelerator)) == 3
     monkeypatch.setattr("motiflux.gpu.launch.job_pool._ROOM", 0)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu.trawling import Haul, Stream, Trawl
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
@@ -21,9 +22,9 @@ from tests.unit.test_trawling import CUBIC, LARGE, LONG, MOST, cycle, distance
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the samples are drawn on a device")
 
-NODES = {"trawling": "on", "trawl_budget": "nodes"}
-ON = {**NODES, "trawl_whole": "off"}
-CLOCK = {"trawling": "on", "trawl_whole": "off"}
+NODES = private_tuning({"trawling": "on", "trawl_budget": "nodes"})
+ON = private_tuning({**NODES, "trawl_whole": "off"})
+CLOCK = private_tuning({"trawling": "on", "trawl_whole": "off"})
 ENDLESS = {**CLOCK, "trawl_nodes": "1048576", "trawl_samples": "4096"}
 SECONDS = 20.0
 """What never takes as long, but where a test fails."""
@@ -86,7 +87,7 @@ class TestNumbers:
 
     def test_where_trawling_is_up_to_the_pilot(self, device: str) -> None:
         given: dict[str, Any] = {"samples": 3000, "estimator": "wanderjoin", "seed": 2}
-        given["tuning"] = {"trawl_budget": "nodes"}
+        given["tuning"] = private_tuning({"trawl_budget": "nodes"})
         ours, theirs = (mf.estimate(CUBIC, LONG, device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
         assert ours.trawled is not None

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.errors import DeviceMemoryError
 from tests.backend.cases import EDGE, TRIANGLE, clique
 from tests.fault.benches import Bench, SharedDevice
@@ -224,7 +225,7 @@ class TestFullDevice:
         lists: list[int],
         unseen: int,
     ) -> None:
-        count(graph, bench, tuning={"bitmaps": "off", "rest": "off"})
+        count(graph, bench, tuning=private_tuning({"bitmaps": "off", "rest": "off"}))
         shared.leave(lists[0] // 2)
         shared.unseen = unseen
         assert count(graph, bench, gpu_memory="1GiB") == on_cpu(graph)

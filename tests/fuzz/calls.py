@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from motiflux.config import TUNING
+from motiflux.config import PRIVATE, TUNING
 from motiflux.plan.native_plan import simd_here
 from tests.fuzz.draws import Draws
 from tests.fuzz.scenario import Call, Query
@@ -20,7 +20,7 @@ SEARCH = (
 SEVERAL = ("share",)
 ON_CPU = ("simd", "backjump")
 ON_DEVICES = (
-    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest", "rows",
+    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest",
 )  # fmt: skip
 ESTIMATES = (
     "sample_order", "cycles", "inheritance", "count_first", "count_on", "trawling", "trawl_whole",
@@ -141,6 +141,6 @@ def switches(kind: str, *, on_device: bool) -> tuple[str, ...]:
 @cache
 def values_of(name: str) -> tuple[str, ...]:
     """Return the values of a switch but for its default; of instructions, those this processor has."""
-    option = TUNING[name]
+    option = {**TUNING, **PRIVATE}[name]
     here = simd_here() if name == "simd" else option.values
     return tuple(value for value in option.values if value in here and value != option.default)

@@ -35,6 +35,8 @@ def _imports(scenario: Scenario, body: str) -> list[str]:
     names = ("AllOf", "AnyOf", "Comparison", "IsMissing", "Not", "OneOf")
     if used := [name for name in names if f"{name}(" in body]:
         lines.append(f"from motiflux.conditions import {', '.join(used)}")
+    if "private_tuning(" in body:
+        lines.append("from motiflux.config import private_tuning")
     if scenario.as_large:
         lines += [
             "from dataclasses import replace",

@@ -17,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from motiflux.bench.machine import commit, cpu_model
-from motiflux.config import resolve_tuning
+from motiflux.config import private_tuning
 from motiflux.device import open_device
 from motiflux.errors import MotifluxError
 from tests.fuzz.program import EMULATOR
@@ -94,7 +94,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--processes: expected at least 1")
     try:
         options.fixed = dict(options.set)
-        resolve_tuning(options.fixed)
+        private_tuning(options.fixed)
     except MotifluxError as error:
         parser.error(f"--set: {error}")
     if options.replay is not None:

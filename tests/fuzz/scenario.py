@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import motiflux as mf
 from motiflux.conditions import Condition
+from motiflux.config import TUNING, private_tuning
 from motiflux.types import Label, VertexId
 
 ATTRIBUTE = "x"
@@ -140,7 +141,8 @@ class Call:
         given: dict[str, Any] = {"device": device}
         given |= {} if self.semantics == "isomorphism" else {"semantics": self.semantics}
         given |= {} if self.symmetry == "embeddings" else {"symmetry": self.symmetry}
-        return {**given, **self.options, **({"tuning": self.tuning} if self.tuning else {})}
+        switches = self.tuning if self.tuning.keys() <= TUNING.keys() else private_tuning(self.tuning)
+        return {**given, **self.options, **({"tuning": switches} if switches else {})}
 
 
 @dataclass(frozen=True)

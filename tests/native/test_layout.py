@@ -98,7 +98,7 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::match::kMostConeLevels": MOST_LEVELS,
     **{f"static_cast<int>(motiflux::match::ConeClose::k{close.name.title()})": close for close in ConeClose},
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
-    "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
+    "motiflux::match::kStaged": layout.STAGED_ROWS,
     "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
     "static_cast<int>(motiflux::match::Stop::kLimit)": layout.STOP_LIMIT,
     "static_cast<int>(motiflux::match::Stop::kHost)": layout.STOP_HOST,

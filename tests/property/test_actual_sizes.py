@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu import reference
 from motiflux.plan import Plan, make_plan
 from motiflux.request.request import make_request
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
-PLAIN = {"tail": "off", "candidates": "off", "degrees": "off", "room": "off", "backjump": "off"}
+PLAIN = private_tuning(
+    {"tail": "off", "candidates": "off", "degrees": "off", "room": "off", "backjump": "off"}
+)
 """No level in closed form, candidates that labels and edges alone decide, and nothing left out."""
 
 

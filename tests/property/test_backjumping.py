@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of, small_searches
 
 MANY = 300
-PLAIN = {"backjump": "off", "room": "off", "parts": "off", "tail": "off", "tables": "off"}
+PLAIN = private_tuning({"backjump": "off", "room": "off", "parts": "off", "tail": "off", "tables": "off"})
 SWITCHES = st.fixed_dictionaries(
     {
         "backjump": st.sampled_from(["on", "auto", "off"]),
@@ -27,7 +28,7 @@ SWITCHES = st.fixed_dictionaries(
         "reuse": st.sampled_from(["on", "off"]),
         "rounds": st.sampled_from(["0", "4"]),
     }
-)
+).map(private_tuning)
 
 
 @pytest.mark.parametrize("order", ["adaptive", "given"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.codegen.kernels import WITHIN_BLOCK
+from motiflux.config import private_tuning
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -22,7 +23,7 @@ SWITCHES = st.fixed_dictionaries(
         "candidates": st.sampled_from(["on", "off"]),
         "handover": st.just("off"),
     },
-)
+).map(private_tuning)
 
 
 @pytest.mark.devices("emulated", "cuda", reason="the CPU has no blocks")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.native_plan import simd_here
@@ -53,7 +54,7 @@ def test_options_change_nothing(switches: dict[str, str]) -> None:
     edges = random_edges(3, 30, 0.6)
     graph, expected = mf.Graph.from_edges(edges), len(cliques_of(edges, 5))
     for simd in simd_here():
-        tuning = {**switches, "simd": simd}
+        tuning = private_tuning({**switches, "simd": simd})
         assert mf.count(graph, clique(5), symmetry="subgraphs", tuning=tuning) == expected
         assert mf.count(graph, clique(5), tuning=tuning) == expected * 120
 
@@ -93,7 +94,7 @@ def test_partial_embeddings_are_told_too() -> None:
     graph = mf.Graph.from_edges(list(combinations(range(12), 2)))
     request = make_request(semantics="isomorphism", symmetry="subgraphs", threads=1)
     # Without leaving levels that have too few candidates for those after them.
-    plan = make_plan(graph, clique(5), symmetry=Symmetry.SUBGRAPHS, tuning={"room": "off"})
+    plan = make_plan(graph, clique(5), symmetry=Symmetry.SUBGRAPHS, tuning=private_tuning({"room": "off"}))
     outcome = count_by(CpuEngine(), graph, plan, request)
     assert outcome.value == comb(12, 5)
     assert outcome.sizes == tuple(comb(12, level) for level in (1, 2, 3, 4))

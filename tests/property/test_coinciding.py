@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu import reference
 from motiflux.pattern.automorphism import automorphisms
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
@@ -93,7 +94,7 @@ def test_matches_and_count_are_the_embeddings_of_the_reference(
 def test_the_passes_of_a_plan_change_nothing(
     combination: Combination, tuning: dict[str, str], depth: str, device: str
 ) -> None:
-    check(combination, depth, device, tuning=tuning)
+    check(combination, depth, device, tuning=private_tuning(tuning))
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

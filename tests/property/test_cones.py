@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.kernels import cliques
 from motiflux.gpu.kernels import universal_vertex as cones
 from tests.strategies import Case, data_edges, label_columns, pattern_vertices
@@ -28,7 +29,7 @@ WAYS = [
 SWITCHES = st.fixed_dictionaries(
     {"bitmaps": st.just("on"), "tables": st.just("off")},
     optional={"tail": st.just("off"), "multiply": st.just("off"), "parts": st.sampled_from(["on", "off"])},
-)
+).map(private_tuning)
 CUTS = st.fixed_dictionaries(
     {
         "MOST_MEMBERS": st.sampled_from([4096, 5, 3]),

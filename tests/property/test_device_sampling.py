@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.kernels import sampler as device_sampler
 from motiflux.gpu.kernels.sampler import Drawing
 from motiflux.plan.sampling import sampling_plan
@@ -54,7 +55,9 @@ def drawn(
     **tuning: str,
 ) -> Groups | None:
     """Return groups that `device` draws; None where there is nothing to draw."""
-    request = make_request(semantics=semantics, symmetry=symmetry, device=device, tuning=tuning, threads=1)
+    request = make_request(
+        semantics=semantics, symmetry=symmetry, device=device, tuning=private_tuning(tuning), threads=1
+    )
     plan = sampling_plan(
         graph,
         pattern,

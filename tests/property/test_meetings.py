@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.codegen.tails import device_tail
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import DfsEngine
 from motiflux.plan import Plan, make_plan
 from tests.strategies import Case
 
 MANY = 30
-PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+PLAIN = private_tuning(
+    {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+)
 SWITCHES = st.fixed_dictionaries(
     {
         "parts": st.just("on"),
@@ -31,7 +34,7 @@ SWITCHES = st.fixed_dictionaries(
         "remember": st.sampled_from(["on", "off"]),
         "specialize": st.just("off"),
     }
-)
+).map(private_tuning)
 FORK = [(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (5, 6)]
 """Paths of two and of three from one end of an edge: any of their vertices might be the same."""
 
@@ -107,7 +110,7 @@ def complete(size: int) -> mf.Graph:
 
 
 def plan_of(graph: mf.Graph, pattern: mf.Pattern, **tuning: str) -> Plan:
-    switches = {"parts": "on", "order": "given", **tuning}
+    switches = private_tuning({"parts": "on", "order": "given", **tuning})
     plan = make_plan(graph, pattern, space=True, tail=True, parts=True, tuning=switches)
     assert plan.tail is not None
     return plan
@@ -146,7 +149,7 @@ class TestSlots:
     def test_where_it_is_off_their_first_vertices_are_matched(self, device: str) -> None:
         graph, pattern = legs(3)
         assert device_tail(plan_of(graph, pattern, meetings="off")) is not None
-        tuning = {"parts": "on", "meetings": "off", "specialize": "off"}
+        tuning = private_tuning({"parts": "on", "meetings": "off", "specialize": "off"})
         expected = mf.count(graph, pattern, tuning=PLAIN)
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu import reference
 from motiflux.stream import VertexLabels
 from tests import strategies
@@ -158,10 +159,12 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
         else draw(st.sampled_from(("embeddings", "subgraphs"))),
         "duplicates": draw(st.sampled_from(("count", "count", "ignore"))),
         "window": draw(st.sampled_from((None, None, 1, 3, 8, 1.0, 3.0, 10.0))),
-        "tuning": {
-            name: draw(st.sampled_from(("on", "off")))
-            for name in ("orbits", "tail", "reuse", "at_once", "put_off")
-        },
+        "tuning": private_tuning(
+            {
+                name: draw(st.sampled_from(("on", "off")))
+                for name in ("orbits", "tail", "reuse", "at_once", "put_off")
+            }
+        ),
         "threads": draw(st.sampled_from((1, 3))),
     }
     edge_times = None

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.config import TUNING
+from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.plan.native_plan import simd_here
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
@@ -19,7 +19,7 @@ def tuning_choices() -> list[tuple[str, str]]:
     lacking = {*TUNING["simd"].values} - {"auto", *simd_here()}
     return [
         (name, value)
-        for name, option in TUNING.items()
+        for name, option in {**TUNING, **PRIVATE}.items()
         for value in option.values
         if name != "simd" or value not in lacking
     ]
@@ -90,8 +90,9 @@ def test_tuning_switches_change_no_result(combination: Combination, depth: str, 
             if combination.symmetry == "embeddings"
             else len(case.occurrences(combination.semantics))
         )
-        together = dict(data.draw(st.lists(st.sampled_from(choices), max_size=3), label="tuning"))
-        for tuning in [dict([choice]) for choice in choices] + [together]:
+        together = data.draw(st.lists(st.sampled_from(choices), max_size=3), label="tuning")
+        for chosen in [*([choice] for choice in choices), together]:
+            tuning = private_tuning(dict(chosen))
             assert mf.count(graph, pattern, tuning=tuning, **options) == expected, tuning
             rows = rows_of(mf.match(graph, pattern, tuning=tuning, **options))
             assert len(set(rows)) == len(rows) == expected, tuning

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.plan import make_plan
 from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
 MANY = 300
-PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+PLAIN = private_tuning(
+    {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+)
 SWITCHES = st.fixed_dictionaries(
     {
         "parts": st.just("on"),
@@ -24,7 +27,7 @@ SWITCHES = st.fixed_dictionaries(
         "degrees": st.sampled_from(["on", "off"]),
         "lists": st.sampled_from(["on", "on", "off"]),
     }
-)
+).map(private_tuning)
 
 CASES = small_searches(most=8, reach=3, more=3)
 """Patterns that fall apart."""

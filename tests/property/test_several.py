@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from tests.strategies import COMBINATIONS, Case, Combination, cases, other_patterns
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -38,7 +39,8 @@ def test_a_list_gives_what_single_calls_give(combination: Combination, depth: st
         single = [mf.count(graph, pattern, **options) for pattern in patterns]
         limit = data.draw(st.none() | st.integers(0, max(map(int, single)) + 1), label="limit")
         threads = data.draw(st.sampled_from((1, 2)), label="threads")
-        tuning = dict(data.draw(st.lists(st.sampled_from(SWITCHES), max_size=4), label="tuning"))
+        drawn = data.draw(st.lists(st.sampled_from(SWITCHES), max_size=4), label="tuning")
+        tuning = private_tuning(dict(drawn))
         together = mf.count(graph, patterns, limit=limit, threads=threads, tuning=tuning, **options)
         expected = [int(count) if limit is None else min(int(count), limit) for count in single]
         assert together == expected

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
 
@@ -22,7 +23,7 @@ SWITCHES = st.fixed_dictionaries(
         "lanes": st.sampled_from(["8", "32"]),
         "handover": st.just("off"),
     },
-)
+).map(private_tuning)
 
 
 @pytest.mark.devices("emulated", "cuda", reason="there is one CPU")

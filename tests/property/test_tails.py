@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.codegen import layout
 from motiflux.codegen.tails import DeviceTail, device_tail
+from motiflux.config import private_tuning
 from motiflux.plan import make_plan
 from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
 MANY = 60
-PLAIN = {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+PLAIN = private_tuning(
+    {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
+)
 SWITCHES = st.fixed_dictionaries(
     {
         "parts": st.sampled_from(["on", "off"]),
@@ -31,7 +34,7 @@ SWITCHES = st.fixed_dictionaries(
         "remember": st.sampled_from(["on", "off"]),
         "specialize": st.just("off"),
     }
-)
+).map(private_tuning)
 PATTERNS = {
     "star": [(0, 1), (0, 2), (0, 3)],
     "path": [(0, 1), (1, 2), (2, 3)],

@@ -18,8 +18,6 @@ from tests.simt.emulated import open_emulated
 NAME = "emulated"
 NUMBER = 3
 """How many emulated devices this machine has."""
-PATIENCE = 4
-"""Looks at a full ring before a group parks: a fiber that waits keeps a thread of the host busy."""
 
 
 def register() -> None:
@@ -35,7 +33,7 @@ def open_device(ordinal: int = 0) -> Device:
 
 def open_accelerator(ordinal: int = 0) -> Accelerator:
     compiler = _compiler(os.getpid())
-    return Accelerator(open_device(ordinal), compiler, compiles_eagerly=False, patience=PATIENCE)
+    return Accelerator(open_device(ordinal), compiler, compiles_eagerly=False)
 
 
 @cache

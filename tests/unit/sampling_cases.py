@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import motiflux as mf
-from motiflux.config import resolve_tuning
+from motiflux.config import private_tuning
 from motiflux.cpu.sampling import draw_groups, sample_graph
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
@@ -52,7 +52,7 @@ class SamplingCase:
             symmetry=Symmetry.EMBEDDINGS,
             threads=1,
             deadline=None,
-            switches=resolve_tuning(tuning),
+            switches=private_tuning(tuning),
         )
 
     def groups(

@@ -7,6 +7,7 @@ import gc
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu import native
 from motiflux.plan import make_plan
 from motiflux.plan.estimate.predict import is_brief
@@ -14,7 +15,7 @@ from tests.backend.cases import clique
 
 
 def search(graph: mf.Graph, pattern: mf.Pattern) -> native.Search:
-    plan = make_plan(graph, pattern, tuning={"multiply": "off"})
+    plan = make_plan(graph, pattern, tuning=private_tuning({"multiply": "off"}))
     return native.prepare(graph, plan, intersect="auto", threads=1)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.config import resolve_tuning
+from motiflux.config import private_tuning, resolve_tuning
 from motiflux.plan import make_plan
 from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import KEPT_SPACES, CandidateSpace, candidate_space, space_key
@@ -21,7 +21,7 @@ from tests.backend.cases import clique
 
 def space_of(graph: mf.Graph, pattern: str, semantics: str = "isomorphism", **tuning: str) -> CandidateSpace:
     bound = bind(mf.Pattern.parse(pattern), graph)
-    key = space_key(bound, Semantics(semantics), resolve_tuning({"candidates": "on", **tuning}))
+    key = space_key(bound, Semantics(semantics), private_tuning({"candidates": "on", **tuning}))
     assert key is not None
     space = candidate_space(graph, key, 1)
     assert space is not None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.plan import make_plan
 from motiflux.plan.neighborhood.choices import Cone, find_cones
 from motiflux.plan.neighborhood.universal_vertex import ConeClose
@@ -41,7 +42,12 @@ def cones(
     [
         (WHEEL, Semantics.ISOMORPHISM, {}, {ConeClose.PAIRS, ConeClose.SIZE}),
         (without(5, (3, 4)), Semantics.ISOMORPHISM, {}, {ConeClose.PAIRS}),
-        (without(5, (3, 4)), Semantics.ISOMORPHISM, {"tuning": {"multiply": "off"}}, {ConeClose.ORDERED}),
+        (
+            without(5, (3, 4)),
+            Semantics.ISOMORPHISM,
+            {"tuning": private_tuning({"multiply": "off"})},
+            {ConeClose.ORDERED},
+        ),
         (GEM, Semantics.ISOMORPHISM, {}, {ConeClose.DISTINCT}),
         (GEM, Semantics.HOMOMORPHISM, {}, {ConeClose.PRODUCT}),
         (WHEEL, Semantics.INDUCED, {}, {ConeClose.SIZE}),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.config import resolve_tuning
+from motiflux.config import private_tuning, resolve_tuning
 from motiflux.cpu.sampling import sample_graph
 from motiflux.cpu.trawling import Trawl, searches_of
 from motiflux.request.request import make_request
@@ -168,7 +168,7 @@ class TestEstimates:
             "exact",
             int(mf.count(GRAPH, HOUSE, symmetry="subgraphs")),
         )
-        sampled = mf.estimate(GRAPH, HOUSE, tuning={"count_on": "off"}, **given)
+        sampled = mf.estimate(GRAPH, HOUSE, tuning=private_tuning({"count_on": "off"}), **given)
         assert sampled.samples == 10**6
         assert not sampled.complete
 
@@ -183,12 +183,14 @@ class TestEstimates:
 
     def test_are_the_samples_where_these_are_sooner_done(self) -> None:
         found = mf.estimate(GRAPH, HOUSE, rel_error=0.3, device="cpu")
-        alone = mf.estimate(GRAPH, HOUSE, rel_error=0.3, device="cpu", tuning={"count_on": "off"})
+        alone = mf.estimate(
+            GRAPH, HOUSE, rel_error=0.3, device="cpu", tuning=private_tuning({"count_on": "off"})
+        )
         assert found.samples > 0
         assert numbers(found) == numbers(alone)
 
     def test_go_on_beside_trawling(self) -> None:
-        tuning = {"trawling": "on", "trawl_whole": "off"}
+        tuning = private_tuning({"trawling": "on", "trawl_whole": "off"})
         found = mf.estimate(GRAPH, HOUSE, rel_error=0.001, device="cpu", tuning=tuning)
         assert (found.estimator, found.value) == ("exact", int(mf.count(GRAPH, HOUSE)))
 

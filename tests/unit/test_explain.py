@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu import local
 from motiflux.gpu.launch.memory import device_bytes
 from motiflux.gpu.strategy import DeviceFacts, Statistics, strategy
@@ -62,7 +63,7 @@ class TestReport:
 
     def test_it_shows_the_plan_by_which_count_searches(self) -> None:
         graph, pattern = mf.Graph.from_edges(WHEEL), mf.Pattern.from_edges(STAR)
-        report = mf.explain(graph, pattern, tuning={"multiply": "off"}).report
+        report = mf.explain(graph, pattern, tuning=private_tuning({"multiply": "off"})).report
         assert [step.tail for step in report.steps] == [False, True, True, True]
         assert [(part.levels, part.ways, part.divisor) for part in report.tail] == [
             ((1, 2, 3), "falling factorial", 1)
@@ -128,7 +129,9 @@ class TestPrediction:
     def test_counts_without_variance_are_predicted_as_they_are(self) -> None:
         complete = mf.Graph.from_edges(list(combinations(range(9), 2)))
         pattern = mf.Pattern.from_edges(STAR)
-        predicted = mf.explain(complete, pattern, threads=3, tuning={"multiply": "off"}).report.predicted
+        predicted = mf.explain(
+            complete, pattern, threads=3, tuning=private_tuning({"multiply": "off"})
+        ).report.predicted
         assert predicted is not None
         assert predicted.count == pytest.approx(mf.count(complete, pattern), rel=0.3)
         assert (predicted.threads, predicted.note, predicted.memory.device) == (3, None, None)

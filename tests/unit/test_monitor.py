@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.stream import VertexLabels
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
@@ -323,7 +324,7 @@ def test_several_threads_find_what_one_does(pattern: str, window: int | None) ->
             matches=True,
             window=window,
             threads=threads,
-            tuning={"at_once": "on"},
+            tuning=private_tuning({"at_once": "on"}),
         )
         delta = monitor.apply(updates)[0]
         rows = zip(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.stream import FoundMatches, Nowhere, Request, Sink, as_source
 from motiflux.stream.source import Batch
 from motiflux.stream.totals import Sums
@@ -40,7 +41,7 @@ class TestTimeouts:
             matches=matches,
             threads=threads,
             window=5,
-            tuning={"at_once": "on", "tail": "off"},
+            tuning=private_tuning({"at_once": "on", "tail": "off"}),
         )
         monitor.drop(0)
         monitor.apply([("+", 0, 70), ("+", 70, 71)])

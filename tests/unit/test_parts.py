@@ -10,6 +10,7 @@ from itertools import combinations
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.ir import TailBlock, TailComponent, TailList
 from motiflux.plan.passes.parts import lists_of
@@ -119,7 +120,7 @@ class TestLists:
         assert [(len(one.levels), one.doors, one.kept) for one in found] == [(2, 2, True), (3, 3, True)]
 
     def test_they_are_off_where_asked(self, tangled: mf.Graph) -> None:
-        tuning = {"parts": "on", "order": "given", "lists": "off"}
+        tuning = private_tuning({"parts": "on", "order": "given", "lists": "off"})
         plan = make_plan(tangled, self.fork(), tail=True, parts=True, tuning=tuning)
         assert plan.tail is not None
         assert not list(lists_of(plan.tail.components))

@@ -11,6 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.api.drawing import MAX_ROWS
+from motiflux.config import private_tuning
 from motiflux.errors import ArgumentError
 from tests.unit.cli_run import complete_graph, motiflux, only_json
 from tests.unit.svg_page import SVG, Page, assert_all_in_view, overlaps, page_of
@@ -293,7 +294,7 @@ class TestPlan:
     def test_the_tail_is_framed_and_explained(self) -> None:
         wheel = [(0, leaf) for leaf in range(1, 50)] + [(leaf, leaf + 1) for leaf in range(1, 49)]
         star = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3)])
-        told = mf.explain(mf.Graph.from_edges(wheel), star, tuning={"multiply": "off"})
+        told = mf.explain(mf.Graph.from_edges(wheel), star, tuning=private_tuning({"multiply": "off"}))
         assert told.report.tail
         page = page_of(told.to_svg())
         assert_all_in_view(page)

@@ -11,6 +11,7 @@ import pytest
 import motiflux as mf
 from motiflux import _native
 from motiflux.api import pattern_list as several
+from motiflux.config import private_tuning
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.native_plan import native_problem
@@ -137,7 +138,7 @@ class TestPasses:
         assert len({count.seconds for count in counts}) == 1
 
     def test_a_switch_takes_a_pass_for_each(self, passes: list[int], searches: list[Any]) -> None:
-        assert mf.count(self.GRAPH, self.CLIQUES, tuning={"share": "off"})[3] == 720
+        assert mf.count(self.GRAPH, self.CLIQUES, tuning=private_tuning({"share": "off"}))[3] == 720
         assert (passes, len(searches)) == ([], 4)
 
     def test_each_has_its_own_limit(self, passes: list[int]) -> None:
@@ -201,7 +202,9 @@ def test_the_timeout_is_over_the_whole_call() -> None:
 def test_progress_goes_up_over_the_whole_call() -> None:
     reports: list[mf.ProgressReport] = []
     patterns = [mf.Pattern.from_edges(list(combinations(range(size), 2))) for size in (7, 6, 5)]
-    counts = mf.count(complete(60), patterns, progress=reports.append, timeout=2, tuning={"multiply": "off"})
+    counts = mf.count(
+        complete(60), patterns, progress=reports.append, timeout=2, tuning=private_tuning({"multiply": "off"})
+    )
     assert len({report.total for report in reports}) == 1
     assert all(a.done <= b.done and a.found <= b.found for a, b in pairwise(reports))
     assert all(report.done <= report.total and report.found <= sum(counts) for report in reports)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.config import resolve_tuning
+from motiflux.config import private_tuning, resolve_tuning
 from motiflux.cpu.sampling import sample_graph
 from motiflux.cpu.trawling import (
     CHUNK,
@@ -293,7 +293,7 @@ class TestByTheClock:
             trawl.begin(0, 0, 1, nodes=1, unfinished="deepen", threads=3)
 
 
-ON = {"count_first": "off", "trawling": "on", "trawl_whole": "off"}
+ON = private_tuning({"count_first": "off", "trawling": "on", "trawl_whole": "off"})
 
 
 class TestEstimates:
@@ -348,7 +348,7 @@ class TestEstimates:
 
     @pytest.mark.parametrize("case", LARGE[::2], ids=str)
     def test_by_the_clock_are_fair_too(self, case: SamplingCase) -> None:
-        tuning = {**ON, "trawl_budget": "clock", "trawl_nodes": "64"}
+        tuning = private_tuning({**ON, "trawl_budget": "clock", "trawl_nodes": "64"})
         values = [
             mf.estimate(
                 case.graph, case.pattern, semantics=case.semantics, samples=256, seed=seed, tuning=tuning

@@ -14,6 +14,7 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.measure import Timing, repeat, wall_clock
 from motiflux.bench.queries import dense_query, read_labelled, sparse_query
+from motiflux.config import private_tuning
 
 QUERIES = Path(__file__).resolve().parents[2] / "queries"
 SEED = 1611
@@ -106,10 +107,18 @@ def estimated(
             seed=seed,
             threads=1,
             device=device,
-            tuning=tuning,
+            tuning=private_tuning(tuning),
         )
 
-    mf.estimate(graph, pattern, estimator=estimator, samples=32, threads=1, device=device, tuning=tuning)
+    mf.estimate(
+        graph,
+        pattern,
+        estimator=estimator,
+        samples=32,
+        threads=1,
+        device=device,
+        tuning=private_tuning(tuning),
+    )
     return repeat(once, runs=runs) if device == "cpu" else repeat(once, wall_clock, runs=runs)
 
 

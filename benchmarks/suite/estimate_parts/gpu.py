@@ -17,6 +17,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, CaseResult
 from motiflux.bench.suite import Probe, Settings, load_part
+from motiflux.config import private_tuning
 from motiflux.device import known_devices, open_device
 from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.request.request import make_request
@@ -147,7 +148,11 @@ def million(
 ) -> Million | None:
     """Return what samples take; times are scaled to a million. None where nothing can match."""
     request = make_request(
-        semantics="isomorphism", symmetry="embeddings", device=DEVICE, tuning=tuning, threads=1
+        semantics="isomorphism",
+        symmetry="embeddings",
+        device=DEVICE,
+        tuning=private_tuning(tuning),
+        threads=1,
     )
     plan = plan_samples(graph, pattern, request, None)
     if plan.impossible is not None:

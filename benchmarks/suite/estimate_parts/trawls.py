@@ -11,6 +11,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import CaseResult
 from motiflux.bench.suite import Settings, load_part
+from motiflux.config import private_tuning
 
 common = load_part(Path(__file__).resolve().parent / "common.py")
 
@@ -114,10 +115,13 @@ class Sweep:
         count = common.trawl_counts()[self.query]
         for batches in SWEEPS["trawl_batches"]:
             for threads in SWEEPS["threads"]:
-                tuning = WAYS["trawled, never all"] | {
-                    "trawl_budget": "clock",
-                    "trawl_batches": str(batches),
-                }
+                tuning = private_tuning(
+                    {
+                        **WAYS["trawled, never all"],
+                        "trawl_budget": "clock",
+                        "trawl_batches": str(batches),
+                    }
+                )
                 start = time.perf_counter()
                 found = mf.estimate(
                     graph,

@@ -222,7 +222,7 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
     ArgumentError
         If one has no ``=``, a key comes twice, or there is no such key or value.
     """
-    from motiflux.config import TUNING
+    from motiflux.config import REMOVED, TUNING
 
     tuning: dict[str, str] = {}
     for setting in settings or []:
@@ -231,6 +231,8 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
             raise ArgumentError("--set", "KEY=VALUE", setting)
         if key in tuning:
             raise ArgumentError("--set", f"each key once, {key} is repeated", setting)
+        if key in REMOVED:
+            raise ArgumentError(f"--set {setting}", f"no such switch ({REMOVED[key]})", key)
         if key not in TUNING:
             raise ArgumentError(f"--set {setting}", f"one of the keys {', '.join(TUNING)}", key)
         if value not in TUNING[key].values:

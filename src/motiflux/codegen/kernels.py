@@ -37,8 +37,8 @@ class Goal(StrEnum):
     """What a search is for: the header and the function template that do it."""
 
     COUNT = "count"
-    LIST = "list"
     STORE = "store"
+    """To list: embeddings are written into memory."""
     TAIL = "tail"
     """To count where the last levels are a tail."""
     STARS = "stars"
@@ -48,8 +48,8 @@ class Goal(StrEnum):
 
     @property
     def lists(self) -> bool:
-        """Whether embeddings are written out, to the ring or to memory, and groups may park."""
-        return self in (Goal.LIST, Goal.STORE)
+        """Whether embeddings are written out, and groups may park."""
+        return self is Goal.STORE
 
 
 TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS)
@@ -60,7 +60,7 @@ def all_sources() -> list[Source]:
     """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
-    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.LIST, Goal.STORE)]
+    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.STORE)]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     stealing = [
         search_source(goal, lanes, shape, within=within)
@@ -157,7 +157,7 @@ _DIAMOND = PlanShape(
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
     *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS)),
-    *((goal, LANES[1], None) for goal in (Goal.LIST, Goal.STORE)),
+    (Goal.STORE, LANES[1], None),
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),
 )

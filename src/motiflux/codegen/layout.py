@@ -128,10 +128,8 @@ class Task(ctypes.Structure):
         ("packs", _u32),
         ("handover", Handover),
         ("resume", _u32),
-        ("patience", _u32),
         ("saved", _u64),
         ("group_bytes", _u64),
-        ("ring", Ring),
         ("rows", _u64),
         ("row_room", _u64),
         ("column_levels", _u8 * MAX_PATTERN_VERTICES),
@@ -437,13 +435,13 @@ STOP_NONE, STOP_PAUSE, STOP_LIMIT, STOP_HOST = 0, 1, 2, 3
 """``match::Stop``."""
 
 NO_LIMIT = 2**64 - 1
-ROWS_PER_PACKET = 32
+STAGED_ROWS = 32
 """``match::kStaged``."""
 
 
 def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
     """Return the shared memory of one group of lanes (``match::SharedState``)."""
-    staged = ROWS_PER_PACKET * ctypes.sizeof(_u32) if listing else 0
+    staged = STAGED_ROWS * ctypes.sizeof(_u32) if listing else 0
     return max_spans * ctypes.sizeof(View) + levels * ctypes.sizeof(LevelState) + staged
 
 

@@ -28,7 +28,7 @@ class PlanOptions:
     Parameters
     ----------
     switches
-        All of `motiflux.config.TUNING`.
+        All switches of `motiflux.config`.
     haste
         How little time is left, by powers of two; 0 is enough. A plan is good for all who are in as much
         haste or more; for others it is looked for anew: what is missed in 10 ms is found in a second.

@@ -39,7 +39,7 @@ def sampling_plan(
     deadline
         When to give up, as a moment of `time.perf_counter`; None is never.
     switches
-        All of `motiflux.config.TUNING`.
+        All switches of `motiflux.config`.
 
     Raises
     ------

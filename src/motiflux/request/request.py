@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from motiflux.arguments import check_bytes, check_integer, check_seconds, check_word
-from motiflux.config import resolve_tuning
+from motiflux.config import Tuning, resolve_tuning
 from motiflux.device import is_device, known_devices
 from motiflux.errors import ArgumentError
 from motiflux.graph import resolve_threads
@@ -51,7 +51,7 @@ class Request:
 
     @cached_property
     def switches(self) -> tuple[str, ...]:
-        """The values of all switches, in the order of `motiflux.config.TUNING`."""
+        """The values of all switches, in their order in `motiflux.config`."""
         return tuple(self.tuning.values())
 
 
@@ -79,7 +79,7 @@ def make_request(
     if threads is None:
         threads = resolve_threads(None)  # what this process may run on can change between calls
     given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
-    if devices is None and (tuning is None or type(tuning) is dict):
+    if devices is None and (tuning is None or type(tuning) in (dict, Tuning)):
         with suppress(TypeError):  # something has no hash; what is wrong with it is said below
             known = _known_request(*given, None if tuning is None else tuple(tuning.items()))
             return known if progress is None else replace(known, progress=progress)

@@ -135,7 +135,7 @@ class Matches:
         ArgumentError
             Ids are text, or edges were asked for.
         DeviceError
-            The search is not on a GPU, or goes through the ring (``tuning={"rows": "ring"}``).
+            The search is not on a GPU.
         DeviceMemoryError
             A batch does not fit beside the search.
         """

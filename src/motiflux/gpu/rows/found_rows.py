@@ -1,4 +1,4 @@
-"""Rows of an enumeration on a device, fetched while its kernel runs or between two launches."""
+"""Rows of an enumeration on a device: its search, batches, limits, deadlines and the end."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from motiflux.device import Device, HostBuffer
 
 _LINE = 128
 """Bytes that a device writes at once: tail and packets begin at multiples."""
+_RECORDS_PER_PACKET = 32
 
 
 class MappedRing:
@@ -20,13 +21,13 @@ class MappedRing:
     slots
         Packets that fit, a power of two.
     record_words
-        32-bit words of a record; a packet holds up to `layout.ROWS_PER_PACKET` records.
+        32-bit words of a record; a packet holds up to 32 records.
     """
 
     def __init__(self, device: Device, slots: int, record_words: int) -> None:
         self.slots = slots
         self.record_words = record_words
-        self.slot_bytes = 4 * layout.ROWS_PER_PACKET * record_words  # a multiple of 128
+        self.slot_bytes = 4 * _RECORDS_PER_PACKET * record_words  # a multiple of 128
         self._payload = _LINE + -(-8 * slots // _LINE) * _LINE
         self.memory: HostBuffer = device.allocate_host(
             self._payload + slots * self.slot_bytes, "a ring between host and device"

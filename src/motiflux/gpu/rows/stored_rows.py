@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen.layout import ROWS_PER_PACKET
+from motiflux.codegen.layout import STAGED_ROWS
 from motiflux.device import Buffer
 from motiflux.device.arrays import DeviceArray
 from motiflux.errors import DeviceMemoryError
@@ -48,7 +48,7 @@ class StoredRows(FoundRows):
 
     def _connect(self) -> None:
         row_bytes = self._row_bytes = 4 * self._columns
-        least = row_bytes * ROWS_PER_PACKET  # whoever comes first finds room
+        least = row_bytes * STAGED_ROWS  # whoever comes first finds room
         most = max(_MOST_BYTES, least)
         limit = self._request.limit
         if limit is not None:

@@ -70,14 +70,11 @@ class Accelerator:
         The device, and what makes images for it.
     compiles_eagerly
         Whether a shape that is seen again is compiled in the background.
-    patience
-        How often a listing group looks for room in a full ring before it parks.
     """
 
     device: Device
     compiler: Compiler
     compiles_eagerly: bool = True
-    patience: int = 200
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
     _resting: weakref.WeakValueDictionary[int, _Reclaimer] = field(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
-from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
+from motiflux.device import Buffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceError, DeviceMemoryError, InternalError
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry, ticks
@@ -62,7 +62,6 @@ class DeviceSearch:
         self._process = os.getpid()
         self._rows: list[CacheEntry] = []
         self._memory: list[Buffer] = []
-        self._host_memory: list[HostBuffer] = []
         self._cleared: list[tuple[Buffer, int]] = []
         self._clears: list[Callable[[], None]] = []
         self._start: Callable[[], None] | None = None
@@ -127,10 +126,6 @@ class DeviceSearch:
         """Keep memory of the device until the search is over."""
         self.stream.hold(buffer)
         self._memory.append(buffer)
-
-    def hold_host(self, memory: HostBuffer) -> None:
-        """Keep memory of the host until the search is over."""
-        self._host_memory.append(memory)
 
     def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int, deal: WorkPartition) -> None:
         """Say what is to be launched and how its work is dealt out, and clear the control block for it."""
@@ -344,7 +339,6 @@ class DeviceSearch:
     def _forget(self) -> None:
         """Give back what it was set up with."""
         self._memory.clear()
-        self._host_memory.clear()
         self._cleared.clear()
         self._clears.clear()
         self._start = None

@@ -53,7 +53,7 @@ def describe(
     searches_space
         Whether the engine searches candidate spaces.
     tuning
-        Every switch of `motiflux.config.TUNING`.
+        All switches of `motiflux.config`.
     threads
         Threads that filter candidates, should the candidate space not be there any more.
     """

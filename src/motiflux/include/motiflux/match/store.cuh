@@ -1,14 +1,124 @@
-// Listing into device memory.
+// Listing: every embedding becomes a row in device memory, which the host copies once the kernel has ended.
+//
+// A group that finds no room parks: it saves where it stands, before the candidates that found none, and the
+// kernel ends. The host takes the rows and launches the kernel again to go on from there. No row is lost or
+// comes twice, and the device does not spin while nobody reads.
 #pragma once
 
-#include "motiflux/match/list.cuh"
+#include "motiflux/device/atomic_ref.hpp"
+#include "motiflux/device/total.hpp"
+#include "motiflux/match/search.hpp"
 
 namespace motiflux::match {
 
-// The body of a kernel that lists into memory.
+template <class Lanes>
+class Listing : public EveryLevel {
+ public:
+  template <class Search>
+  MOTIFLUX_DEVICE bool skip_last(Search&) {
+    return false;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE bool take_last(Search&, sets::View) {
+    return false;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE bool take_strip(Search&) {
+    return false;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE bool walk_last(Search& search) {
+    Cursor& walk = search.cursor();
+    const std::uint32_t kept = judge(search, walk);
+    if (kept != 0) {
+      std::uint64_t first = 0;
+      parked_ = !reserve(search, count_bits(kept), first);
+      if (parked_) return false;
+      write(search, walk, kept, first);
+      if (search.lanes().leads()) found_ += count_bits(kept);
+    }
+    walk.next = walk.end - walk.next > kStaged ? walk.next + kStaged : walk.end;
+    return true;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE void report(const Search& search) {
+    if (found_ > 0) device::add_128(search.task().control->found, found_);
+    found_ = 0;
+  }
+
+  // Whether the group broke off for want of room, not because it was told to.
+  MOTIFLUX_DEVICE bool parked() const { return parked_; }
+
+ private:
+  // A bit for each of the next 32 candidates that passes.
+  template <class Search>
+  MOTIFLUX_DEVICE std::uint32_t judge(const Search& search, const Cursor& walk) const {
+    std::uint32_t kept = 0;
+    for (std::uint32_t strip = 0; strip < kStaged && strip < walk.end - walk.next; strip += Lanes::kLanes)
+      kept |= search.judge(search.last(), walk, walk.next + strip) << strip;
+    return kept;
+  }
+
+  // Asks for room for so many rows, from the row `first` on; false if there is none.
+  template <class Search>
+  MOTIFLUX_DEVICE bool reserve(const Search& search, std::uint32_t rows, std::uint64_t& first) const {
+    const Task& task = search.task();
+    std::uint64_t before = 0;
+    if (search.lanes().leads()) {
+      Control& control = *task.control;
+      before = device::device_wide(control.reserved).fetch_add(std::uint64_t{rows}, device::Order::kRelaxed);
+      if (before + rows > task.row_room)
+        device::device_wide(control.refused).fetch_max(~before, device::Order::kRelaxed);
+    }
+    first = search.lanes().broadcast(before);
+    return first + rows <= task.row_room;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE void write(const Search& search, const Cursor& walk, std::uint32_t kept,
+                             std::uint64_t first) const {
+    const Lanes& lanes = search.lanes();
+    const Task& task = search.task();
+    std::uint32_t* staged = search.shared().staged;
+    for (std::uint32_t place = lanes.lane(); place < kStaged; place += Lanes::kLanes)
+      if (kept >> place & 1) staged[count_bits(kept & bits_below(place))] = walk.base[walk.next + place];
+    lanes.sync();
+    const std::uint32_t columns = search.last() + 1;
+    const std::uint32_t words = count_bits(kept) * columns;
+    std::uint32_t* out = task.rows + first * columns;
+    // Word by word, so that neighbouring lanes write neighbouring words.
+    for (std::uint32_t word = lanes.lane(); word < words; word += Lanes::kLanes) {
+      const std::uint32_t level = task.column_levels[word % columns];
+      out[word] = level == search.last() ? staged[word / columns] : search.vertex(level);
+    }
+    lanes.sync();  // what is staged next must not come before it is written
+  }
+
+  std::uint64_t found_ = 0;  // the leader's
+  bool parked_ = false;
+};
+
+// The body of a kernel that lists.
 template <class Plan, std::uint32_t Lanes, class Within = Alone>
 MOTIFLUX_DEVICE void store(const SearchArgs<Plan>& args) {
-  list_into<Plan, Lanes, IntoMemory, Within>(args);
+  MOTIFLUX_DYNAMIC_SHARED(shared_memory);
+  Search<Plan, lanes::Group<Lanes>, Within> search(args.plan, args.task, shared_memory);
+  Listing<lanes::Group<Lanes>> goal;
+  unsigned char* mine = args.task.saved + search.lanes().in_grid() * args.task.group_bytes;
+  auto& header = *reinterpret_cast<Saved*>(mine);
+  auto* levels = reinterpret_cast<LevelState*>(mine + sizeof(Saved));
+  if (args.task.resume) search.restore(header, levels);
+  search.run(goal);
+  goal.report(search);
+  search.lanes().sync();  // every lane has read what is overwritten now
+  if (goal.parked() || search.paused())
+    search.save(header, levels);
+  else if (search.lanes().leads())
+    header = {};
 }
 
 }  // namespace motiflux::match

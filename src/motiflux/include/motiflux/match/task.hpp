@@ -5,7 +5,6 @@
 //   Saved       one per group: where an enumeration that found no room for its rows goes on
 #pragma once
 
-#include "motiflux/device/ring.hpp"
 #include "motiflux/match/seats.hpp"
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
@@ -24,7 +23,7 @@ struct Control {
   std::uint32_t parked;    // groups that saved themselves, for want of room or to pause
   std::uint32_t beyond;    // whether a number passed 128 bits: the total is of no use
   std::uint32_t stolen;    // how often work changed hands within a block
-  // Listing into memory: rows that groups asked room for, one after another, and the complement of the first
+  // Listing: rows that groups asked room for, one after another, and the complement of the first
   // place that was refused (0 if none was). Whoever asked later was refused too, so all rows before that
   // place, or before `reserved` if none was refused, are written.
   std::uint64_t reserved;
@@ -56,12 +55,10 @@ struct Task {
   std::uint32_t packs;         // whether the last two levels are counted at once
   Handover handover;
   // Enumeration only.
-  std::uint32_t resume;    // whether groups go on from what they saved
-  std::uint32_t patience;  // how often to look whether a full ring has room before parking
-  unsigned char* saved;    // group_bytes for each
+  std::uint32_t resume;  // whether groups go on from what they saved
+  unsigned char* saved;  // group_bytes for each
   std::uint64_t group_bytes;
-  device::Ring ring;
-  std::uint32_t* rows;  // or room for `row_room` rows
+  std::uint32_t* rows;  // room for `row_room` of them
   std::uint64_t row_room;
   std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
 };

@@ -17,6 +17,7 @@
 // the same blocks with the same random numbers.
 #pragma once
 
+#include "motiflux/device/atomic_ref.hpp"
 #include "motiflux/match/task.hpp"
 #include "motiflux/sample/window.cuh"
 

@@ -1,0 +1,172 @@
+"""The switches of tests and benchmarks, and why users cannot set them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from motiflux.config.option import TuningOption, by_name
+
+PRIVATE = by_name(
+    TuningOption(
+        "multiply",
+        ("on", "off"),
+        "on",
+        "on: count embeddings as subgraphs times |Aut|; off: count them one by one",
+    ),
+    TuningOption(
+        "intersect",
+        ("auto", "merge", "gallop"),
+        "auto",
+        "intersection of sorted lists. auto: merge or gallop by their length ratio; merge, gallop: always",
+    ),
+    TuningOption(
+        "degrees", ("on", "off"), "on", "skip candidates with fewer neighbours than the query vertex"
+    ),
+    TuningOption(
+        "lists",
+        ("on", "off"),
+        "on",
+        "parts that share several vertices with other parts. on: count them as lists of the choices for "
+        "these vertices; off: match these vertices",
+    ),
+    TuningOption(
+        "meetings",
+        ("on", "off"),
+        "on",
+        "parts that share several vertices with other parts, or a vertex with further parts below it. on: "
+        "count them as a whole; off: match their first vertices",
+    ),
+    TuningOption(
+        "room",
+        ("on", "off"),
+        "on",
+        "leave a level as soon as it has fewer candidates than later levels need from it",
+    ),
+    TuningOption(
+        "share",
+        ("on", "off"),
+        "on",
+        "several patterns in one call. on: search shared levels once; off: search them for each pattern",
+    ),
+    TuningOption(
+        "dispatch",
+        ("learn", "race", "first"),
+        "learn",
+        "device='auto'. learn: start the other engine too if the selected one does not finish soon, and run "
+        "repeated short counts where they were faster before; race: the same without learning; first: start "
+        "the other engine only if the selected one cannot run the search",
+    ),
+    TuningOption(
+        "edge_bits",
+        ("on", "off"),
+        "on",
+        "GPU, estimate: also store rows of small candidate sets as bits, so that an edge test is one look-up",
+    ),
+    TuningOption(
+        "count_on",
+        ("on", "off"),
+        "on",
+        "estimate to a relative error, after `count_first`: continue the exact count if samples take long, "
+        "with as much work as the samples take",
+    ),
+    TuningOption(
+        "trawl_whole",
+        ("on", "off"),
+        "on",
+        "estimate: before trawling, try an exact count with at most 4 candidates per sample",
+    ),
+    TuningOption(
+        "trawl_depth",
+        ("1", "2", "3"),
+        "1",
+        "estimate: minimum number of levels that a slot of the trawl samples before it searches the rest",
+    ),
+    TuningOption(
+        "trawl_budget",
+        ("auto", "nodes", "clock"),
+        "auto",
+        "estimate: end of trawl searches. nodes: after a fixed amount of work each, so that a seed gives "
+        "one result; clock: with the samples; auto: clock if a GPU was named to draw them, otherwise nodes",
+    ),
+    TuningOption(
+        "trawl_unfinished",
+        ("deepen", "sample", "drop"),
+        "deepen",
+        "estimate: samples with an unfinished search. deepen: extend by one level and search again; sample: "
+        "extend to the end; drop: drop, which makes estimates too low",
+    ),
+    TuningOption(
+        "remember",
+        ("on", "off"),
+        "on",
+        "GPU: store the counts of parts that repeat, or count them again",
+    ),
+    TuningOption(
+        "handover",
+        ("on", "off"),
+        "on",
+        "GPU: lanes without work. on: wait for half of the work of other lanes; off: end",
+    ),
+    TuningOption(
+        "packing",
+        ("on", "off"),
+        "on",
+        "GPU: count of the last two levels. on: one lane per pair; off: one candidate after the other",
+    ),
+    TuningOption(
+        "rest",
+        ("on", "off"),
+        "on",
+        "GPU: keep the setup of a count for the next equal count, or repeat it",
+    ),
+    TuningOption(
+        "images",
+        ("on", "off"),
+        "on",
+        "list embeddings. on: search for one embedding of each subgraph and write its images under "
+        "automorphisms; off: search for each embedding",
+    ),
+    TuningOption(
+        "at_once",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor, with several threads: match several updates at the same time. auto: if each takes long "
+        "enough; on: always; off: never",
+    ),
+    TuningOption(
+        "put_off",
+        ("on", "off"),
+        "on",
+        "Monitor: updates that concern no pattern. on: write them together, row by row; off: write each one "
+        "in its turn",
+    ),
+)
+"""The private switches by name."""
+
+REMOVED = MappingProxyType(
+    {
+        "multiply": "embeddings are always counted as subgraphs times |Aut| where possible",
+        "intersect": "the lengths of the lists choose the intersection, simd its instructions",
+        "degrees": "vertices with too few neighbours are always skipped",
+        "lists": "parts chooses whether parts are counted apart",
+        "meetings": "parts chooses whether parts are counted apart",
+        "room": "a level with too few candidates is always left at once",
+        "share": "levels that several patterns share are always searched once",
+        "dispatch": "device='cpu' or device='cuda' chooses the engine",
+        "edge_bits": "rows of small candidate sets are always stored as bits too",
+        "count_on": "an exact count always resumes if samples take long",
+        "trawl_whole": "an exact count is always tried before trawling; trawling='off' disables both",
+        "trawl_depth": "a slot of the trawl always samples one level, or more if it has to",
+        "trawl_budget": "device='cuda' trawls for as long as it samples, device='cpu' a fixed amount of work",
+        "trawl_unfinished": "an unfinished search of the trawl is always repeated one level deeper",
+        "remember": "the counts of parts that repeat are always stored",
+        "handover": "lanes without work always get work of others; stealing chooses how within a block",
+        "packing": "the last two levels are always counted with one lane per pair",
+        "rest": "the setup of a count is always kept for the next equal count",
+        "rows": "listings always go through device memory",
+        "images": "images under automorphisms are always written where a listing can do so",
+        "at_once": "updates are always matched at the same time if each takes long enough",
+        "put_off": "updates that concern no pattern are always written together",
+    }
+)
+"""What there is instead of each switch that users cannot set, by name."""

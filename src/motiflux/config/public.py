@@ -1,0 +1,177 @@
+"""The switches of `tuning=` and ``--set``: for ablations, and for searches that are slow."""
+
+from __future__ import annotations
+
+from motiflux.config.option import TuningOption, by_name
+
+TUNING = by_name(
+    TuningOption(
+        "order",
+        ("sampled", "cost", "given", "adaptive"),
+        "sampled",
+        "matching order. sampled: the cheapest by sampling; cost: the cheapest by label frequencies; given: "
+        "the order of the pattern, as far as it stays connected; adaptive (CPU, candidate space, not "
+        "induced): at each step the query vertex with the fewest candidates left",
+    ),
+    TuningOption(
+        "reuse",
+        ("on", "off"),
+        "on",
+        "start an intersection from the result of an earlier level where possible",
+    ),
+    TuningOption(
+        "simd",
+        ("auto", "scalar", "avx2", "avx512"),
+        "auto",
+        "CPU: instructions for list intersections. auto: the widest of this processor; avx512 needs "
+        "VP2INTERSECT",
+    ),
+    TuningOption(
+        "candidates",
+        ("auto", "on", "off"),
+        "auto",
+        "search a candidate space. auto: if labels filter candidates; on: always; off: never",
+    ),
+    TuningOption(
+        "rounds",
+        ("0", "1", "2", "3", "4", "8", "16"),
+        "4",
+        "maximum number of rounds in which candidates are filtered along query edges",
+    ),
+    TuningOption(
+        "tail",
+        ("on", "off"),
+        "on",
+        "count trailing levels in closed form where possible",
+    ),
+    TuningOption(
+        "parts",
+        ("auto", "on", "off"),
+        "auto",
+        "count independent parts of a pattern as a product and store the counts of parts. auto: if probing "
+        "predicts that it is cheaper; on: wherever the plan allows it; off: never",
+    ),
+    TuningOption(
+        "backjump",
+        ("auto", "on", "off"),
+        "auto",
+        "CPU: after a failure, skip levels that did not contribute to it. auto: if a search finds little, "
+        "which then also uses the order `adaptive` if possible; on: always, without changing the order; "
+        "off: never",
+    ),
+    TuningOption(
+        "tables",
+        ("auto", "on", "off"),
+        "auto",
+        "count from tables of local counts. auto: if expected to be faster than the search; on: wherever "
+        "possible; off: never",
+    ),
+    TuningOption(
+        "sample_order",
+        ("cost", "quicksi", "plan"),
+        "cost",
+        "estimate: order in which samples grow. cost: by the vertex that multiplies them least; quicksi: by "
+        "the rarest edge (QuickSI); plan: as in the search",
+    ),
+    TuningOption(
+        "cycles",
+        ("4", "3", "0"),
+        "4",
+        "estimate, sample: keep an arc between candidates only if the pattern's cycles of up to this many "
+        "edges can close over it",
+    ),
+    TuningOption(
+        "inheritance",
+        ("spread", "one", "off"),
+        "spread",
+        "estimate: samples that died continue with living samples of their group of 32. spread: distributed "
+        "over all of them; one: all with the first; off: not at all",
+    ),
+    TuningOption(
+        "streaming",
+        ("packed", "adaptive", "leader", "off"),
+        "packed",
+        "GPU, estimate: refinement of candidates by all lanes of a warp. packed: candidates of all samples "
+        "as one list; adaptive: the same, except for short rows; leader: full blocks of one sample at a "
+        "time; off: by each lane alone",
+    ),
+    TuningOption(
+        "sync",
+        ("sample", "iteration"),
+        "sample",
+        "GPU, estimate. sample: lanes of a warp start new samples together when all are done; iteration: "
+        "each lane starts when its own sample died, without inheritance",
+    ),
+    TuningOption(
+        "count_first",
+        ("on", "off"),
+        "on",
+        "estimate without a named estimator: first try to count patterns of four vertices or more exactly, "
+        "with at most 8 candidates per sample and 524,288 in total",
+    ),
+    TuningOption(
+        "trawling",
+        ("auto", "on", "off"),
+        "auto",
+        "estimate: besides sampling, search all extensions of a few short samples. auto: if few samples of "
+        "a pilot are embeddings; on: always; off: never",
+    ),
+    TuningOption(
+        "trawl_batches",
+        ("1", "2", "4", "6", "8", "12", "16"),
+        "6",
+        "estimate: number of batches of samples; slots of the trawl are searched beside each batch",
+    ),
+    TuningOption(
+        "trawl_samples",
+        ("auto", "64", "128", "256", "512", "1024", "4096"),
+        "auto",
+        "estimate: slots of the trawl per batch. auto: one per 1,024 samples, at least 64; if "
+        "`device` names a GPU, this is a maximum, and auto is one per 64 samples",
+    ),
+    TuningOption(
+        "trawl_nodes",
+        ("0", "64", "512", "1024", "4096", "65536", "1048576"),
+        "4096",
+        "estimate: candidates that trawl searches may visit per slot, shared by 64 slots; if "
+        "`device` names a GPU, up to 64 times as many, growing with the time",
+    ),
+    TuningOption(
+        "lanes",
+        ("auto", "8", "16", "32"),
+        "auto",
+        "GPU: number of lanes that search together. auto: a warp for counting, by the length of rows for "
+        "listing",
+    ),
+    TuningOption(
+        "specialize",
+        ("auto", "on", "off"),
+        "auto",
+        "GPU: compile the plan's shape into the kernel. auto: once the plan is repeated; on: always; off: "
+        "never",
+    ),
+    TuningOption(
+        "stealing",
+        ("auto", "none", "passive", "active"),
+        "auto",
+        "GPU: lanes without work first get work of their block through shared memory. auto: "
+        "passive, if few root arcs lead deep; none: never; passive: other lanes give half of a walk; "
+        "active: take half of the work that others offer",
+    ),
+    TuningOption(
+        "bitmaps",
+        ("auto", "on", "cliques", "off"),
+        "auto",
+        "GPU: bits that store which neighbours of a vertex are adjacent, for cliques and patterns with a "
+        "vertex adjacent to all others. auto: for cliques, and for the others if expected to be faster; on: "
+        "wherever possible; cliques: for cliques only; off: never",
+    ),
+    TuningOption(
+        "orbits",
+        ("on", "off"),
+        "on",
+        "Monitor. on: one search for all query edges of an automorphism orbit; off: one search per query "
+        "edge",
+    ),
+)
+"""The public switches by name."""
