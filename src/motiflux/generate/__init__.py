@@ -6,8 +6,9 @@ number is a function of the seed and of what it is for, so that any number of th
 a GPU give the same graph.
 """
 
-from motiflux.generate.base import Duplicates, EdgeColumns, Generator
+from motiflux.generate.base import Duplicates, EdgeColumns
 from motiflux.generate.degrees import PowerLaw, power_law
+from motiflux.generate.generator import Generator
 from motiflux.generate.netflow import Flows, flows
 from motiflux.generate.payments import Transfers, transfers
 from motiflux.generate.planting import BANDS, Planted

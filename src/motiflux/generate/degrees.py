@@ -13,7 +13,6 @@ from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     Codes,
-    CountedGenerator,
     Duplicates,
     Progress,
     Values,
@@ -24,6 +23,7 @@ from motiflux.generate.base import (
     check_vertices,
 )
 from motiflux.generate.draws import Stream, draw_codes, zipf_shares
+from motiflux.generate.generator import CountedGenerator
 from motiflux.graph import Graph
 from motiflux.types import Label
 

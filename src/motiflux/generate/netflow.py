@@ -9,16 +9,10 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.arguments import check_integer
-from motiflux.generate.base import (
-    CountedGenerator,
-    Progress,
-    Values,
-    check_number,
-    check_rows,
-    check_vertices,
-)
+from motiflux.generate.base import Progress, Values, check_number, check_rows, check_vertices
 from motiflux.generate.degrees import skew_of
 from motiflux.generate.draws import Stream, draw_codes, times_of
+from motiflux.generate.generator import CountedGenerator
 from motiflux.graph import Graph
 from motiflux.types import Label
 

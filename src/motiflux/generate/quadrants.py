@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.arguments import check_integer
+from motiflux.arguments import check_bytes, check_integer
 from motiflux.codegen import layout
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
-    CountedGenerator,
     Duplicates,
     Progress,
     check_duplicates,
@@ -24,6 +23,7 @@ from motiflux.generate.base import (
     check_rows,
 )
 from motiflux.generate.draws import Stream, draw_units
+from motiflux.generate.generator import CountedGenerator
 from motiflux.graph import Graph
 
 if TYPE_CHECKING:
@@ -152,7 +152,11 @@ class Rmat(CountedGenerator):
         """
         from motiflux.generate.on_device import rmat_blocks
 
-        return rmat_blocks(self, device, rows, gpu_memory)
+        check_integer("rows", rows, 1)
+        budget = None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory)
+        if self.drops_duplicates:
+            raise ArgumentError("duplicates", "'keep' on a device", self.duplicates)
+        return rmat_blocks(self.parameters(), self.num_rows, device, rows, budget)
 
     def parameters(self) -> layout.Rmat:
         """Return what the drawing functions take (``motiflux/generate/rmat.hpp``)."""

@@ -13,15 +13,14 @@ from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     BLOCK_ROWS,
-    CountedGenerator,
     EdgeColumns,
-    Generator,
     Progress,
     check_flag,
     check_number,
     check_rows,
     told,
 )
+from motiflux.generate.generator import CountedGenerator, Generator
 from motiflux.graph import Graph
 from motiflux.types import MAX_VERTICES
 

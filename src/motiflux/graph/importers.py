@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from motiflux.arguments import resolve_threads
+from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
 from motiflux.interop.igraph import from_igraph
@@ -17,20 +18,9 @@ from motiflux.interop.scipy_sparse import from_scipy
 from motiflux.interop.tables import read_table
 from motiflux.types import Label
 
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
 
-
-class Importers:
+class Importers(GraphArrays):
     """The ways from objects of other libraries to a graph."""
-
-    if TYPE_CHECKING:
-
-        @classmethod
-        def from_columns(
-            cls, columns: GraphColumns, *, self_loops: SelfLoops = "error", threads: int | None = None
-        ) -> Graph:
-            """Build a graph from columns."""
 
     @classmethod
     def from_table(
@@ -48,7 +38,7 @@ class Importers:
         directed: bool = False,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from a table of edges.
 
         Parameters
@@ -115,7 +105,7 @@ class Importers:
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from one of networkx, of any of its four kinds.
 
         Parameters
@@ -169,7 +159,7 @@ class Importers:
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from one of igraph: ids are the names of its vertices, or their indexes if unnamed.
 
         All parameters are those of `from_networkx`.
@@ -202,7 +192,7 @@ class Importers:
         vertex_labels: Any = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from a sparse matrix or array of scipy, in any format.
 
         Parameters
@@ -245,7 +235,7 @@ class Importers:
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from a Data or HeteroData of PyTorch Geometric.
 
         Parameters

@@ -7,15 +7,14 @@ the same graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, narrow
-
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction
+from motiflux.graph.arrays import GraphArrays
+from motiflux.graph.narrow import narrow
 
 _SAMPLES = 8192
 _SEED = 1
@@ -65,7 +64,7 @@ class ShapeStats:
     samples: int
 
 
-def describe(graph: Graph, threads: int) -> ShapeStats:
+def describe(graph: GraphArrays, threads: int) -> ShapeStats:
     """Return the shape of `graph`; linear in its vertices, with directions or labels in its arcs."""
     out, into = _Degrees(graph.forward.degrees()), _Degrees(graph.reverse.degrees())
     # Not through the graph, which would keep rows that may serve no query.

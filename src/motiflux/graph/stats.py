@@ -7,16 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.csr import Csr
 from motiflux.types import LabelArray
-
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
 
 _PIECE = 1 << 20
 """Arcs that are counted between looks at the clock: some 10 ms."""
@@ -50,7 +48,7 @@ class GraphStats:
     max_degree: int
 
 
-def summarize(graph: Graph) -> GraphStats:
+def summarize(graph: GraphArrays) -> GraphStats:
     """Return the sizes of `graph`; linear in its vertices."""
     degrees = graph.forward.degrees()
     if graph.directed:

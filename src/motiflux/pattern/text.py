@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Value
 from motiflux.pattern.elements import QueryEdge, QueryVertex
-from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import Label, VertexId
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")  # the grammar's NAME
@@ -24,7 +24,7 @@ _LOOSEST, _ALL_OF, _TIGHTEST = range(3)
 """How tightly the place of a condition binds: OR needs no parentheses in the first only."""
 
 
-def pattern_text(pattern: Pattern) -> str:
+def pattern_text(pattern: QueryGraph) -> str:
     """Return `pattern` as text; all but its name comes back from `Pattern.parse`.
 
     Examples
@@ -99,7 +99,7 @@ def _sorted(values: frozenset[int | str]) -> list[int | str]:
     return sorted(values, key=lambda value: (isinstance(value, str), value))
 
 
-def _conditions(pattern: Pattern) -> Iterable[str]:
+def _conditions(pattern: QueryGraph) -> Iterable[str]:
     """Yield what stands after WHERE, joined by AND."""
     for vertex in pattern.vertices:
         name = quoted(vertex.name)
