@@ -16,7 +16,7 @@ from motiflux import _native
 from motiflux.plan import Plan
 from motiflux.plan import choose_tables as counting
 from motiflux.plan.local_counts import choose
-from motiflux.plan.local_counts.rooted import Rooted
+from motiflux.plan.rooted import Rooted
 from tests.data_paths import shared_path
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 

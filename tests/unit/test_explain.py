@@ -17,7 +17,7 @@ from motiflux.cpu import local
 from motiflux.gpu.launch.memory import device_bytes
 from motiflux.plan import make_plan
 from motiflux.plan.estimate.predict import distinct_keys, expected_count, expected_seconds, host_memory
-from motiflux.plan.local_counts.formula import Table
+from motiflux.plan.ir import Table
 from motiflux.plan.report.explain import to_text
 from motiflux.request.request import make_request
 

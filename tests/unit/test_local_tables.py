@@ -17,11 +17,12 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.local_counts import choose, derive, rooted
+from motiflux.plan.ir import Formula, Joined, Ones, Table
+from motiflux.plan.local_counts import choose, derive, family
 from motiflux.plan.local_counts.choose import cheapest_formula
-from motiflux.plan.local_counts.formula import Formula, Joined, Ones, Table
-from motiflux.plan.local_counts.rooted import Family, Kinds, Rooted, partitions
+from motiflux.plan.local_counts.family import Family, partitions
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
+from motiflux.plan.rooted import Kinds, Rooted
 
 _NUMBERS = st.lists(st.sampled_from([0, 1, 3, 2**32, 2**63, 2**64 - 1]) | st.integers(0, 2**200), min_size=1)
 _Native = tuple[NDArray[np.uint64], int]
@@ -271,7 +272,7 @@ def test_a_formula_that_takes_too_much_is_none(query: str, speeds: Speeds) -> No
 def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each label makes a family of its own: the oldest are forgotten."""
     monkeypatch.setattr(choose, "ROOM_OF_KNOWN", 50_000)
-    monkeypatch.setattr(rooted, "_MOST_CANONICAL", 40)
+    monkeypatch.setattr(family, "_MOST_CANONICAL", 40)
     given: list[dict[Rooted, derive.Found]] = []
 
     class Watched(derive.Derivation):
@@ -287,6 +288,6 @@ def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: 
     for label in (0, 1, 2, 0):
         pattern = Pattern.from_edges([(v, v + 1) for v in range(4)], vertex_labels=[label] * 5)
         cheapest_formula(graph, bind(pattern, graph), 1)
-        assert sum(map(len, rooted._canonical.values())) <= 80
+        assert sum(map(len, family._canonical.values())) <= 80
     assert all(len(known) > 10 for known in given)
     assert given[0] is not given[-1]

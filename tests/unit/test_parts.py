@@ -11,8 +11,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.ir import TailBlock, TailComponent, TailList
 from motiflux.plan.passes.parts import lists_of
+from motiflux.plan.shape import TailBlock, TailComponent, TailList
 from motiflux.types import Semantics, Symmetry
 
 

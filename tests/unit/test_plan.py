@@ -17,11 +17,11 @@ from motiflux.plan import Plan, is_search_enough, make_plan
 from motiflux.plan import compare_orders as compare
 from motiflux.plan import native_plan as problem
 from motiflux.plan.estimate.sampled import Estimate, sample
-from motiflux.plan.ir import Group
 from motiflux.plan.local_counts.describe import lines_of
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS
 from motiflux.plan.options import PlanOptions
 from motiflux.plan.passes.order import Order, promising_orders
+from motiflux.plan.shape import Group
 from motiflux.types import Semantics, Symmetry
 
 TRIANGLE = [(0, 1), (1, 2), (2, 0)]

@@ -11,7 +11,7 @@ from motiflux.codegen.meeting_layout import RuntimeMeetingArgs
 from motiflux.codegen.pack_tail import Room, pack_meetings, pack_tail
 from motiflux.codegen.tails import DeviceTail
 from motiflux.plan import Plan
-from motiflux.plan.ir import StepShape
+from motiflux.plan.shape import StepShape
 
 RowAddresses = Sequence[Sequence[tuple[int, int]]]
 """Per level and source: where the offsets and the neighbours of its rows begin on the device."""

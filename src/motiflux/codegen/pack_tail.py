@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from motiflux.codegen import layout, meeting_layout
 from motiflux.codegen.kernels import mask
 from motiflux.codegen.tails import PAIR, Child, DeviceTail, Meeting, Sizes, TailSet, Walked
-from motiflux.plan.ir import TailBlock
+from motiflux.plan.shape import TailBlock
 
 _NO_REUSE = -1
 

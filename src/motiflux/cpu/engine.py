@@ -13,7 +13,7 @@ from motiflux.plan import Plan
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.predict import expected_count, expected_seconds, host_memory, is_brief
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
-from motiflux.plan.local_counts.formula import Formula
+from motiflux.plan.ir import Formula
 from motiflux.plan.local_counts.memory import table_memory
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
 from motiflux.request.costs import host_work

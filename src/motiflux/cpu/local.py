@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.cpu import native
 from motiflux.graph import Adjacency, Graph
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Formula,
     Joined,
     OfEnd,
@@ -25,8 +25,8 @@ from motiflux.plan.local_counts.formula import (
     parts_of,
 )
 from motiflux.plan.local_counts.native import native_walk
-from motiflux.plan.local_counts.rooted import Kinds, Rooted
 from motiflux.plan.passes.steps import adjacency_of
+from motiflux.plan.rooted import Kinds, Rooted
 
 Counts: TypeAlias = tuple[NDArray[np.uint64], int]
 """A number for each root: its words, low ones first, and how many each number has."""

@@ -28,7 +28,7 @@ from motiflux.plan import Plan
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
-from motiflux.plan.local_counts.formula import Formula, Searched
+from motiflux.plan.ir import Formula, Searched
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, Speeds
 from motiflux.request.costs import H100, host_work
 from motiflux.request.deadline import OutOfTimeError, moments

@@ -10,7 +10,7 @@ from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
 from motiflux.plan.cost_model import CostModel, frequencies
-from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.ir import Plan
 from motiflux.plan.options import PlanOptions
 from motiflux.plan.passes.adaptive_order import free_order
 from motiflux.plan.passes.groups import find_groups
@@ -20,6 +20,7 @@ from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import MOST_IMAGES, Restriction, has_images, restrictions
 from motiflux.plan.passes.tail import FIRST_START, close_tail
+from motiflux.plan.shape import FreeOrder, PlanArgs, PlanShape, SpaceKey
 from motiflux.types import Semantics, Symmetry
 
 

@@ -7,9 +7,8 @@ from math import inf
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.estimate.predict import expected_seconds
-from motiflux.plan.ir import Plan
+from motiflux.plan.ir import Formula, Plan
 from motiflux.plan.local_counts.choose import cheapest_formula
-from motiflux.plan.local_counts.formula import Formula
 from motiflux.plan.options import PlanOptions
 from motiflux.types import Semantics
 

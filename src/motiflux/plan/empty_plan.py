@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
-from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import PlanArgs, PlanShape, SpaceKey
 from motiflux.types import Semantics, Symmetry
 
 NO_CANDIDATES = "some query vertex has no candidate"

@@ -11,7 +11,8 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space
-from motiflux.plan.ir import Plan, StepShape, TailBlock, TailList
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import StepShape, TailBlock, TailList
 
 _List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
 _Component: TypeAlias = tuple[list[int], list[int], list[int], list[int], list[_List]]

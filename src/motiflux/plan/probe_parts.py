@@ -13,9 +13,10 @@ from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.compare_orders import MANY_MEMBERS
 from motiflux.plan.estimate.predict import expected_work
 from motiflux.plan.estimate.sampled import probe, sample
-from motiflux.plan.ir import Plan, Tail
+from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import Order, core_first, core_of
 from motiflux.plan.passes.parts import lists_of
+from motiflux.plan.shape import Tail
 
 # Searches expected to take so many seconds are worth a look for parts, in so many orders. All probes together
 # take a share of the time expected, and each no longer than an interrupt may wait.

@@ -23,7 +23,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.kernel_times import on_host
 from motiflux.gpu.storage.device_csr import DeviceRows
 from motiflux.graph import Graph
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Finish,
     Formula,
     Searched,

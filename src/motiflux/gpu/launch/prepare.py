@@ -29,7 +29,7 @@ from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, 
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
-from motiflux.plan.ir import PlanShape
+from motiflux.plan.shape import PlanShape
 from motiflux.request.deadline import seconds_left
 from motiflux.request.request import Request
 

@@ -17,7 +17,7 @@ from motiflux.gpu.multi.team import Team
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.plan.local_counts.formula import Formula, Searched
+from motiflux.plan.ir import Formula, Searched
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
 from motiflux.request.deadline import OutOfTimeError
 from motiflux.request.devices import names_of

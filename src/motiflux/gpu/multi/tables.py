@@ -9,7 +9,7 @@ from motiflux.gpu.kernels.tables import DeviceTables, start_tables
 from motiflux.gpu.multi.team import Closing, working_on
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.graph import Graph
-from motiflux.plan.local_counts.formula import Formula, Searched
+from motiflux.plan.ir import Formula, Searched
 from motiflux.request.request import Request
 
 

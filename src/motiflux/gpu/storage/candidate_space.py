@@ -28,8 +28,8 @@ from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.candidates.space import allowed_vertices, space_room
-from motiflux.plan.ir import SpaceKey
 from motiflux.plan.passes.steps import degree_bounds
+from motiflux.plan.shape import SpaceKey
 
 Lent = TypeVar("Lent", bound=CacheEntry)
 

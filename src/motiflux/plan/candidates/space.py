@@ -20,8 +20,8 @@ from motiflux.conditions import Condition
 from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.labels import mask
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.ir import SpaceKey
 from motiflux.plan.passes.steps import degree_bounds
+from motiflux.plan.shape import SpaceKey
 from motiflux.types import Semantics
 
 _Mask: TypeAlias = NDArray[np.uint8] | None

@@ -19,7 +19,8 @@ import numpy as np
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.prediction import MemoryReport
-from motiflux.plan.ir import Plan, TailComponent
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import TailComponent
 
 START_SECONDS = 35e-6
 STEP_SECONDS = 27e-9

@@ -9,8 +9,9 @@ from operator import add
 
 from motiflux import _native
 from motiflux.graph import Graph
-from motiflux.plan.ir import Plan, Tail
+from motiflux.plan.ir import Plan
 from motiflux.plan.native_plan import native_problem
+from motiflux.plan.shape import Tail
 
 # Set elements read for one estimate: about half a millisecond.
 _MOST_WORK = 500_000

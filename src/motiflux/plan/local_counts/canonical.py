@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from motiflux.plan.local_counts.rooted import Family, Rooted
+from motiflux.plan.rooted import Rooted
 
 
-def canonical(pattern: Rooted, family: Family) -> Rooted:
+def canonical(pattern: Rooted, either: frozenset[int]) -> Rooted:
     """Return the pattern with its vertices renumbered, the same for isomorphic ones; roots stay.
 
     Colours are refined; where several vertices have one, each that is not a twin of another is told apart in
     turn (McKay and Piperno 2014), and the least numbering is taken.
     """
-    look = _Look(pattern, family)
+    look = _Look(pattern, either)
     start = [(min(v, pattern.fixed), kind, v in pattern.below) for v, kind in enumerate(pattern.vertices)]
     return min(
-        (family.renumbered(pattern, order, pattern.roots) for order in look.orders(_ranks(start))),
+        (pattern.renumbered(order, pattern.roots, either) for order in look.orders(_ranks(start))),
         key=lambda one: (one.vertices, one.edges, sorted(one.below)),
     )
 
@@ -26,12 +25,12 @@ def canonical(pattern: Rooted, family: Family) -> Rooted:
 class _Look:
     """What the vertices of a pattern look like from each other."""
 
-    def __init__(self, pattern: Rooted, family: Family) -> None:
+    def __init__(self, pattern: Rooted, either: frozenset[int]) -> None:
         self._around: list[list[tuple[int, int, int]]] = [[] for _ in pattern.vertices]
         for u, v, kind in pattern.edges:
-            either = family.is_either(kind)
-            self._around[u].append((v, kind, 0 if either else 1))
-            self._around[v].append((u, kind, 0 if either else 2))
+            goes_either_way = kind in either
+            self._around[u].append((v, kind, 0 if goes_either_way else 1))
+            self._around[v].append((u, kind, 0 if goes_either_way else 2))
 
     def orders(self, colors: list[int]) -> Iterator[list[int]]:
         """Yield the numberings to compare."""

@@ -20,7 +20,7 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost_model import CostModel, frequencies
 from motiflux.plan.estimate.predict import Work, distinct_keys, expected_work
 from motiflux.plan.estimate.sampled import sample
-from motiflux.plan.ir import Plan
+from motiflux.plan.ir import Formula, Plan, Searched, Table, Walks, Wedges
 from motiflux.plan.local_counts.derive import (
     MOST_VERTICES,
     ROOM_OF_KNOWN,
@@ -29,15 +29,15 @@ from motiflux.plan.local_counts.derive import (
     Known,
     is_uniform,
 )
-from motiflux.plan.local_counts.formula import Formula, Searched, Table, Walks, Wedges
+from motiflux.plan.local_counts.family import Family, Undecided
 from motiflux.plan.local_counts.native import native_walk
-from motiflux.plan.local_counts.rooted import Family, Rooted, Undecided
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.passes.order import promising_orders, rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import adjacency_of, build_steps
 from motiflux.plan.passes.symmetry import Restriction, closure, restrictions
 from motiflux.plan.passes.tail import close_tail
+from motiflux.plan.rooted import Rooted
 from motiflux.types import Semantics, Symmetry
 
 _MEMBERS = 32

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from motiflux.plan.ir import Plan
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Joined,
     Middles,
     OfEnd,
     Ones,
+    Plan,
     Searched,
     Table,
     Triangles,
@@ -30,8 +30,9 @@ from motiflux.plan.local_counts.formula import (
     Wedges,
     parts_of,
 )
-from motiflux.plan.local_counts.rooted import Family, Rooted, Undecided, matchings, partitions
+from motiflux.plan.local_counts.family import Family, Undecided, matchings, partitions
 from motiflux.plan.local_counts.walks import Spine, WalkPlan, spines
+from motiflux.plan.rooted import Rooted
 
 MOST_VERTICES = 8
 _MOST_PATTERNS = 2000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Formula,
     Joined,
     OfEnd,
@@ -13,7 +13,7 @@ from motiflux.plan.local_counts.formula import (
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.rooted import Rooted
+from motiflux.plan.rooted import Rooted
 
 _OVER = ("", " at each vertex", " at each edge")
 _LETTERS = "abcdefgh"

@@ -7,7 +7,7 @@ from collections import Counter
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.estimate.predict import arcs_of, distinct_keys, host_memory, narrowed_bytes
 from motiflux.plan.estimate.prediction import MemoryReport
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Formula,
     Joined,
     OfEnd,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.graph import Adjacency, Graph
-from motiflux.plan.local_counts.formula import Table, Walks
-from motiflux.plan.local_counts.rooted import Kinds
+from motiflux.plan.ir import Table, Walks
 from motiflux.plan.passes.steps import adjacency_of
+from motiflux.plan.rooted import Kinds
 
 _NativeStep: TypeAlias = tuple[int, int, int, Adjacency | None, NDArray[np.uint64] | None, int, bool]
 NativeWalk: TypeAlias = tuple[list[_NativeStep], bool, int, Adjacency | None]

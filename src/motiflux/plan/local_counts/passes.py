@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Finish,
     Formula,
     Joined,
@@ -28,8 +28,8 @@ from motiflux.plan.local_counts.formula import (
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.rooted import Kinds, Rooted
 from motiflux.plan.passes.steps import adjacency_of
+from motiflux.plan.rooted import Kinds, Rooted
 
 
 class At(IntEnum):

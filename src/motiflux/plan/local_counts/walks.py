@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from motiflux.plan.local_counts.formula import Finish, Move, Step, Table, Walks
-from motiflux.plan.local_counts.rooted import Family, Rooted, Undecided
+from motiflux.plan.ir import Finish, Move, Step, Table, Walks
+from motiflux.plan.local_counts.family import Family, Undecided
+from motiflux.plan.rooted import Rooted
 
 # What a step takes that goes over all that is within two steps, in steps that go over neighbours only.
 _FAR = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.plan.ir import FreeOrder, PlanArgs, PlanShape
+from motiflux.plan.shape import FreeOrder, PlanArgs, PlanShape
 
 
 def free_order(shape: PlanShape, args: PlanArgs, *, always: bool) -> FreeOrder:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.ir import PlanArgs, PlanShape, Source
 from motiflux.plan.passes.reuse import certain_orders
+from motiflux.plan.shape import PlanArgs, PlanShape, Source
 
 _FIRST_LEVEL = 2
 """The candidates of level 1 are cut into pieces of work."""

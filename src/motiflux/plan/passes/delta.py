@@ -17,12 +17,12 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.cost_model import CostModel
-from motiflux.plan.ir import PlanArgs, PlanShape, Tail
 from motiflux.plan.passes.order import rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
 from motiflux.plan.passes.tail import close_tail
+from motiflux.plan.shape import PlanArgs, PlanShape, Tail
 from motiflux.types import Semantics, Symmetry
 
 Place = tuple[int, int]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from motiflux.plan.ir import Group, PlanArgs, PlanShape
+from motiflux.plan.shape import Group, PlanArgs, PlanShape
 
 _MOST_SOURCES = 2
 _MOST_LABEL_SETS = 2

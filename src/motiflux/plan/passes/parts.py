@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, Tail, TailBlock, TailComponent, TailList
 from motiflux.plan.passes.tail import (
     FIRST_START,
     MOST_MIXED_LEVELS,
@@ -23,6 +22,7 @@ from motiflux.plan.passes.tail import (
     LevelSet,
     comparisons,
 )
+from motiflux.plan.shape import PlanArgs, PlanShape, Tail, TailBlock, TailComponent, TailList
 
 Pair = tuple[int, int]
 

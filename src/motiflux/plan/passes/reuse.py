@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, StepShape, Tail
+from motiflux.plan.shape import PlanArgs, PlanShape, StepShape, Tail
 
 # An intersection of fewer sets is a pointer into the graph: nothing to save. Level 1 is cut into pieces
 # of work, so its set is not whole.

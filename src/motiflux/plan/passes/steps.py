@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
-from motiflux.plan.ir import PlanArgs, PlanShape, Source, StepArgs, StepShape
 from motiflux.plan.passes.symmetry import Restriction, closure
+from motiflux.plan.shape import PlanArgs, PlanShape, Source, StepArgs, StepShape
 from motiflux.types import Semantics
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, StepArgs, StepShape, Tail, TailComponent
 from motiflux.plan.passes.symmetry import closure
+from motiflux.plan.shape import PlanArgs, PlanShape, StepArgs, StepShape, Tail, TailComponent
 
 # Mirrors csrc/search/tail.hpp.
 MOST_SETS = 4

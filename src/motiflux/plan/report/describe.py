@@ -12,7 +12,7 @@ from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.text import condition_text
 from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import candidate_space, space_key
-from motiflux.plan.ir import Plan, TailComponent
+from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.describe import lines_of
 from motiflux.plan.passes.symmetry import MOST_IMAGES, has_images
 from motiflux.plan.report.data import (
@@ -27,6 +27,7 @@ from motiflux.plan.report.data import (
     TailReport,
     Ways,
 )
+from motiflux.plan.shape import TailComponent
 from motiflux.types import Label
 
 _NO_SPACE_ENGINE = "the engine searches rows of the graph"

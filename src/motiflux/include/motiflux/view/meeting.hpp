@@ -1,4 +1,4 @@
-// Pieces of a tail that meet others, as a kernel is given them (motiflux/plan/ir.py, TailComponent).
+// Pieces of a tail that meet others, as a kernel is given them (motiflux/plan/shape.py, TailComponent).
 //
 // A meeting is a component: levels from which nothing hangs, whose sets are measured, beside parts, whose
 // choices are found by walks and written down. A part is

@@ -1,124 +1,16 @@
-"""Patterns some of whose vertices are given: what a table of local counts counts."""
+"""The rooted patterns that arise from one pattern, and ways to pair and merge vertices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from motiflux.conditions import Condition
-from motiflux.graph import VertexFilter
-from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
+from motiflux.plan.bind import BoundPattern
 from motiflux.plan.local_counts.canonical import canonical
-
-
-@dataclass(frozen=True, slots=True)
-class VertexKind:
-    """What a query vertex asks of a data vertex, but for its edges."""
-
-    labels: Codes
-    narrowing: VertexFilter | None
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeKind:
-    """What a query edge asks of a data edge, but for its ends."""
-
-    labels: Codes
-    either: bool
-    where: Condition | None
-
-
-Edge = tuple[int, int, int]
-"""Source, target and kind; an edge that may go either way has ``source < target``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """The kinds of vertices and edges of one pattern, which its parts and quotients name by number."""
-
-    directed: bool
-    vertices: tuple[VertexKind, ...]
-    edges: tuple[EdgeKind, ...]
-
-    def bound(self, pattern: Rooted) -> BoundPattern:
-        """Return a rooted pattern as one to be searched for."""
-        return BoundPattern(
-            self.directed,
-            tuple(self.vertices[kind].labels for kind in pattern.vertices),
-            tuple(
-                BoundEdge(u, v, self.edges[kind].labels, self.edges[kind].either, self.edges[kind].where)
-                for u, v, kind in pattern.edges
-            ),
-            None,
-            frozenset(),
-            tuple(self.vertices[kind].narrowing for kind in pattern.vertices),
-        )
+from motiflux.plan.rooted import EdgeKind, Kinds, Rooted, VertexKind, ordered_edges
 
 
 class Undecided(Exception):  # noqa: N818 - no error: the pattern is counted in another way
     """No formula is known for this pattern."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rooted:
-    """A pattern whose first `roots` vertices are given.
-
-    Parameters
-    ----------
-    vertices
-        The kind of each vertex.
-    edges
-        Each once, ascending.
-    roots
-        None, one, or two joined by exactly one edge.
-    below
-        Vertices whose images are less than that of the first vertex; none where there are two roots.
-    """
-
-    vertices: tuple[int, ...]
-    edges: tuple[Edge, ...]
-    roots: int
-    below: frozenset[int] = frozenset()
-
-    @property
-    def fixed(self) -> int:
-        """How many vertices, the first ones, are told apart from all others."""
-        return max(self.roots, 1 if self.below else 0)
-
-    def neighbors(self, vertex: int) -> set[int]:
-        """Return the vertices joined to one."""
-        return {u + v - vertex for u, v, _ in self.edges if vertex in (u, v)}
-
-    def components(self) -> list[list[int]]:
-        """Return the parts that fall apart without the roots."""
-        return self.connected(set(range(self.roots, len(self.vertices))))
-
-    def connected(self, vertices: set[int]) -> list[list[int]]:
-        """Return the parts that some vertices fall into."""
-        left = set(vertices)
-        found = []
-        while left:
-            part, frontier = [], [min(left)]
-            left.discard(frontier[0])
-            while frontier:
-                vertex = frontier.pop()
-                part.append(vertex)
-                fresh = self.neighbors(vertex) & left
-                left -= fresh
-                frontier += fresh
-            found.append(sorted(part))
-        return found
-
-    def part(self, kept: Sequence[int], roots: int) -> Rooted:
-        """Return the pattern of some vertices, in that order, with the edges among them."""
-        place = {vertex: at for at, vertex in enumerate(kept)}
-        edges = [(place[u], place[v], kind) for u, v, kind in self.edges if u in place and v in place]
-        below = frozenset(place[v] for v in self.below if v in place)
-        return Rooted(tuple(self.vertices[v] for v in kept), _ordered(edges), roots, below)
-
-
-def _ordered(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    return tuple(sorted(set(edges)))
 
 
 _MOST_CANONICAL = 10_000
@@ -147,14 +39,12 @@ class Family:
             _canonical.clear()
         self._canonical = _canonical.setdefault(self._either, {})
         self.injective = injective
-        self.whole = self._normal(
-            tuple(self._vertex_kinds.index(kind) for kind in kinds),
-            [
-                (edge.source, edge.target, self._edge_kinds.index(kind))
-                for edge, kind in zip(bound.edges, of_edges, strict=True)
-            ],
-            0,
-        )
+        edges = [
+            (edge.source, edge.target, self._edge_kinds.index(kind))
+            for edge, kind in zip(bound.edges, of_edges, strict=True)
+        ]
+        vertices = tuple(self._vertex_kinds.index(kind) for kind in kinds)
+        self.whole = Rooted(vertices, ordered_edges(edges, self._either), 0)
 
     @property
     def kinds(self) -> Kinds:
@@ -182,25 +72,9 @@ class Family:
             self._vertex_kinds.append(common)
         return self._vertex_kinds.index(common)
 
-    def _normal(
-        self,
-        vertices: tuple[int, ...],
-        edges: Iterable[Edge],
-        roots: int,
-        below: frozenset[int] = frozenset(),
-    ) -> Rooted:
-        turned = ((v, u, kind) if kind in self._either and u > v else (u, v, kind) for u, v, kind in edges)
-        return Rooted(vertices, _ordered(turned), roots, below)
-
     def renumbered(self, pattern: Rooted, order: Sequence[int], roots: int) -> Rooted:
         """Return the pattern with its vertices in another order."""
-        place = {vertex: at for at, vertex in enumerate(order)}
-        return self._normal(
-            tuple(pattern.vertices[v] for v in order),
-            [(place[u], place[v], kind) for u, v, kind in pattern.edges],
-            roots,
-            frozenset(place[v] for v in pattern.below),
-        )
+        return pattern.renumbered(order, roots, self._either)
 
     def merged(self, pattern: Rooted, pairs: Sequence[tuple[int, int]]) -> Rooted | None:
         """Return the pattern with the vertices of each pair made one; None if that can be no vertex.
@@ -225,7 +99,8 @@ class Family:
         below = frozenset(place[into[v]] for v in pattern.below)
         if 0 in below:
             return None
-        return self._normal(tuple(kinds[v] for v in left), edges, pattern.roots, below)
+        vertices = tuple(kinds[v] for v in left)
+        return Rooted(vertices, ordered_edges(edges, self._either), pattern.roots, below)
 
     def canonical(self, pattern: Rooted) -> Rooted:
         """Return the pattern with its vertices renumbered, the same for isomorphic ones; roots stay."""
@@ -233,7 +108,7 @@ class Family:
         if known is None:
             if len(self._canonical) >= _MOST_CANONICAL:
                 self._canonical.clear()
-            known = self._canonical[pattern] = canonical(pattern, self)
+            known = self._canonical[pattern] = canonical(pattern, self._either)
         return known
 
 
