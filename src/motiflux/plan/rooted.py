@@ -112,7 +112,7 @@ class Rooted:
         return Rooted(tuple(self.vertices[v] for v in kept), ordered_edges(edges), roots, below)
 
     def renumbered(self, order: Sequence[int], roots: int, either: frozenset[int]) -> Rooted:
-        """Return the pattern with its vertices in another order; edges of a kind in `either` go either way."""
+        """Return the pattern with its vertices reordered; edges of a kind in `either` go either way."""
         place = {vertex: at for at, vertex in enumerate(order)}
         edges = [(place[u], place[v], kind) for u, v, kind in self.edges]
         below = frozenset(place[v] for v in self.below)
