@@ -245,4 +245,6 @@ class TestEqualCandidates:
             last = replace(plan.shape.steps[3], reuse=reuse, anchor=2)
             shape = replace(plan.shape, steps=(*plan.shape.steps[:3], last))
             with pytest.raises(ValueError, match=message):
-                native_problem(graph, replace(plan, shape=shape, free=None), intersect="auto", threads=1)
+                native_problem(
+                    graph, replace(plan, shape=shape, adaptive_order=None), intersect="auto", threads=1
+                )

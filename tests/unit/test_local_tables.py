@@ -18,8 +18,9 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
 from motiflux.plan.ir import Formula, Joined, Ones, Table
-from motiflux.plan.local_counts import choose, derive, family
+from motiflux.plan.local_counts import choose, derive, family, stopwatch
 from motiflux.plan.local_counts.choose import cheapest_formula
+from motiflux.plan.local_counts.costs import Costs, Found
 from motiflux.plan.local_counts.family import Family, partitions
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
 from motiflux.plan.rooted import Kinds, Rooted
@@ -196,7 +197,7 @@ def _looked_at(monkeypatch: pytest.MonkeyPatch) -> list[Rooted]:
     looked: list[Rooted] = []
     plainly = derive.Derivation._cheapest
 
-    def watched(self: derive.Derivation, pattern: Rooted) -> derive.Found | None:
+    def watched(self: derive.Derivation, pattern: Rooted) -> Found | None:
         looked.append(pattern)
         return plainly(self, pattern)
 
@@ -223,12 +224,12 @@ def test_what_one_query_looked_at_serves_the_next(monkeypatch: pytest.MonkeyPatc
 def test_what_was_looked_at_in_haste_serves_no_other_query() -> None:
     graph = _random_graph()
     whole = Family(bind(Pattern.parse(_QUERIES[1]), graph)).whole
-    known: dict[Rooted, derive.Found] = {}
+    known: dict[Rooted, Found] = {}
 
     def never(*_: object) -> float:
         return 1.0
 
-    costs = derive.Costs(1.0, 1.0, lambda _: None, never, never, never)
+    costs = Costs(1.0, 1.0, lambda _: None, never, never, never)
     family = Family(bind(Pattern.parse(_QUERIES[1]), graph))
     derive.Derivation(family, costs, 3600.0, inf, known, lambda: 1801.0).table(whole)
     assert not known
@@ -250,7 +251,7 @@ def test_what_is_prepared_takes_no_time_from_the_look_up_to_as_much_again(
         return adjacency(*given)
 
     expected = _found(_random_graph(), _QUERIES[1], HOST_SPEEDS)
-    monkeypatch.setattr(choose.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(stopwatch.time, "perf_counter", lambda: now)
     monkeypatch.setattr(Graph, "adjacency", narrow)
     found = _found(_random_graph(), _QUERIES[1], HOST_SPEEDS, seconds=10.0)
     assert expected is not None
@@ -271,9 +272,9 @@ def test_a_formula_that_takes_too_much_is_none(query: str, speeds: Speeds) -> No
 
 def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each label makes a family of its own: the oldest are forgotten."""
-    monkeypatch.setattr(choose, "ROOM_OF_KNOWN", 50_000)
+    monkeypatch.setattr(choose, "KNOWN_TABLES_BYTES", 50_000)
     monkeypatch.setattr(family, "_MOST_CANONICAL", 40)
-    given: list[dict[Rooted, derive.Found]] = []
+    given: list[dict[Rooted, Found]] = []
 
     class Watched(derive.Derivation):
         def __init__(self, family: Family, *rest: Any) -> None:

@@ -14,7 +14,7 @@ from motiflux.api import pattern_list as several
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.native_plan import native_problem
-from motiflux.plan.passes.shared_prefix import in_passes, shared_levels
+from motiflux.plan.shared_prefix import group_by_prefix, shared_levels
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 PATH = "(a)--(b)--(c)"
@@ -174,7 +174,7 @@ class TestPasses:
             for size, beside in ((1, ()), (2, (make_plan(self.GRAPH, self.CLIQUES[1], tail=True),)))
         )
         assert shared_levels(clique, beside) == 3
-        assert in_passes([clique, beside]) == [[clique, beside]]
+        assert group_by_prefix([clique, beside]) == [[clique, beside]]
 
     def test_the_native_search_refuses_what_shares_too_little(self) -> None:
         graph = complete(5)

@@ -14,7 +14,7 @@ from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.plan import Plan, check_symmetry
-from motiflux.plan.passes.shared_prefix import in_passes
+from motiflux.plan.shared_prefix import group_by_prefix
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import ProgressCallback, Request
@@ -73,7 +73,7 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
         planned.append(_Planned(plan, work, watch.lap()))
     distinct = {one.work: one.plan for one in planned if one.plan is not None and one.plan.impossible is None}
     plans, works = list(distinct.values()), {id(plan): work for work, plan in distinct.items()}
-    passes = in_passes(plans) if sharing else [[plan] for plan in plans]
+    passes = group_by_prefix(plans) if sharing else [[plan] for plan in plans]
     progress = _SpanningProgress(request.progress, len(passes))
     found: dict[Hashable, _Found] = {}
     for group in passes:

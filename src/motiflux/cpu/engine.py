@@ -57,7 +57,7 @@ class CpuEngine:
         )
         enumerated = (
             ()
-            if plan.free is not None and plan.free.always
+            if plan.adaptive_order is not None and plan.adaptive_order.always
             else tuple(sizes if plan.tail is None else sizes[: plan.tail.start])
         )
         return _outcome(plan, request, total, stop, enumerated)

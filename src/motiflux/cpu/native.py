@@ -117,7 +117,7 @@ def count_together(
 ) -> list[tuple[int, Stop]]:
     """Return the number of embeddings that each search of one pass found, and why it ended.
 
-    The searches share two levels (`motiflux.plan.passes.shared_prefix`). Each has its limit, as in `count`.
+    The searches share two levels (`motiflux.plan.shared_prefix`). Each has its limit, as in `count`.
     """
     problems = [search.problem for search in searches]
     native_limits = [_native_limit(limit) for limit in limits]

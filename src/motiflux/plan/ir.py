@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from motiflux.pattern import Pattern
 from motiflux.plan.rooted import Kinds, Rooted
-from motiflux.plan.shape import FreeOrder, Group, PlanArgs, PlanShape, SpaceKey, Tail
+from motiflux.plan.shape import AdaptiveOrder, Group, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.types import Semantics, Symmetry
 
 
@@ -26,11 +26,11 @@ class Plan:
     shape, args
         The search itself.
     semantics, symmetry
-        What was asked for.
+        Options of the call.
     multiplier
-        Each embedding the search finds stands for this many (counting only; 1 when enumerating).
+        Number of embeddings that each one found stands for (counting only; 1 when enumerating).
     automorphisms
-        Order of the pattern's automorphism group; 1 where nothing is searched.
+        Order of the pattern's automorphism group; 1 for an empty plan.
     restrictions
         Pairs of query vertices (u, v) whose images must satisfy u < v.
     estimates
@@ -48,23 +48,23 @@ class Plan:
         Over a candidate space: a number per level, equal where the plan takes the candidates to be the same.
         Empty without one.
     impossible
-        Why there is no embedding at all, where that is known without a search; None otherwise. Such a plan
+        The reason if it is known without a search that there is no embedding; None otherwise. An empty plan
         has no steps.
     probed
-        Expected seconds on one thread, from a try; None where none was made.
+        Expected seconds on one thread, from a probe; None without one.
     formula
-        How to count from tables of local counts, where that is expected to take less time than this search
-        (counting only); None where it is not.
-    room
-        For each level, how many later ones take their vertices from the candidates of that one, each another,
-        and how many of these certainly a greater one. Empty if none does.
-    free
-        How to match levels in another order; None where the search may not.
+        The formula over tables of local counts that counts in less time than this search is expected to
+        take (counting only); None if there is none.
+    all_different
+        For each level, the number of later levels that need different vertices from its candidates, and how
+        many of these vertices must be greater than the vertex of the level. Empty if there are none.
+    adaptive_order
+        Data for matching levels in an order that changes during the search; None if the order is fixed.
     images
-        Automorphisms: each embedding the search finds is handed out once for each, the image of query vertex
-        v being that of ``automorphism[v]`` (enumerating only). Empty where all embeddings are searched for.
+        Automorphisms: for each, an embedding found yields a row in which query vertex v has the image of
+        ``automorphism[v]`` (enumerating only). Empty if the search finds every embedding itself.
     asked
-        The pattern that it was made for; no part of what the plan is.
+        The pattern that the plan was made for; equal plans may differ in it.
     """
 
     order: tuple[int, ...]
@@ -84,15 +84,15 @@ class Plan:
     impossible: str | None = None
     probed: float | None = None
     formula: Formula | None = None
-    room: tuple[tuple[int, int], ...] = ()
-    free: FreeOrder | None = None
+    all_different: tuple[tuple[int, int], ...] = ()
+    adaptive_order: AdaptiveOrder | None = None
     images: tuple[tuple[int, ...], ...] = ()
     asked: Pattern | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched:
-    """Found by a search from every image of the roots."""
+    """A table that a search from every image of the roots fills."""
 
     pattern: Rooted
     plan: Plan
@@ -100,14 +100,14 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Middles:
-    """Alike vertices between the ends x and z of wedges.
+    """Interchangeable vertices between the ends x and z of wedges.
 
     Parameters
     ----------
     first, second
-        The query edges from x to one of them and from it to z, by their ends in the pattern.
+        The query edges from x to one middle vertex and from it to z, by their ends in the pattern.
     number
-        How many there are.
+        Number of these vertices.
     """
 
     first: tuple[int, int]
@@ -122,9 +122,9 @@ class Wedges:
     Parameters
     ----------
     pattern
-        The ends are x and z, joined by nothing but middles.
+        Its vertices are the ends x and z, which are not joined, and the middles.
     kinds
-        The middles. Those of one kind differ; of two kinds two may be the same vertex.
+        The middles. Images of middles of one kind differ; two middles of different kinds may share one.
     symmetric
         Whether x and z can be exchanged.
     uniform
@@ -139,14 +139,14 @@ class Wedges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ones:
-    """One for each image of the roots."""
+    """A table of ones."""
 
     pattern: Rooted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfEnd:
-    """On the arcs of two roots: what a table says of the root at `end`."""
+class EndLookup:
+    """For each arc between two roots: the number that `table` has for the root at `end`."""
 
     pattern: Rooted
     end: int
@@ -155,39 +155,39 @@ class OfEnd:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Triangles:
-    """The triangles at each arc, where all three vertices can be exchanged."""
+    """The triangles at each arc; all three query vertices are interchangeable."""
 
     pattern: Rooted
 
 
 class Move(IntEnum):
-    """What a step of walks does (`csrc/local/walks.hpp`)."""
+    """The operation of a step of walks (`csrc/local/walks.hpp`)."""
 
     SEED, PUSH, PULL, ENDS, TIMES, SCALE, POWER = range(7)
 
 
 class Finish(IntEnum):
-    """What is made of the numbers of the last step."""
+    """The operation on the numbers of the last step."""
 
     SUM, EDGES, ARCS = range(3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One step of walks: how the numbers of one query vertex come of those of another.
+    """One step of walks: computes the numbers of one query vertex from those of another.
 
     Parameters
     ----------
     into, source
-        The registers that hold them, a number for each data vertex.
+        The registers of both, with a number for each data vertex.
     ends
-        The query vertices whose edge is followed, as the rows go.
+        The ends of the query edge that the step follows, in this direction.
     weights
-        A table that arcs, or vertices, are weighed by.
+        A table of weights of arcs, or of vertices.
     power
-        How often what is found counts.
+        The exponent of the result.
     below
-        Whether only vertices less than where the walks start are gone to.
+        Whether walks reach only vertices less than their first vertex.
     """
 
     move: Move
@@ -201,14 +201,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walks:
-    """Walks from each image of the first vertex in turn; their vertices differ from that one alone.
+    """Walks from each image of the first vertex; apart from this image, vertices may repeat.
 
     Parameters
     ----------
     apart
-        Whether they differ from it.
+        Whether the walks avoid the image of the first vertex.
     ends
-        The query vertices whose rows `finish` goes over.
+        The query edge whose rows `finish` reads.
     """
 
     pattern: Rooted
@@ -219,7 +219,7 @@ class Walks:
 
     @property
     def is_near(self) -> bool:
-        """Whether they go no further than to neighbours: a product that is summed over rows."""
+        """Whether all walks have one edge: they are a product that is summed over rows."""
         first, *others = self.steps
         simple = {Move.SCALE, Move.POWER}
         return self.finish is Finish.SUM and not first.below and all(step.move in simple for step in others)
@@ -227,14 +227,14 @@ class Walks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """`times` the product of `factors`, summed over roots that `pattern` does not have, less `minus`.
+    """`times` the product of `factors`, summed over the roots that `pattern` does not have, minus `minus`.
 
     Parameters
     ----------
     factors
-        Tables with the same roots: those of `pattern`, or more.
+        Tables with the same roots: the roots of `pattern`, or more.
     minus
-        How often each of some tables with the roots of `pattern` is taken away.
+        Tables with the roots of `pattern` to subtract, each with its coefficient.
     times
         More than one only for a pattern without roots.
     """
@@ -245,32 +245,32 @@ class Joined:
     times: int = 1
 
 
-Table: TypeAlias = Searched | Wedges | Triangles | Ones | OfEnd | Walks | Joined
-"""A number for each image of the roots of `pattern`: how many embeddings of it there are.
+Table: TypeAlias = Searched | Wedges | Triangles | Ones | EndLookup | Walks | Joined
+"""The number of embeddings of `pattern` for each image of its roots.
 
-Tables are made of others that they share, so they are compared by what they are, not by what they hold.
+Tables are computed from other tables, which they share, so they are compared by identity.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A count put together from tables.
+    """A count that is computed from tables.
 
     Parameters
     ----------
     kinds
-        What the patterns of the tables name by number.
+        The kinds to which the patterns of the tables refer by number.
     table
-        The one whose pattern is all of the query, without roots.
+        The table whose pattern is the whole query, without roots.
     seconds
-        How long it is expected to take.
+        Expected seconds.
     """
 
     kinds: Kinds
     table: Table = field(compare=False)
     seconds: float
     listed: tuple[object, ...] = field(init=False, repr=False)
-    """What each table holds, other tables by number: formulas are equal where that is."""
+    """The fields of each table, with other tables by number: equal formulas have equal lists."""
 
     def __post_init__(self) -> None:
         number: dict[Table, int] = {}
@@ -281,7 +281,7 @@ class Formula:
         object.__setattr__(self, "listed", tuple(listed))
 
     def tables(self) -> list[Table]:
-        """Return every table once, those that others need first."""
+        """Return every table once, after the tables that it needs."""
         found: dict[Table, None] = {}
         frontier: list[tuple[Table, bool]] = [(self.table, False)]
         while frontier:
@@ -297,9 +297,9 @@ class Formula:
 
 
 def parts_of(table: Table) -> tuple[Table, ...]:
-    """Return the tables that a table is made of."""
+    """Return the tables from which a table is computed."""
     match table:
-        case OfEnd():
+        case EndLookup():
             return (table.table,)
         case Walks():
             return tuple(step.weights for step in table.steps if step.weights is not None)
@@ -309,7 +309,7 @@ def parts_of(table: Table) -> tuple[Table, ...]:
 
 
 def _content(value: Table | Step, number: dict[Table, int]) -> tuple[object, ...]:
-    """Return the fields of a table or step, with a number in the place of each table."""
+    """Return the fields of a table or step, with a number in place of each table."""
 
     def plain(one: object) -> object:
         if isinstance(one, tuple):

@@ -1,4 +1,4 @@
-"""Patterns some of whose vertices are given: what a table of local counts counts."""
+"""Rooted patterns: patterns whose first vertices are given. Tables of local counts count these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
 
 @dataclass(frozen=True, slots=True)
 class VertexKind:
-    """What a query vertex asks of a data vertex, but for its edges."""
+    """The conditions of a query vertex on a data vertex, without its edges."""
 
     labels: Codes
     narrowing: VertexFilter | None
@@ -20,7 +20,7 @@ class VertexKind:
 
 @dataclass(frozen=True, slots=True)
 class EdgeKind:
-    """What a query edge asks of a data edge, but for its ends."""
+    """The conditions of a query edge on a data edge, without its ends."""
 
     labels: Codes
     either: bool
@@ -33,14 +33,14 @@ Edge = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The kinds of vertices and edges of one pattern, which its parts and quotients name by number."""
+    """The kinds of vertices and edges of one pattern; its parts and quotients refer to them by number."""
 
     directed: bool
     vertices: tuple[VertexKind, ...]
     edges: tuple[EdgeKind, ...]
 
     def bound(self, pattern: Rooted) -> BoundPattern:
-        """Return a rooted pattern as one to be searched for."""
+        """Return a rooted pattern as a pattern to search for."""
         return BoundPattern(
             self.directed,
             tuple(self.vertices[kind].labels for kind in pattern.vertices),
@@ -67,7 +67,7 @@ class Rooted:
     roots
         None, one, or two joined by exactly one edge.
     below
-        Vertices whose images are less than that of the first vertex; none where there are two roots.
+        Vertices whose images are less than the image of the first vertex; none if there are two roots.
     """
 
     vertices: tuple[int, ...]
@@ -77,35 +77,35 @@ class Rooted:
 
     @property
     def fixed(self) -> int:
-        """How many vertices, the first ones, are told apart from all others."""
+        """Number of vertices at the start that keep their numbers: the roots, and the greatest vertex."""
         return max(self.roots, 1 if self.below else 0)
 
     def neighbors(self, vertex: int) -> set[int]:
-        """Return the vertices joined to one."""
+        """Return the vertices joined to `vertex`."""
         return {u + v - vertex for u, v, _ in self.edges if vertex in (u, v)}
 
     def components(self) -> list[list[int]]:
-        """Return the parts that fall apart without the roots."""
+        """Return the connected components of the pattern without its roots."""
         return self.connected(set(range(self.roots, len(self.vertices))))
 
     def connected(self, vertices: set[int]) -> list[list[int]]:
-        """Return the parts that some vertices fall into."""
-        left = set(vertices)
+        """Return the connected components of `vertices`."""
+        remaining = set(vertices)
         found = []
-        while left:
-            part, frontier = [], [min(left)]
-            left.discard(frontier[0])
+        while remaining:
+            component, frontier = [], [min(remaining)]
+            remaining.discard(frontier[0])
             while frontier:
                 vertex = frontier.pop()
-                part.append(vertex)
-                fresh = self.neighbors(vertex) & left
-                left -= fresh
+                component.append(vertex)
+                fresh = self.neighbors(vertex) & remaining
+                remaining -= fresh
                 frontier += fresh
-            found.append(sorted(part))
+            found.append(sorted(component))
         return found
 
-    def part(self, kept: Sequence[int], roots: int) -> Rooted:
-        """Return the pattern of some vertices, in that order, with the edges among them."""
+    def induced(self, kept: Sequence[int], roots: int) -> Rooted:
+        """Return the pattern that the vertices `kept` induce, in this order."""
         place = {vertex: at for at, vertex in enumerate(kept)}
         edges = [(place[u], place[v], kind) for u, v, kind in self.edges if u in place and v in place]
         below = frozenset(place[v] for v in self.below if v in place)

@@ -1,8 +1,8 @@
 """The search of a plan: what every engine executes. Mirrored by ``include/motiflux/view/plan.hpp``.
 
 A search assigns data vertices to levels 0, 1, ... in matching order. `PlanShape` says which sets are
-intersected and which comparisons are made: all that a compiled search must know. `PlanArgs` holds the labels
-and bounds that the same search may run with. Both are plain frozen data: hashable, printable, comparable.
+intersected and which comparisons are made, which is all that compiled code depends on. `PlanArgs` holds the
+labels and bounds with which the same code may run. Both are frozen data: hashable, printable, comparable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from motiflux.plan.bind import BoundPattern
 class Source:
     """Candidates are reached from the vertex at `level` by an arc in `direction`.
 
-    Which arcs serve is an argument: the entry of ``StepArgs.adjacencies`` at the same position.
+    The entry of ``StepArgs.adjacencies`` at the same position names the arcs.
     """
 
     level: int
@@ -27,26 +27,26 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StepShape:
-    """How the candidates of one level come about.
+    """How the candidates of one level are found.
 
     Parameters
     ----------
     sources
-        The adjacency rows to intersect, beyond those that `reuse` has already.
+        The adjacency rows to intersect, without the rows that the intersection of level `reuse` has.
     reuse
         An earlier level whose intersection is a prefix of this one, or None.
     anchor
-        The last level that the intersection depends on: it may be kept while later levels change.
+        The last level that the intersection depends on; changes of later levels do not change it.
     after, before
         Levels whose vertex must be smaller (greater) than the candidate. Symmetry breaking along the matching
         order gives `after` only.
     distinct
-        Levels whose vertex must differ from the candidate; only those that nothing else separates.
+        Levels whose vertex must differ from the candidate, unless another condition implies it.
     not_out, not_in
         Induced matching: levels whose vertex must have no arc to (from) the candidate.
     bounds_out, bounds_in
-        Whether the candidate's numbers of arcs out and in are bounded from below. Never so at the last level,
-        whose sources ask for all its arcs.
+        Whether the out-degree and the in-degree of the candidate have lower bounds. They never do at the
+        last level, whose sources require all its arcs.
     """
 
     sources: tuple[Source, ...] = ()
@@ -65,7 +65,7 @@ class StepShape:
 class PlanShape:
     """The steps of a search, one per level.
 
-    Level 0 has no source: the rows of level 1's first source root it.
+    Level 0 has no source: its candidates have rows in the first source of level 1.
     """
 
     steps: tuple[StepShape, ...]
@@ -73,7 +73,7 @@ class PlanShape:
 
 @dataclass(frozen=True, slots=True)
 class StepArgs:
-    """What one level runs with: the arcs of each source, and the least degrees of a candidate.
+    """The arguments of one level: the arcs of each source, and the least degrees of a candidate.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ class TailComponent:
     sets
         A number for each of `levels`, the same for levels with the same set: 0, 1, ... by appearance.
     chains
-        Sizes of the groups of levels that are ordered among themselves: each choice was counted once for each
-        of their orders.
+        Sizes of the groups of levels that are ordered among themselves: each choice is counted once for each
+        order of a group.
     hanging
-        The block that hangs from each level: what is counted with its vertex matched; None where nothing
-        does. Empty if nothing hangs from any.
+        For each level, the block that is counted once the vertex of the level is matched; None for none.
+        Empty if no level has a block.
     lists
-        Pieces that meet others in several levels, beside `levels`; nothing hangs from those then.
+        Pieces that may share data vertices with others in several levels; then `hanging` is empty.
     """
 
     levels: tuple[int, ...]
@@ -148,29 +148,31 @@ class TailComponent:
 
     @property
     def divisor(self) -> int:
-        """By how much the number of ordered choices is divided."""
+        """The divisor of the number of ordered choices."""
         return prod(map(factorial, self.chains))
 
 
 @dataclass(frozen=True, slots=True)
 class TailList:
-    """A piece of a component as a list: the choices for its doors, each with the ways to choose the rest.
+    """A piece of a component as a list: choices for its doors, each with the number of its completions.
+
+    The doors are the levels in which the piece may share data vertices with other pieces.
 
     Parameters
     ----------
     levels
         Matched in turn, ascending.
     listed
-        Those of `levels` whose vertices an entry of the list names: the doors, in which the piece meets
-        others, and then, where `kept`, those that levels matched before exclude.
+        The members of `levels` whose vertices an entry of the list holds: the doors, and then, if `kept`, the
+        levels that must avoid vertices matched before.
     doors
-        How many of `listed` are doors.
+        Number of doors at the start of `listed`.
     exact
-        Levels matched before that the list depends on, but for what they exclude.
+        Levels matched before on which the list depends, other than by excluding their vertices.
     kept
-        Whether the list is kept for their vertices, with what is excluded still in it.
+        Whether the list is cached by the vertices of `exact`, with entries that are to be excluded.
     hanging
-        What is counted once all `levels` are matched; None if nothing is.
+        The block that is counted once all `levels` are matched; None for none.
     """
 
     levels: tuple[int, ...]
@@ -183,17 +185,17 @@ class TailList:
 
 @dataclass(frozen=True, slots=True)
 class TailBlock:
-    """Components that have nothing in common: their numbers multiply.
+    """Independent components: their numbers multiply.
 
     Parameters
     ----------
     exact
-        Levels matched before that the number depends on, `excluded` apart.
+        Levels matched before on which the number depends, other than those in `excluded`.
     excluded
-        Levels of the block, and levels matched before whose vertices those must not take. In which order the
-        latter have them makes no difference.
+        Levels of the block, each with levels matched before whose vertices it must not take. The number does
+        not depend on the order of these vertices.
     kept
-        Whether numbers are remembered by the vertices of these levels.
+        Whether numbers are cached by the vertices of these levels.
     """
 
     components: tuple[TailComponent, ...]
@@ -204,7 +206,7 @@ class TailBlock:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The levels from `start` on are not enumerated: the product over the components.
+    """The levels from `start` on, counted as the product over the components instead of enumerated.
 
     Together with the levels before it, the tail is a block: see `TailBlock` for the other parameters.
     """
@@ -217,7 +219,7 @@ class Tail:
 
     @property
     def nested(self) -> bool:
-        """Whether anything hangs from a level of the tail."""
+        """Whether any level of the tail is matched, with a block counted below it."""
         return any(component.deep for component in self.components)
 
 
@@ -228,15 +230,15 @@ class SpaceKey:
     Parameters
     ----------
     pattern
-        Whose candidates.
+        The pattern.
     injective
-        Whether any two query vertices have different images, so that they need a neighbour each.
+        Whether different query vertices have different images, so that they need different neighbours.
     degrees
-        Whether candidates must have as many neighbours as the query vertex certainly needs.
+        Whether candidates must have the least degree that the query vertex needs.
     rounds
-        Most rounds of consistency.
+        Most rounds of filtering by neighbours.
     cycles
-        Edges of the longest cycles of the pattern that must close over every arc; 0 if none needs to.
+        Longest length of query cycles that must close over every arc; 0: no cycles are checked.
     """
 
     pattern: BoundPattern
@@ -247,8 +249,8 @@ class SpaceKey:
 
 
 @dataclass(frozen=True, slots=True)
-class FreeOrder:
-    """What a search over a candidate space needs whose order changes from one partial embedding to the next.
+class AdaptiveOrder:
+    """Data of a search over a candidate space whose matching order changes between partial embeddings.
 
     Parameters
     ----------
@@ -256,9 +258,9 @@ class FreeOrder:
         For each query edge: two levels, its position in the bound pattern, and whether it is followed from
         its source by going from the first level to the second.
     compared
-        For each level, three masks of others: whose vertex must be another one, a smaller, a greater one.
+        For each level, three masks of other levels: whose vertex must differ, be smaller, be greater.
     always
-        Whether no other order is tried before.
+        Whether the search has an adaptive order from the start.
     """
 
     links: tuple[tuple[int, int, int, bool], ...]

@@ -73,7 +73,7 @@ class Engine(Protocol):
     def count_together(
         self, graph: Graph, plans: Sequence[Plan], request: Request, started: float
     ) -> list[Outcome]:
-        """Return the count of each plan of one pass, without sizes (`motiflux.plan.passes.shared_prefix`)."""
+        """Return the count of each plan of one pass, without sizes (`motiflux.plan.shared_prefix`)."""
 
     def rows(self, graph: Graph, plan: Plan, request: Request, batch_rows: int, started: float) -> RowSource:
         """Start an enumeration of at most ``request.limit`` rows."""

@@ -33,7 +33,7 @@ from motiflux.plan.ir import (
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.passes import Domain, Join, Passes, Product, passes_of
+from motiflux.plan.local_counts.schedule import Domain, Join, Product, Schedule, schedule_of
 from motiflux.request.deadline import OutOfTimeError, seconds_left
 from motiflux.request.request import Request
 
@@ -80,12 +80,12 @@ class _Preparation:
         add up. The tables that these sums need are on each, all else is done by the first one.
     """
 
-    def __init__(self, run: TableRun, graph: Graph, passes: Passes, share: tuple[int, int]) -> None:
+    def __init__(self, run: TableRun, graph: Graph, schedule: Schedule, share: tuple[int, int]) -> None:
         self._share = share
         self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
-        self._passes = passes
+        self._schedule = schedule
         self._made: dict[Table, Buffer] = {}
 
     def prepare(self) -> None:
@@ -114,7 +114,7 @@ class _Preparation:
                 uses[part] -= 1
                 self._drop_unused(part, uses)
         products: dict[Domain, list[tuple[Product, int]]] = {}
-        for scalar, times in self._passes.scalars.items():
+        for scalar, times in self._schedule.scalars.items():
             match scalar:
                 case Product():
                     if self._share[0] == 0:
@@ -129,9 +129,9 @@ class _Preparation:
             self._sum(domain, several)
 
     def _used(self) -> Iterator[Table]:
-        for table, join in self._passes.tables.items():
+        for table, join in self._schedule.tables.items():
             yield from _parts(table, join)
-        for scalar in self._passes.scalars:
+        for scalar in self._schedule.scalars:
             if isinstance(scalar, Product):
                 yield from (factor.table for factor in scalar.factors)
             elif isinstance(scalar, Walks):
@@ -139,11 +139,11 @@ class _Preparation:
 
     def _needed(self) -> dict[Table, Join | None]:
         """Return what is to be written down here: on all devices but the first, what shared sums read."""
-        tables = self._passes.tables
+        tables = self._schedule.tables
         if self._share[0] == 0:
             return tables
         wanted: set[Table] = set()
-        for scalar in self._passes.scalars:
+        for scalar in self._schedule.scalars:
             if isinstance(scalar, Walks):
                 wanted.update(_parts(scalar, None))
         for table, join in reversed(tables.items()):  # those that others need come first
@@ -327,7 +327,7 @@ class _Preparation:
         self._run.launch_blocks(Local.WALKS, args, seeds, roots, 12 * registers * self._vertices)
         return slot
 
-    # Passes over whole tables.
+    # Schedule over whole tables.
 
     def _join(self, join: Join) -> Buffer:
         domain = self._domain(join.product.domain, [join.product], by_rows=join.sum_rows)
@@ -376,7 +376,7 @@ class _Preparation:
         return packed
 
     def _rows(self, table: Table, ends: tuple[int, int]) -> DeviceRows:
-        return self._run.rows_of(self._passes.key(table, ends))
+        return self._run.rows_of(self._schedule.key(table, ends))
 
 
 def start_tables(
@@ -404,10 +404,10 @@ def start_tables(
         As `_Preparation.prepare`.
     """
     seconds_left(deadline)
-    passes = _known_passes(graph, formula)
+    schedule = _known_schedule(graph, formula)
     searched = sum(
         times * search(scalar)
-        for scalar, times in passes.scalars.items()
+        for scalar, times in schedule.scalars.items()
         if isinstance(scalar, Searched) and share[0] == 0
     )
     kept = resting(graph, accelerator)
@@ -416,7 +416,7 @@ def start_tables(
     run = known or TableRun(accelerator, graph, request, deadline)
     try:
         if known is None:
-            _Preparation(run, graph, passes, share).prepare()
+            _Preparation(run, graph, schedule, share).prepare()
             if run.repeatable:
                 kept.keep(name, run, formula, request)
             run.launch()
@@ -432,20 +432,20 @@ def start_tables(
 
 def shares_roots(graph: Graph, formula: Formula) -> bool:
     """Return whether several devices can share a formula: it has sums over roots."""
-    return any(isinstance(scalar, Walks | Wedges) for scalar in _known_passes(graph, formula).scalars)
+    return any(isinstance(scalar, Walks | Wedges) for scalar in _known_schedule(graph, formula).scalars)
 
 
 def table_bytes(graph: Graph, formula: Formula) -> int:
     """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
     arcs, vertices = graph.forward.num_arcs, graph.num_vertices
     sizes = (vertices, arcs)
-    tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_passes(graph, formula).tables)
+    tables = sum(8 * sizes[table.pattern.roots == 2] for table in _known_schedule(graph, formula).tables)
     return tables + 8 * (arcs + vertices) + 8 * vertices
 
 
-def _known_passes(graph: Graph, formula: Formula) -> Passes:
+def _known_schedule(graph: Graph, formula: Formula) -> Schedule:
     """Return the passes of a formula, which hold on to it: it is known by its identity."""
-    return graph.memo.get(("passes", id(formula)), lambda: passes_of(formula))
+    return graph.memo.get(("schedule", id(formula)), lambda: schedule_of(formula))
 
 
 def _parts(table: Table, join: Join | None) -> Iterator[Table]:

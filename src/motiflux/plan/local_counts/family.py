@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.local_counts.canonical import canonical
@@ -15,12 +17,12 @@ class Undecided(Exception):  # noqa: N818 - no error: the pattern is counted in 
 
 _MOST_CANONICAL = 10_000
 _canonical: dict[frozenset[int], dict[Rooted, Rooted]] = {}
-"""Canonical patterns of so many that were looked at, by the kinds of edges that go either way: what else
-kinds are changes nothing. Dictionary operations are atomic, and what two threads compute is the same."""
+"""Canonical patterns by the kinds of edges that go either way, then by pattern; other properties of kinds
+make no difference. Dictionary operations are atomic, and two threads compute the same results."""
 
 
 class Family:
-    """The rooted patterns that come of one pattern: its parts and quotients.
+    """The rooted patterns that arise from one pattern: its parts and quotients.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class Family:
 
     @property
     def kinds(self) -> Kinds:
-        """All kinds that came up so far."""
+        """All kinds that occurred so far."""
         return Kinds(self._directed, tuple(self._vertex_kinds), self._edge_kinds)
 
     def is_either(self, edge_kind: int) -> bool:
@@ -56,7 +58,7 @@ class Family:
         return edge_kind in self._either
 
     def _common(self, first: int, second: int) -> int | None:
-        """Return the kind of a data vertex that is of both; None if no vertex is."""
+        """Return the kind of a data vertex that has both kinds; None if no vertex has."""
         if first == second:
             return first
         one, other = self._vertex_kinds[first], self._vertex_kinds[second]
@@ -66,7 +68,7 @@ class Family:
             if not labels:
                 return None
         if None not in (one.narrowing, other.narrowing) and one.narrowing != other.narrowing:
-            raise Undecided("vertices that ask for different things")
+            raise Undecided("vertices with different conditions")
         common = VertexKind(labels, one.narrowing or other.narrowing)
         if common not in self._vertex_kinds:
             self._vertex_kinds.append(common)
@@ -77,9 +79,9 @@ class Family:
         return pattern.renumbered(order, roots, self._either)
 
     def merged(self, pattern: Rooted, pairs: Sequence[tuple[int, int]]) -> Rooted | None:
-        """Return the pattern with the vertices of each pair made one; None if that can be no vertex.
+        """Return the pattern with the vertices of each pair merged; None if no data vertex can be both.
 
-        The first of each stays; it may stay in several pairs, and goes in none.
+        The first vertex of a pair stays; it may be the first of several pairs, and the second of none.
         """
         kinds = list(pattern.vertices)
         into = list(range(len(kinds)))
@@ -103,7 +105,7 @@ class Family:
         return Rooted(vertices, ordered_edges(edges, self._either), pattern.roots, below)
 
     def canonical(self, pattern: Rooted) -> Rooted:
-        """Return the pattern with its vertices renumbered, the same for isomorphic ones; roots stay."""
+        """Return the pattern renumbered, equally for isomorphic patterns; roots keep their numbers."""
         known = self._canonical.get(pattern)
         if known is None:
             if len(self._canonical) >= _MOST_CANONICAL:
@@ -111,9 +113,40 @@ class Family:
             known = self._canonical[pattern] = canonical(pattern, self._either)
         return known
 
+    def with_more_roots(self, pattern: Rooted) -> list[Rooted]:
+        """Return the pattern with its roots, and with further ones: each choice once, up to isomorphism."""
+        if pattern.below:
+            return [pattern if pattern.roots else replace(pattern, roots=1)]
+        options = [pattern] if pattern.roots else []
+        frontier = [pattern]
+        for _ in range(pattern.roots, 2):
+            frontier = list(
+                dict.fromkeys(
+                    self.canonical(self.with_root(one, vertex))
+                    for one in frontier
+                    for vertex in _next_roots(one)
+                )
+            )
+            options += frontier
+        return options
+
+    def with_root(self, pattern: Rooted, vertex: int) -> Rooted:
+        """Return the pattern with one vertex as a further root, after the others."""
+        roots = range(pattern.roots)
+        order = [*roots, vertex, *(v for v in range(pattern.roots, len(pattern.vertices)) if v != vertex)]
+        return self.renumbered(pattern, order, pattern.roots + 1)
+
+
+def _next_roots(pattern: Rooted) -> list[int]:
+    """Return the vertices that may be a further root: any as the first; then those with one edge to it."""
+    if pattern.roots == 0:
+        return list(range(len(pattern.vertices)))
+    edges = Counter(u + v for u, v, _ in pattern.edges if 0 in (u, v))
+    return sorted(vertex for vertex, number in edges.items() if number == 1)
+
 
 def matchings(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
-    """Yield all ways to pair some of `ours`, at least one, with different ones of `theirs`."""
+    """Yield all ways to pair at least one of `ours` with different members of `theirs`."""
 
     def extend(at: int, free: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:
         if at == len(ours):
@@ -128,9 +161,9 @@ def matchings(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[list[tuple
 
 
 def partitions(size: int, apart: frozenset[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield all ways to merge some of so many vertices, none that are `apart`, as pairs: what stays first.
+    """Yield all ways to merge some of `size` vertices, as pairs of a vertex that stays and one that does not.
 
-    Pairs that are apart are given with the lesser first.
+    No two vertices of a pair in `apart` are merged; these pairs have the lesser vertex first.
     """
     blocks: list[list[int]] = []
 

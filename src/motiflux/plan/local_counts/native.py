@@ -1,4 +1,4 @@
-"""Walks in the terms of the native code."""
+"""Walks as arguments of the native code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def native_walk(
     threads: int,
     weights: Callable[[Table], NDArray[np.uint64]] | None = None,
 ) -> NativeWalk:
-    """Return what ``_native.walk_counts`` takes; without `weights` all weigh one."""
+    """Return the argument of ``_native.walk_counts``; without `weights`, all weights are 1."""
     bound = kinds.bound(walks.pattern)
 
     def rows(ends: tuple[int, int] | None) -> Adjacency | None:
