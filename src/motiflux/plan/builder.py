@@ -15,7 +15,8 @@ from motiflux.plan.options import PlanOptions
 from motiflux.plan.passes.adaptive_order import adaptive_order_of
 from motiflux.plan.passes.groups import find_groups
 from motiflux.plan.passes.order import Order, ordered
-from motiflux.plan.passes.parts import APART, LISTED, WEIGHTED, PartWay, nest, part_order, way_of
+from motiflux.plan.passes.part_builder import APART, LISTED, WEIGHTED, PartWay
+from motiflux.plan.passes.parts import nest, part_order, way_of
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import MOST_IMAGES, Restriction, has_images, restrictions
