@@ -15,8 +15,7 @@ from motiflux.codegen.tails import device_tail
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.kernels import cliques
-from motiflux.gpu.kernels import universal_vertex as cones
+from motiflux.gpu.kernels import cliques, universal_vertex
 from motiflux.gpu.kernels.universal_vertex import Bits, bits_for, bytes_of, cut_cone, parts_of
 from motiflux.gpu.launch.prepare import Roots
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -69,15 +68,15 @@ def with_hubs(seed: int) -> mf.Graph:
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Ways to cut up the work."""
     if request.param == "slices":
-        monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
-        monkeypatch.setattr(cones, "_ROOT", 1e-3)
-        monkeypatch.setattr(cones, "_LOOK_UP", 1e-3)
+        monkeypatch.setattr(universal_vertex, "_LEAST_SLICE", 1.0)
+        monkeypatch.setattr(universal_vertex, "_ROOT", 1e-3)
+        monkeypatch.setattr(universal_vertex, "_LOOK_UP", 1e-3)
     if request.param == "spilled":
         monkeypatch.setattr(cliques, "_SHARED_BYTES", 1200)
     if request.param == "roots left out":
-        monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+        monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", 14)
     monkeypatch.setattr(cliques, "_SHORT_ROW", 10)
-    monkeypatch.setattr(cones, "_SHORT_ROW", 10)
+    monkeypatch.setattr(universal_vertex, "_SHORT_ROW", 10)
     return request.param
 
 
@@ -201,7 +200,7 @@ def test_a_kernel_of_its_own_finds_the_same(device: str, name: str) -> None:
 def test_several_devices_share_the_roots(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if len(devices_like(device)) < 2:
         pytest.skip(f"one {device} is no several")
-    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", most)
     graph = with_hubs(3)
     for name in ("wheel of 5", "K5 without an edge"):
         expected = mf.count(graph, PATTERNS[name], device="cpu")
@@ -214,7 +213,7 @@ def test_several_devices_share_the_roots(device: str, most: int, monkeypatch: py
 @pytest.mark.parametrize("most", [4096, 14, 3])
 def test_limits_hold_exactly(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are reached among the roots that are searched from too."""
-    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", most)
     graph = with_hubs(3)
     whole = mf.count(graph, PATTERNS["wheel of 4"], device="cpu")
     for limit in (0, 1, 80, whole - 1, whole, whole + 1):
@@ -227,7 +226,7 @@ def test_limits_hold_exactly(device: str, most: int, monkeypatch: pytest.MonkeyP
 def test_the_time_limit_of_a_long_count_is_kept(
     device: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+    monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", most)
     graph = mf.Graph.from_edges(clique(130))
     found = mf.count(graph, without(9, (7, 8)), symmetry="subgraphs", device=device, tuning=ON, timeout=0.3)
     assert not found.complete
@@ -236,7 +235,7 @@ def test_the_time_limit_of_a_long_count_is_kept(
 
 @NO_CPU
 def test_a_count_that_comes_again_is_the_same(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
+    monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", 14)
     graph = with_hubs(4)
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     for _ in range(3):
@@ -272,7 +271,7 @@ def test_roots_are_not_left_to_a_search_that_no_kernel_does(
     assert device_tail(plan) is None
     request = make_request(semantics="isomorphism", symmetry="embeddings", device=device, tuning=ON)
     for most, in_bits in ((4096, True), (14, False)):
-        monkeypatch.setattr(cones, "MOST_MEMBERS", most)
+        monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", most)
         assert (bits_for(graph, plan, request) is not None) is in_bits
         assert mf.count(graph, pattern, device=device, tuning=ON) == expected > 0
 
@@ -297,7 +296,7 @@ def test_progress_is_told_and_what_it_raises_ends_the_count(device: str) -> None
 @NO_CPU
 def test_progress_of_a_count_in_two_ways_goes_one_way(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The roots with few neighbours first, in bits, and then by the search those with many."""
-    monkeypatch.setattr(cones, "MOST_MEMBERS", 45)
+    monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", 45)
     monkeypatch.setattr("motiflux.gpu.engine._LOOK_SECONDS", 0.0)
     monkeypatch.setattr("motiflux.gpu.multi.engine._LOOK_SECONDS", 0.0)
     parts = [*clique(40), *((u + 40, v + 40) for u, v in clique(60))]
@@ -343,10 +342,10 @@ def test_patterns_that_are_no_cones_are_not_taken_for_them() -> None:
 
 
 def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cones, "MOST_MEMBERS", 14)
-    monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
-    monkeypatch.setattr(cones, "_LOOK_UP", 1e-3)
-    monkeypatch.setattr(cones, "_ROOT", 1e-3)
+    monkeypatch.setattr(universal_vertex, "MOST_MEMBERS", 14)
+    monkeypatch.setattr(universal_vertex, "_LEAST_SLICE", 1.0)
+    monkeypatch.setattr(universal_vertex, "_LOOK_UP", 1e-3)
+    monkeypatch.setattr(universal_vertex, "_ROOT", 1e-3)
     graph = with_hubs(1)
     bits = bits_of(graph, PATTERNS["wheel of 4"])
     assert bits is not None

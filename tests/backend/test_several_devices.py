@@ -18,8 +18,8 @@ import motiflux as mf
 from motiflux.device import devices_like
 from motiflux.errors import DeviceError, DeviceMemoryError, MotifluxWarning
 from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.multi import rows as several_rows
-from motiflux.gpu.multi import team as device_team
+from motiflux.gpu.multi import rows as multi_rows
+from motiflux.gpu.multi import team
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.plan import make_plan
@@ -156,7 +156,7 @@ def test_rows_of_another_space_are_not_taken_for_those_of_the_first(
     pattern = mf.Pattern.from_edges(cycle(3), vertex_labels=[0, 1, 2])
     expected = mf.count(graph, pattern)
     graph.forget()
-    monkeypatch.setattr(device_team, "copy_space", lambda *_: None)
+    monkeypatch.setattr(team, "copy_space", lambda *_: None)
     with pytest.warns(MotifluxWarning, match=f"{device}:1 takes no part: its work is not cut up"):
         found = mf.count(graph, pattern, device=device, devices=2, tuning={"candidates": "on"})
     assert found == expected
@@ -256,7 +256,7 @@ def test_reports_go_on_where_a_device_has_listed_all_of_its_own(
 ) -> None:
     pattern = mf.Pattern.from_edges(path(4))
     expected = mf.count(graph, pattern, device="cpu")
-    monkeypatch.setattr(several_rows, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(multi_rows, "_LOOK_SECONDS", 0.0)
     reports: list[mf.ProgressReport] = []
     given: dict[str, Any] = {"device": device, "devices": number, "progress": reports.append}
     with mf.match(graph, pattern, batch_rows=100, **given) as matches:

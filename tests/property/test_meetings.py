@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.codegen.tails import DeviceTail, Meeting, device_tail
 from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.launch import candidate_lists as device_lists
+from motiflux.gpu.launch import candidate_lists
 from motiflux.plan import make_plan
 from tests.strategies import Case
 
@@ -86,7 +86,7 @@ def test_meetings_count_what_enumerating_counts(device: str, semantics: str) -> 
             asked: dict[str, Any] = {"semantics": semantics, "symmetry": symmetry}
             expected = mf.count(graph, pattern, tuning=PLAIN, **asked)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(device_lists, "MOST_ENTRIES", entries)
+                patch.setattr(candidate_lists, "MOST_ENTRIES", entries)
                 counted = mf.count(graph, pattern, device=device, tuning=tuning, **asked)
             assert (counted, counted.complete) == (expected, True)
 
@@ -183,7 +183,7 @@ class TestLists:
     def test_lists_too_long_to_be_held_at_once_are_met_piece_by_piece(
         self, device: str, entries: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(device_lists, "MOST_ENTRIES", entries)
+        monkeypatch.setattr(candidate_lists, "MOST_ENTRIES", entries)
         for candidates in ("on", "off"):
             tuning = {"parts": "on", "order": "given", "candidates": candidates}
             assert mf.count(complete(9), mf.Pattern.from_edges(FORK), device=device, tuning=tuning) == (

@@ -202,7 +202,7 @@ class PartBuilder:
         return any((a, b) in self._coinciding for a in levels for b in levels)
 
     def _listed(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent | None:
-        """Return the pieces of `group` as a component with lists; None if lists are unnecessary or impossible."""
+        """Return the pieces of `group` as a component with lists; None if lists do not apply."""
         units = [self._unit(piece, group) for piece in _connected(group, lambda level: self._joined[level])]
         if len(units) == 1 or all(self._has_one_door(unit) for unit in units):
             return None

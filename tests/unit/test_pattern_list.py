@@ -10,7 +10,7 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.api import pattern_list as several
+from motiflux.api import pattern_list
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.native_plan import native_problem
@@ -216,7 +216,7 @@ def test_a_named_error_survives_pickling() -> None:
 def test_work_is_told_apart_by_all_that_changes_the_count() -> None:
     star = "(a)--(b), (a)--(c), (a)--(d)"
     works = [
-        several.work_of(make_plan(complete(4), mf.Pattern.parse(text), tail=tail))
+        pattern_list.work_of(make_plan(complete(4), mf.Pattern.parse(text), tail=tail))
         for text in (TRIANGLE, star)
         for tail in (False, True)
     ]
