@@ -222,7 +222,7 @@ class _Evaluation:
 
 
 def _made(table: Counts | None) -> Counts:
-    """Return a table; None stands for a deadline that passed."""
+    """Return a table; raise `Late` for None, which the native code returns after the deadline."""
     if table is None:
         raise Late
     return table

@@ -85,7 +85,7 @@ def count(
 
     The sizes are the partial embeddings up to each level but the last.
 
-    With a `limit` the search ends once more than that many are known. What is expected to be `brief` is tried
+    With a `limit` the search ends once it found more than `limit`. A search expected to be `brief` is tried
     on the calling thread first, for about 100 us.
     """
     with _overflow_explained():

@@ -18,10 +18,10 @@ from motiflux.io.progress import is_shown, meter
 from motiflux.types import MAX_VERTICES, Label
 
 Duplicates = Literal["keep", "drop"]
-"""What becomes of an edge that is drawn again."""
+"""The treatment of an edge that is drawn again."""
 
 Progress = bool | Callable[[int], None]
-"""True for a bar on stderr (if that is a terminal), or a function that is told how many edges are drawn."""
+"""True for a bar on stderr (if it is a terminal), or a function called with the number of edges drawn."""
 
 Codes = NDArray[np.uint32]
 
@@ -37,7 +37,7 @@ MAX_ROWS = 2**62
 
 @dataclass(frozen=True, eq=False)
 class EdgeColumns:
-    """Edges as arrays, one entry for each: what a graph is made of, or one block of it.
+    """Edges as arrays, with one entry per edge: of a whole graph, or of one block of it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class EdgeColumns:
     num_vertices
         Vertices of the graph.
     directed
-        Whether an edge goes from its source to its target only.
+        Whether an edge leads from its source to its target only.
     edge_labels
         uint32 [m], positions in `edge_label_names`; None where all have one label.
     vertex_labels
@@ -107,7 +107,7 @@ class EdgeSource(ABC):
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            # NumPy's numbers will do, but what is packed for the drawing functions are Python's.
+            # NumPy's numbers are allowed, but the structures of the drawing functions need Python's.
             if one.init and isinstance(value := getattr(self, one.name), np.generic):
                 object.__setattr__(self, one.name, value.item())
         check_integer("seed", self.seed, 0, MAX_SEED)
@@ -148,8 +148,8 @@ class EdgeSource(ABC):
         threads
             Threads to draw with; default: as many as this process may use.
         progress
-            True for a bar on stderr (if that is a terminal), or a function that is told now and then how many
-            edges are drawn.
+            True for a bar on stderr (if it is a terminal), or a function that is called repeatedly with the
+            number of edges drawn.
         """
 
     @property
@@ -178,7 +178,7 @@ class EdgeSource(ABC):
 
 @contextmanager
 def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Yield what is told how many edges are drawn, of `total` if that is known."""
+    """Yield a function to call with the number of edges drawn, of `total` if it is known."""
     if callable(progress):
         yield progress
     elif progress and is_shown():
@@ -189,7 +189,7 @@ def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[
 
 
 def room_for(rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return arrays for the ends of so many edges."""
+    """Return arrays for the ends of `rows` edges."""
     try:
         return np.empty(rows, dtype=np.uint32), np.empty(rows, dtype=np.uint32)
     except (MemoryError, ValueError):
@@ -208,7 +208,7 @@ def check_rows(argument: str, value: object) -> int:
 
 
 def check_flag(argument: str, value: object) -> None:
-    """Refuse what is neither True nor False."""
+    """Refuse a value other than True and False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(argument, "True or False", value)
 

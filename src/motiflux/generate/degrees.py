@@ -148,7 +148,7 @@ class PowerLaw(CountedGenerator):
 
 
 def skew_of(seed: int, vertices: int, exponent: float, ids: int | None) -> tuple[int, float, bytes]:
-    """Return what the drawing functions take for power-law degrees.
+    """Return the parameters of the drawing functions for power-law degrees.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Random columns, and what each stream of random numbers is for."""
+"""Random columns, and the numbers of the random streams."""
 
 from __future__ import annotations
 

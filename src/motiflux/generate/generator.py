@@ -46,8 +46,8 @@ class Generator(EdgeSource):
         ----------
         path
             ``.npz``, ``.csv`` (a line of column names first), ``.txt``, ``.edges``, ``.el`` (edge lists of
-            integers: labels by their codes, no attributes), or ``.mfg``. A `MotifluxWarning` names what is
-            left out.
+            integers: labels by their codes, no attributes), or ``.mfg``. A `MotifluxWarning` names data that
+            the file does not hold.
         threads, progress
             As for `columns`.
 

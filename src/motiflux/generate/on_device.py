@@ -29,7 +29,7 @@ def rmat_blocks(
     rows
         Edges of a block, at most.
     budget
-        Most bytes to hold on the device; None stands for its free memory.
+        Most bytes to hold on the device; None: its free memory.
     """
     accelerator = open_accelerator(device)
     opened = accelerator.device
@@ -41,7 +41,7 @@ def rmat_blocks(
         accelerator.reclaim(opened.used_memory() + 2 * rows * _ROW_BYTES - budget)
     free = int(_USABLE * opened.free_memory())
     room = free if budget is None else max(0, min(free, budget - opened.used_memory()))
-    # Two at once: whoever asks for the next block still has the one before.
+    # Two blocks: the caller still holds the previous one when it takes the next.
     rows = min(rows, room // (2 * _ROW_BYTES))
     if rows == 0:
         raise DeviceMemoryError("two blocks of edges", 2 * _ROW_BYTES, room, "raise gpu_memory")

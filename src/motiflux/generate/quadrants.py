@@ -52,7 +52,7 @@ class Rmat(CountedGenerator):
     permute
         Whether ids are put in random order; otherwise low ids have many edges.
     duplicates
-        ``"keep"``: as many edges as asked for, some more than once. ``"drop"``: each once, ascending.
+        ``"keep"``: `edges` edges, some more than once. ``"drop"``: each edge once, ascending.
 
     Notes
     -----
@@ -131,15 +131,15 @@ class Rmat(CountedGenerator):
         device
             Name of the device.
         rows
-            Edges of a block, at most; fewer where `gpu_memory` has no room for so many.
+            Most edges of a block; `gpu_memory` may allow fewer.
         gpu_memory
-            Most memory to hold on the device, in bytes or as ``"8GiB"``; None: what is free.
+            Most memory to hold on the device, in bytes or as ``"8GiB"``; None: the free memory.
 
         Yields
         ------
         tuple
             Sources and targets, uint32 arrays in device memory with ``__dlpack__`` and
-            ``__cuda_array_interface__``. There is room for two blocks: let go of all but the last.
+            ``__cuda_array_interface__``. Memory holds two blocks: release all but the last one.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Rmat(CountedGenerator):
         DeviceError
             There is no such device here.
         DeviceMemoryError
-            `gpu_memory` has no room for a block, or blocks that are held fill it.
+            `gpu_memory` is too small for a block, or blocks that are still referenced fill it.
         """
         from motiflux.generate.on_device import rmat_blocks
 
@@ -159,7 +159,7 @@ class Rmat(CountedGenerator):
         return rmat_blocks(self.parameters(), self.num_rows, device, rows, budget)
 
     def parameters(self) -> layout.Rmat:
-        """Return what the drawing functions take (``motiflux/generate/rmat.hpp``)."""
+        """Return the parameters of the drawing functions (``motiflux/generate/rmat.hpp``)."""
         packed = layout.Rmat(seed=self.seed, levels=self.scale)
         ids = _native.make_permutation(self.seed, Stream.RMAT_IDS, self.num_vertices)
         packed.ids = layout.Permutation.from_buffer_copy(ids)

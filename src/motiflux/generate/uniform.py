@@ -35,7 +35,7 @@ def most_edges(vertices: int, *, directed: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class UniformEdges(CountedGenerator):
-    """G(n, m): a number of distinct edges, every set of so many as likely as every other.
+    """G(n, m): `edges` distinct edges; every set of this size is equally likely.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class UniformEdges(CountedGenerator):
     Notes
     -----
     The edges are the first m of a pseudo-random order of all that there can be, a Feistel network over their
-    numbers: no edge is drawn twice, and none is remembered.
+    numbers: no edge is drawn twice, and no edge is stored.
 
     Examples
     --------
@@ -110,8 +110,8 @@ class UniformGraph(Generator):
 
     Notes
     -----
-    What is not there is skipped in one step (Batagelj and Brandes, Physical Review E 71, 2005), so that
-    drawing takes time in proportion to the edges there are.
+    Absent edges are skipped in one step (Batagelj and Brandes, Physical Review E 71, 2005), so that the time
+    of drawing is proportional to the number of edges.
 
     Examples
     --------

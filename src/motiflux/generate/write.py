@@ -76,7 +76,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def _warn_of_losses(generator: EdgeSource, output: Path, suffix: str) -> None:
-    """Say what will not be in the file."""
+    """Warn of data that the file does not hold."""
     lost = ["vertex labels"] if generator.vertex_label_names and suffix in (".csv", *_TEXT) else []
     if suffix in _TEXT:
         if any(isinstance(name, str) for name in generator.edge_label_names):
@@ -131,7 +131,7 @@ def _names(names: tuple[Label, ...]) -> NDArray[Any]:
 def _write_npz(
     generator: EdgeSource, file: AtomicFile, threads: int | None, update: Callable[[int], None]
 ) -> int:
-    """Write the archive that `motiflux.read_graph` reads. Each member is drawn anew: none needs another."""
+    """Write an archive for `motiflux.read_graph`. Each member draws the edges again, so none is in memory."""
     rows = getattr(generator, "num_rows", None)
     if rows is None or getattr(generator, "drops_duplicates", False):
         rows = sum(len(block) for block in generator.blocks(threads=threads))

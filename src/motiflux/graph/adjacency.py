@@ -29,7 +29,7 @@ class VertexFilter:
     condition
         On their attributes; None lets all through.
     ids
-        Internal ids, ascending; None stands for all vertices.
+        Internal ids, ascending; None: all vertices.
     """
 
     condition: Condition | None = None
@@ -40,9 +40,9 @@ class VertexFilter:
 class AdjacencyKey:
     """Names the arcs that go from a vertex with one of `source_labels` to one with one of `target_labels`.
 
-    Labels are codes, ascending; None lets all through. In an undirected graph the direction is ``EITHER``.
-    `edge_where` asks for a copy of the edge that satisfies it; `source_where` and `target_where` narrow the
-    vertices further.
+    Labels are codes, ascending; None: all labels. In an undirected graph the direction is ``EITHER``.
+    `edge_where` is a condition that a copy of the edge satisfies; `source_where` and `target_where` are
+    filters of the vertices.
     """
 
     direction: Direction
@@ -55,7 +55,7 @@ class AdjacencyKey:
 
     @property
     def lets_all_through(self) -> bool:
-        """Whether nothing but the direction is asked for."""
+        """Whether the key has no condition but the direction."""
         return not any(
             part is not None
             for part in (

@@ -169,7 +169,7 @@ class GraphArrays:
         return find_ids(ids, self.vertex_ids, ascending)
 
     def vertex_mask(self, condition: Condition) -> NDArray[np.uint8]:
-        """Return which vertices satisfy a condition: uint8 [n], in internal order, 1 for those that do.
+        """Return which vertices satisfy a condition: uint8 [n], 1 if they do, in internal order.
 
         Raises
         ------
@@ -184,9 +184,9 @@ class GraphArrays:
         return self.memo.get_sized("masks", ("vertex", condition), make, self.cache_bytes())
 
     def arc_mask(self, condition: Condition, direction: Literal["out", "in"] = "out") -> NDArray[np.uint8]:
-        """Return which arcs have a copy that satisfies a condition: uint8 [arcs], 1 for those that have.
+        """Return which arcs have a copy that satisfies a condition: uint8 [arcs], 1 if an arc has one.
 
-        Arcs are those of `forward` (``"out"``) or of `reverse` (``"in"``), in their order.
+        The arcs are in the order of `forward` (``"out"``) or of `reverse` (``"in"``).
 
         Raises
         ------

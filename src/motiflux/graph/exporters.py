@@ -1,4 +1,4 @@
-"""What can be made of a `Graph`."""
+"""Methods of `Graph` that return objects of other libraries."""
 
 from __future__ import annotations
 

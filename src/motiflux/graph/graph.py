@@ -81,8 +81,8 @@ class Graph(Importers, Exporters):
         num_vertices
             The ids are ``0..num_vertices-1``, whether they occur in an edge or not.
         vertex_ids
-            The ids of all vertices, [n], each once. Without this and `num_vertices`, the vertices are those
-            that occur in an edge (or ``0..k-1`` for k vertex labels or values of a vertex attribute).
+            The ids of all vertices, [n], each once. Without this and `num_vertices`, the vertices are the
+            ends of edges (or ``0..k-1`` for k vertex labels or values of a vertex attribute).
         vertex_labels
             Label of each vertex, [n], integers or strings, in the order of `vertex_ids` or of the ids
             ``0..n-1``. Without it every vertex has the label 0.

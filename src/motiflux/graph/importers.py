@@ -1,4 +1,4 @@
-"""What `Graph` can be made of beside arrays of edges."""
+"""Methods of `Graph` that take objects of other libraries."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Importers(GraphArrays):
             An object with the Arrow stream or array capsule (of pandas, polars, pyarrow, DuckDB: this takes
             the package pyarrow), a mapping from names to arrays, or a structured array of NumPy.
         src, dst, label, time, attributes
-            Which column means what: names, or positions counted from 0. Without them the ends are the columns
-            ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, else the first two; the label
-            is the column ``label``; ``time`` or ``timestamp`` becomes the edge attribute ``time``; all
+            The columns of each kind: names, or positions counted from 0. Without them the ends are the
+            columns ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, else the first two; the
+            label is the column ``label``; ``time`` or ``timestamp`` becomes the edge attribute ``time``; all
             other columns become edge attributes of their own names. ``attributes=[...]`` takes only these.
         vertices
             A table of the vertices, which are then all that there are.
@@ -68,7 +68,7 @@ class Importers(GraphArrays):
         Raises
         ------
         ArgumentError
-            There is no such column; lists those there are.
+            There is no such column; the message lists the columns.
         GraphError
             An id or a label is missing or of another type, with its column and row, counted from 0; or the
             table describes no graph.
@@ -115,7 +115,7 @@ class Importers(GraphArrays):
         vertex_label, edge_label
             The attributes that hold labels. Where nothing has one there are no labels.
         default_vertex_label, default_edge_label
-            The label of what has none where others have one. None refuses that.
+            The label of elements without one, if others have one. None: such elements are an error.
         vertex_attributes, edge_attributes
             Names of the attributes to take; None takes all but the labels.
         directed
@@ -162,7 +162,7 @@ class Importers(GraphArrays):
     ) -> Self:
         """Build a graph from one of igraph: ids are the names of its vertices, or their indexes if unnamed.
 
-        All parameters are those of `from_networkx`.
+        All parameters are as in `from_networkx`.
 
         Raises
         ------

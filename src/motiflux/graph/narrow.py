@@ -18,7 +18,7 @@ def narrow(key: AdjacencyKey, graph: GraphArrays, threads: int) -> Adjacency:
     Raises
     ------
     PatternError
-        A condition asks for an attribute that is not there, or compares it with another kind of value.
+        A condition is on an attribute that does not exist, or compares it with a value of another type.
     """
     directions = [key.direction]
     if key.direction is Direction.EITHER:

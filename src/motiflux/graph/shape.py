@@ -30,7 +30,7 @@ class ShapeStats:
     Parameters
     ----------
     out_histogram, in_histogram
-        Number of vertices by degree: at 0 those of degree 0, at k those from 2**(k - 1) to 2**k - 1.
+        Number of vertices by degree: entry 0 for degree 0, entry k for degrees from 2**(k - 1) to 2**k - 1.
     out_degree_sum, in_degree_sum
         Sum of all degrees: the number of arcs.
     out_degree_squares, in_degree_squares
@@ -113,7 +113,7 @@ def _closed_wedges(rows: Adjacency, degrees: NDArray[np.int64], random: np.rando
 
 
 def _common_neighbors(rows: Adjacency, degrees: NDArray[np.int64], random: np.random.Generator) -> float:
-    """Return the mean over sampled arcs; of each, one neighbour of the end that has fewer is looked at."""
+    """Return the mean over sampled arcs, by one random neighbour of the end with fewer neighbours."""
     arcs = _below(np.full(_SAMPLES, len(rows[1]), dtype=np.int64), random)
     source = np.searchsorted(rows[0], arcs.astype(np.uint64), side="right").astype(np.int64) - 1
     target = rows[1][arcs].astype(np.int64)

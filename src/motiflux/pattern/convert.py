@@ -14,7 +14,7 @@ def as_pattern(
     Parameters
     ----------
     argument, expected
-        What errors call it, and say it is to be.
+        The name of the argument, and the expected value, in errors.
 
     Raises
     ------

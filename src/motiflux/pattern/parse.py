@@ -18,7 +18,7 @@ MAX_TEXT = 100_000
 """Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""
 
 _MOST_TEXTS, _SHORT = 256, 2000
-"""Texts whose patterns are remembered, and how long they are at most."""
+"""Number of texts whose patterns are cached, and their greatest length."""
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 

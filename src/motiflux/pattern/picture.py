@@ -1,4 +1,4 @@
-"""Patterns as pictures: what each query vertex and edge asks for, in a few words."""
+"""Pictures of patterns, with the conditions of each query vertex and edge in a few words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_IDS = 3
 def pattern_picture(pattern: QueryGraph) -> Picture:
     """Return the picture of a pattern.
 
-    Vertices of one choice of labels have one colour; those that may have any label are open. An edge that
+    Vertices with the same choice of labels have one colour; vertices of any label are open. An edge that
     must be an arc has an arrowhead.
     """
     panel = diagram(pattern_nodes(pattern), pattern_links(pattern))
@@ -54,7 +54,7 @@ def vertex_slots(pattern: QueryGraph) -> list[str | int]:
 
 
 def asked_of_edge(edge: QueryEdge) -> list[str]:
-    """Return what a query edge asks for, in lines: its name and labels, then its condition."""
+    """Return the conditions of a query edge, in lines: its name and labels, then its condition."""
     first = edge.name + ("" if edge.labels is None else f":{_labels(edge.labels)}" if edge.name else "")
     if not edge.name and edge.labels is not None:
         first = _labels(edge.labels)

@@ -37,7 +37,7 @@ class QueryGraph:
 
 
 def _each_once(edges: Iterable[QueryEdge]) -> tuple[QueryEdge, ...]:
-    """Return the edges without repetitions; one without a name repeats one that has one."""
+    """Return the edges without repetitions; an edge without a name repeats an equal edge with a name."""
     distinct = dict.fromkeys(edges)
     named = {replace(edge, name="") for edge in distinct if edge.name}
     return tuple(edge for edge in distinct if edge.name or edge not in named)

@@ -1,4 +1,4 @@
-"""From the syntax tree to the pattern: what the names stand for, and which condition is about what."""
+"""From the syntax tree to the pattern: resolves names, and assigns conditions to vertices and edges."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def resolve(tree: PatternText, name: str, pattern_class: Callable[..., Q]) -> Q:
     Raises
     ------
     TextError
-        A name stands for two things or for nothing, a condition is about several, a part is not supported, or
-        the whole is no pattern.
+        A name has two meanings or none, a condition is about several elements, a part is not supported, or
+        the result is not a pattern.
     """
     resolver = _Resolver()
     for path in tree.paths:
@@ -67,7 +67,7 @@ class _Resolver:
             self._keep_conditions(self._drafts.add_edge(edge, left, right), edge.details)
 
     def add_conditions(self, where: Test | None) -> None:
-        """Hand out what stands after WHERE, inside of elements and at the end."""
+        """Assign the conditions of the WHERE clauses, inside of elements and at the end."""
         for draft, test in self._inside:
             for part in conjuncts(test):
                 self._add_condition(part, draft)

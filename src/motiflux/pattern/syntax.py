@@ -24,7 +24,7 @@ _ESCAPED = {**{c: c for c in "\\'\"`"}, "n": "\n", "r": "\r", "t": "\t", "b": "\
 
 
 class TextError(Exception):
-    """What is wrong with the text, and where."""
+    """An error in the text, and its position."""
 
     def __init__(self, message: str, position: int) -> None:
         self.message = message
@@ -34,7 +34,7 @@ class TextError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name or a label: what it is called, and as a label its value."""
+    """A name or a label: its text, and its value as a label."""
 
     name: str
     label: int | str
@@ -43,7 +43,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What stands after the colon; None for the star."""
+    """The labels after the colon; None for the star."""
 
     choice: frozenset[int | str] | None
     start: int
@@ -60,7 +60,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of what `variable` names."""
+    """An attribute of the element `variable`."""
 
     variable: Symbol
     name: str
@@ -133,7 +133,7 @@ Test: TypeAlias = Compared | Among | NullTest | Negated | Joined
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What stands in the parentheses of a vertex or in the brackets of an edge."""
+    """The content of the parentheses of a vertex or of the brackets of an edge."""
 
     symbol: Symbol | None
     labels: Labels | None
@@ -164,7 +164,7 @@ class EdgeText:
 
 @dataclass(frozen=True, slots=True)
 class PatternText:
-    """The paths, and what stands after WHERE."""
+    """The paths, and the condition after WHERE."""
 
     paths: tuple[tuple[VertexText | EdgeText, ...], ...]
     where: Test | None
@@ -172,7 +172,7 @@ class PatternText:
 
 @v_args(inline=True)
 class TreeBuilder(Transformer[Token, PatternText]):
-    """What each rule of the grammar makes of its parts."""
+    """Builds the syntax tree: a method for each rule of the grammar."""
 
     def start(self, *parts: Any) -> PatternText:
         """Make the whole; the paths come first."""
@@ -205,7 +205,7 @@ class TreeBuilder(Transformer[Token, PatternText]):
         return EdgeText(details or _NOTHING, _start(less), None, leftward=True)
 
     def detail(self, *details: Any) -> Details:
-        """Make what stands in the brackets of an edge."""
+        """Return the content of the brackets of an edge."""
         return _details(*details)
 
     def labels(self, *parts: Token | Symbol) -> Labels:
@@ -224,7 +224,7 @@ class TreeBuilder(Transformer[Token, PatternText]):
         return key.name, value
 
     def where(self, _where: Token, condition: Test) -> Test:
-        """Pass on what stands after WHERE."""
+        """Return the condition after WHERE."""
         return condition
 
     def any_of(self, *parts: Test) -> Joined:
@@ -277,7 +277,7 @@ class TreeBuilder(Transformer[Token, PatternText]):
         return Symbol(str(token), str(token), _start(token))
 
     def backticked(self, token: Token) -> Symbol:
-        """Make a symbol of what stands between backticks, where two stand for one."""
+        """Return the symbol between backticks; two backticks in it are one character."""
         name = token[1:-1].replace("``", "`")
         return Symbol(name, name, _start(token))
 
@@ -287,7 +287,7 @@ class TreeBuilder(Transformer[Token, PatternText]):
         return Symbol(name, name, _start(token))
 
     def integer_symbol(self, token: Token) -> Symbol:
-        """Make a symbol of an integer: as a name it is called what is written."""
+        """Return an integer as a symbol; as a name, it is the text."""
         return Symbol(str(token), _integer(token), _start(token))
 
     def integer_value(self, token: Token) -> Literal:
@@ -369,5 +369,5 @@ def _start(token: Token) -> int:
 
 
 def _present(parts: tuple[T | None, ...]) -> tuple[T, ...]:
-    """Leave out the None that stands for an empty list."""
+    """Leave out None, which is an empty list."""
     return tuple(part for part in parts if part is not None)

@@ -100,7 +100,7 @@ def _sorted(values: frozenset[int | str]) -> list[int | str]:
 
 
 def _conditions(pattern: QueryGraph) -> Iterable[str]:
-    """Yield what stands after WHERE, joined by AND."""
+    """Yield the conditions of the WHERE clause, which AND joins."""
     for vertex in pattern.vertices:
         name = quoted(vertex.name)
         if vertex.ids is not None:
@@ -121,7 +121,7 @@ def _among(ids: frozenset[VertexId]) -> str:
 
 
 def _condition(condition: Condition, variable: str, place: int) -> str:
-    """Return a condition on what `variable` names: empty, or a name and a dot."""
+    """Return a condition on the element `variable`: empty, or a name and a dot."""
     match condition:
         case Comparison(attribute, operator, value):
             return f"{variable}{quoted(attribute)} {operator} {_value(value)}"

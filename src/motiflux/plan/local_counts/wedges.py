@@ -46,7 +46,7 @@ def _middle_kind(pattern: Rooted, family: Family, x: int, z: int, middle: int) -
 
 
 def _edge(pattern: Rooted, family: Family, start: int, end: int) -> tuple[int, bool, bool]:
-    """Return the kind of the edge between two vertices, whether it goes either way, and if from `start`."""
+    """Return the kind of the edge between two vertices, whether it goes either way, and from `start`."""
     for u, v, kind in pattern.edges:
         if {u, v} == {start, end}:
             either = family.is_either(kind)
