@@ -1,4 +1,4 @@
-"""Data and HeteroData of PyTorch Geometric, by what they can do: neither it nor PyTorch is imported."""
+"""Data and HeteroData of PyTorch Geometric, recognized by their methods, without importing it or PyTorch."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def from_pyg(
 
 
 def _is_undirected(data: Any) -> bool:
-    """Tell what the library calls undirected: every edge is there both ways."""
+    """Return whether the graph is undirected as the library defines it: each edge has its reverse."""
     return bool(data.is_undirected()) if hasattr(data, "is_undirected") else False
 
 
