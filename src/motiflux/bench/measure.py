@@ -48,7 +48,7 @@ def repeat(
     Parameters
     ----------
     call
-        What to time.
+        The function to time.
     clock
         `cpu_clock` or `wall_clock`, in seconds.
     runs

@@ -71,7 +71,7 @@ class GraphSource:
 
 @dataclass(frozen=True)
 class BaselineResult:
-    """What another system gave, in the meaning of the case's count; `count` is None if it did not finish.
+    """The result of another system, comparable with the case's count; `count` is None if it did not finish.
 
     After a timeout, `seconds` is the time it was given. `note` is for people.
     """
@@ -110,7 +110,7 @@ class Case:
     pattern
         Gives the pattern.
     expected
-        The true count, or what computes it, or None if it is not known.
+        The true count, or a function that computes it, or None if it is not known.
     source
         Who says so.
     symmetry
@@ -162,7 +162,7 @@ def no_bars(results: Sequence[CaseResult]) -> Sequence[Bar]:
 class Suite:
     """Cases, then probes, and the bars that their results are held against.
 
-    `device` names what is measured on.
+    `device` is the device to measure.
     """
 
     name: str
@@ -237,9 +237,9 @@ def run_suite(
     on_result: Callable[[CaseResult], None],
     on_results: Callable[[Callable[[], Report]], None] = lambda report: None,
 ) -> Report:
-    """Run the cases in order; `on_result` is told each result as it comes.
+    """Run the cases in order; `on_result` is called with each result.
 
-    `on_results` is then given what makes a report of all so far.
+    `on_results` is then called with the function that makes a report of all results so far.
     """
     results: list[CaseResult] = []
     head = commit(Path.cwd())  # as it is before results are written
@@ -274,7 +274,7 @@ def run_suite(
 
 
 def run_case(case: Case, graph: mf.Graph, settings: Settings) -> Iterator[CaseResult]:
-    """Give motiflux' result on one thread, then those of other systems, then those of more threads."""
+    """Yield motiflux' result on one thread, then the results of other systems, then those of more threads."""
     pattern = case.pattern()
     expected = case.expected() if callable(case.expected) else case.expected
     ours = _count(case, graph, pattern, settings, threads=1)
@@ -370,7 +370,7 @@ class Checked:
 
 
 def check_count(count: int | None, complete: bool, expected: int | None, source: str) -> Checked:
-    """Compare with what is known. A partial count can only be too large."""
+    """Compare with the known count. A partial count can only be too large."""
     if count is None or expected is None or (not complete and count <= expected):
         return Checked(None, disagrees=False)
     if count == expected:
@@ -379,7 +379,7 @@ def check_count(count: int | None, complete: bool, expected: int | None, source:
 
 
 def _best(found: Sequence[tuple[str, BaselineResult]]) -> BaselineTime | None:
-    """Give the fastest that finished, else the one that was given most time: a lower bound."""
+    """Return the fastest result that finished, else the one with the most time: a lower bound."""
     timed = [(one, one.seconds.min, name) for name, one in found if one.seconds is not None]
     finished = [(seconds, name) for one, seconds, name in timed if one.count is not None]
     if finished:

@@ -18,7 +18,7 @@ _LEGACY_STREAM = 1
 
 
 class _Ordered(Protocol):
-    """A stream that can be put in order with those of other libraries."""
+    """A stream that can be ordered with streams of other libraries."""
 
     @property
     def handle(self) -> int: ...
@@ -112,7 +112,7 @@ class DeviceArray:
         budget: int | None = None,
         stream: Stream | None = None,
     ) -> DeviceArray:
-        """Return a new array of unspecified values; `what` it is for is told by errors."""
+        """Return a new array of unspecified values; errors contain `what`, its purpose."""
         checked = check_shape((shape,) if isinstance(shape, int) else tuple(shape))
         nbytes = math.prod(checked) * check_dtype(np.dtype(dtype)).itemsize
         return cls(device, device.allocate(nbytes, what, budget=budget), dtype, checked, stream=stream)
@@ -199,7 +199,7 @@ class DeviceArray:
         Raises
         ------
         BufferError
-            A copy, or another device, is asked for.
+            A copy, or another device, is requested.
         """
         device = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(map(int, dl_device)) != device):
@@ -384,5 +384,5 @@ def _order_handle(device: Device, stream: Stream | None, producer: int) -> None:
 
 
 def _ordered(stream: Stream | None) -> _Ordered | None:
-    """Return a stream as one that other libraries' streams can be ordered with, if it is one."""
+    """Return a stream as a stream that other libraries' streams can be ordered with, if it is one."""
     return cast("_Ordered", stream) if hasattr(stream, "handle") else None

@@ -1,4 +1,4 @@
-"""What an estimate gives back."""
+"""The result of an estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The images of rows: what an enumeration hands out where it searches for one embedding of each subgraph."""
+"""The images of rows: if a search finds one embedding of each subgraph, its images are listed with it."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class ImageBlock:
         return _native.write_images(whole, self.sources, threads)[start : start + len(self)]
 
     def numbered(self, ids: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-        """Return them as rows of ids: each row's are looked up once."""
+        """Return the rows as external ids; the ids of each row are looked up once."""
         return _native.gather_images(self.found, self.sources, ids, self.first, self.last, threads)
 
 
 Block: TypeAlias = "VertexArray | ImageBlock"
-"""Rows in internal ids on their way to whoever asked for them."""
+"""Rows in internal ids, before they are converted for the user."""
 
 
 def written(block: Block, threads: int = 1) -> VertexArray:
@@ -61,7 +61,7 @@ def written(block: Block, threads: int = 1) -> VertexArray:
 
 
 class Images:
-    """What each row that a search finds is handed out as: all of its images, or itself.
+    """The rows that each row found yields: all of its images, or itself.
 
     Attributes
     ----------

@@ -120,7 +120,7 @@ _Getters = dict[str, Callable[[int], Any]]
 
 
 def _getters(table: AttributeTable, labels: Column | None, labelled: bool) -> _Getters:
-    """Return what gives the value of each attribute, and the label under its name if that is free."""
+    """Return functions for the value of each attribute, and for the label if its name is free."""
     columns: dict[str, Column] = {**table}
     if labelled and labels is not None:
         columns.setdefault(LABEL, labels)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Groups(NamedTuple):
-    """What groups of samples came to, one entry each.
+    """The results of groups of samples, one entry each.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ attributes. The witness is the first:
 * then the edge of the least label code: labels are in ascending order, and so are the numbers of the edges,
 * then the first copy that satisfies the condition of the query edge, in the order the copies were given.
 
-Query edges are looked at one by one: two of them on one pair of vertices may have the same witness.
+Each query edge is treated separately: two of them on one pair of vertices may have the same witness.
 """
 
 from __future__ import annotations

@@ -41,12 +41,12 @@ _MOST_COPIES = 2**32 - 1
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a monitor was when it was saved.
+    """The state of a monitor when it was saved.
 
     Parameters
     ----------
     options
-        What `Monitor` is called with.
+        The arguments of `Monitor`.
     patterns
         With whether their matches are given.
     facts
@@ -138,7 +138,7 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Return what a file holds, after all checksums were compared.
+    """Return the content of a file, after comparing all checksums.
 
     Raises
     ------

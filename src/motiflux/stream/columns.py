@@ -1,4 +1,4 @@
-"""Which column of a table says what of an update."""
+"""The meaning of the columns of a table of updates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StreamColumns:
 
     @classmethod
     def of(cls, said: Mapping[str, Name] | StreamColumns | None) -> StreamColumns:
-        """Return what a mapping from parts to columns says.
+        """Return the columns of a mapping from parts to columns.
 
         Raises
         ------

@@ -61,7 +61,7 @@ def loaded(graph: Graph, *, count_copies: bool) -> _native.Monitor:
 
 
 class PlanWriter:
-    """Turns delta plans of one pattern into what the native monitor takes.
+    """Turns delta plans of one pattern into arguments of the native monitor.
 
     Parameters
     ----------

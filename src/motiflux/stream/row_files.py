@@ -26,7 +26,7 @@ from motiflux.packages import require
 from motiflux.stream.match_table import TIME, MatchTable
 
 PARTIAL = ".partial"
-"""What the name of a file has after it that cannot be read before it is finished."""
+"""The suffix of a file that cannot be read before it is finished."""
 
 _TEXT_ROWS = 1 << 14
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -40,28 +40,28 @@ class RowFile(Protocol):
 
     @property
     def kept(self) -> int | None:
-        """What says how much there is, for a later run that goes on; None where none can."""
+        """The size of the kept data, for a later run that continues; None if none can."""
 
     def append(self) -> None:
-        """Write what waits, or set it aside; readers need not see it yet."""
+        """Write the waiting rows, or buffer them; readers need not see them yet."""
 
     def keep(self) -> None:
         """All of a batch was appended: it stays."""
 
     def sync(self) -> None:
-        """Return when what is kept is on disk."""
+        """Return when the kept data is on disk."""
 
     def close(self) -> None:
         """Finish the file: all that is kept can be read."""
 
     def abandon(self) -> None:
-        """Finish it after an error, without what is not kept."""
+        """Finish the file after an error, without data that is not kept."""
 
 
 class TextRows:
     """Lines of delimited text, compressed or not.
 
-    Compressed, each batch is a member (a frame) of its own, so that what is there can be read at any time.
+    Compressed, each batch is a member (a frame) of its own, so that the data written can be read at any time.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TextRows:
     separator
         Between cells.
     kept
-        Bytes that are there and stay; None: begin anew.
+        Bytes of the existing file that stay; None: start a new file.
     """
 
     def __init__(
@@ -96,19 +96,19 @@ class TextRows:
         return self._file.kept
 
     def append(self) -> None:
-        """Write what waits, if it is much."""
+        """Write the waiting rows, if there are many."""
         if self._table.rows >= _TEXT_ROWS:
             self._text.append()
 
     def keep(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         self._text.append()
         if self._packing is not None:
             self._packing.finish()
         self._file.keep()
 
     def sync(self) -> None:
-        """Return when what is kept is on disk."""
+        """Return when the kept data is on disk."""
         self._file.sync()
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class TextRows:
 
 
 class _Packing:
-    """Compresses what is written, in pieces that can be read by themselves."""
+    """Compresses data in pieces that can be read independently."""
 
     def __init__(self, file: GrowingFile, pack: Callable[[bytes], bytes]) -> None:
         self._file = file
@@ -146,7 +146,7 @@ class _Packing:
 
 
 def _packer(path: Path, compression: str) -> Callable[[bytes], bytes] | None:
-    """Return what compresses a piece.
+    """Return a function that compresses a piece.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _gzipped(data: bytes) -> bytes:
 
 
 class _Typed:
-    """Record batches of pyarrow of what waits in a table."""
+    """Record batches of pyarrow, from the waiting rows of a table."""
 
     def __init__(self, table: MatchTable, path: Path) -> None:
         self._pa = _package("pyarrow", path)
@@ -190,7 +190,7 @@ class _Typed:
         self.schema = schema
 
     def must_widen(self) -> bool:
-        """Whether what waits does not fit the type of the column of moments; it fits from now on."""
+        """Whether waiting moments do not fit the type of their column, which is changed then."""
         if not self._table.needs_fractions():
             return False
         self._table.time_kind = "f"
@@ -224,7 +224,7 @@ class ArrowRows:
     table, path
         As for `TextRows`.
     kept
-        Rows that are there and stay; None: begin anew.
+        Rows of the existing file that stay; None: start a new file.
     """
 
     def __init__(self, table: MatchTable, path: Path, kept: int | None) -> None:
@@ -239,7 +239,7 @@ class ArrowRows:
             self._go_on(kept)
 
     def _opened(self, file: GrowingFile, *, silent: bool = False) -> Any:
-        """Return what writes batches; `silent`: the schema is there already."""
+        """Return a writer of batches; `silent`: the schema is in the file already."""
         pa, schema = self._typed._pa, self._typed.schema
         sink = _Gate(file, shut=silent)
         writer = self._ipc.new_stream(pa.PythonFile(sink, mode="w"), schema)
@@ -258,7 +258,7 @@ class ArrowRows:
         self._writer = self._opened(self._file, silent=True)
 
     def _place_after(self, kept: int) -> tuple[Any, int]:
-        """Return the schema of what is there, and the bytes up to the end of so many rows."""
+        """Return the schema of the existing file, and the bytes up to the end of `kept` rows."""
         pa, rows = self._typed._pa, 0
         try:
             with pa.OSFile(str(self._path), "rb") as file, self._ipc.open_stream(file) as reader:
@@ -276,7 +276,7 @@ class ArrowRows:
         return schema, place
 
     def append(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         if self._typed.must_widen():
             self._rewrite()
         for batch in self._typed.batches():
@@ -284,7 +284,7 @@ class ArrowRows:
             self._rows += batch.num_rows
 
     def _rewrite(self) -> None:
-        """Write all that is kept anew, with the types of the columns now."""
+        """Write all kept rows again, with the current types of the columns."""
         pa = self._typed._pa
         other = self._path.with_name(self._path.name + PARTIAL)
         file = GrowingFile(other)
@@ -308,13 +308,13 @@ class ArrowRows:
         self._file, self._writer = file, writer
 
     def keep(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         self.append()
         self._file.keep()
         self.kept = self._rows
 
     def sync(self) -> None:
-        """Return when what is kept is on disk."""
+        """Return when the kept data is on disk."""
         self._file.sync()
 
     def close(self) -> None:
@@ -377,7 +377,7 @@ class ParquetRows:
         )
 
     def append(self) -> None:
-        """Write what waits, if it makes a row group."""
+        """Write the waiting rows, if they fill a row group."""
         if self._table.rows >= group_rows(self._table.fields):
             self._write()
 
@@ -410,16 +410,16 @@ class ParquetRows:
         self._file.close()
 
     def keep(self) -> None:
-        """Write what waits, if it makes a row group."""
+        """Write the waiting rows, if they fill a row group."""
         self.append()
         self._table.settle()
         self._is_dirty = False
 
     def sync(self) -> None:
-        """Do nothing: no later run goes on with such a file."""
+        """Do nothing: no later run continues such a file."""
 
     def close(self) -> None:
-        """Write what waits and the index; the file takes its name."""
+        """Write the waiting rows and the index; rename the file to its final name."""
         self._write()
         self._finish_writing()
         refuse_irregular(self._path)
@@ -440,7 +440,7 @@ class ParquetRows:
 
 
 def stored_kinds(path: Path) -> dict[str, Any]:
-    """Return what an Arrow stream says of the types of its columns, for `MatchTable`.
+    """Return the types of the columns of an Arrow stream, for `MatchTable`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Monitors in files and back: what a checkpoint says in the terms of a monitor."""
+"""Saves monitors to files and loads them: conversion of checkpoints and monitors."""
 
 from __future__ import annotations
 

@@ -47,10 +47,10 @@ class FoundMatches:
 
 
 class Sink:
-    """Takes matches. A class of your own overrides `write`, and what else it needs.
+    """Receives matches. A subclass overrides `write`, and other methods as needed.
 
-    If `write` or `flush` raises, the batch is not acknowledged: graph and position are as before it, what was
-    raised goes on to the caller of `Monitor.run`, and the monitor may be used on.
+    If `write` or `flush` raises an error, the batch is not acknowledged: graph and position are as before it,
+    the error is raised again by `Monitor.run`, and the monitor may be used further.
     """
 
     wants_matches = True

@@ -14,7 +14,7 @@ from motiflux.errors import FormatError, StreamError
 from motiflux.stream.updates import Updates
 
 ON_ERROR = ("stop", "skip")
-"""What to do about a line that is malformed or refused."""
+"""The treatments of a line that is malformed or refused."""
 
 _SHOWN = 100
 """Bytes of a line that messages show."""
@@ -28,7 +28,7 @@ class Position(NamedTuple):
     line
         Lines of text before it, or rows of a table, or updates.
     offset
-        Bytes of text before it, compression undone; 0 of what is not text.
+        Bytes of decompressed text before it; 0 if the source is not text.
     """
 
     line: int = 0
@@ -41,14 +41,14 @@ BEGIN = Position()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a source.
+    """A request to a source.
 
     Parameters
     ----------
     size
-        Most updates in a batch; None: those that come as columns are left as they are given.
+        Most updates in a batch; None: columns are returned as they are.
     exact
-        Whether batches have to be of that size, but for the last: otherwise what is there need not wait.
+        Whether all batches but the last must have this size; otherwise available updates need not wait.
     ids, edge_labels, vertex_labels
         ``"i"`` for integers, ``"U"`` for strings, None where nothing is known yet: text could be either.
     deadline
@@ -67,7 +67,7 @@ class Request:
 
     @property
     def rows(self) -> int:
-        """Most updates in a batch of those that come one by one."""
+        """Most updates in a batch that is collected update by update."""
         return DEFAULT_SIZE if self.size is None else self.size
 
 
@@ -84,9 +84,9 @@ class Batch:
     updates
         The updates, in order.
     origin
-        What errors call the source.
+        The name of the source in errors.
     position
-        Where the source goes on after them.
+        The position of the source after the updates.
     arrived
         When they were had (`time.perf_counter`).
     lines
@@ -94,9 +94,9 @@ class Batch:
     label_lines
         The line of each label of a vertex, where it is not that of an update.
     unit
-        What these are: ``"line"`` or ``"row"``.
+        The unit of the counts: ``"line"`` or ``"row"``.
     skips, skipped
-        How many lines were left out, and the first few with what was wrong.
+        The number of lines left out, and the first few with their errors.
     raw, before
         The text of the batch where lines are left out, and the lines before it.
     """
@@ -138,7 +138,7 @@ class Batch:
 class Source(Protocol):
     """Gives updates batch by batch.
 
-    What `Monitor.run` takes becomes one of these; a class of your own needs only this method.
+    `Monitor.run` converts its argument to one of these; a class of your own needs only this method.
     """
 
     def batches(self, request: Request) -> Iterator[Batch]:
@@ -147,7 +147,7 @@ class Source(Protocol):
         Raises
         ------
         FormatError, StreamError
-            What is there is malformed; all before it was given.
+            The input is malformed; all updates before it were returned.
         """
 
 
