@@ -102,7 +102,7 @@ class TestRoom:
         words, offsets, neighbors = (buffer.nbytes for buffer in made.buffers)
         for room in (words + offsets - 1, words + offsets + neighbors - 1):
             graph.forget()
-            monkeypatch.setattr(candidate_space_module, "space_room", lambda graph, room=room: room)
+            monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph, room=room: room)
             assert mf.count(graph, PATTERN, device=device) == EXPECTED
             assert spaces(graph, accelerator.device) == []
 
@@ -147,7 +147,7 @@ class TestRoom:
             return build(*given)
 
         plan, room = plan_of(graph, PATTERN), 1 << 20
-        monkeypatch.setattr(candidate_space_module, "space_room", lambda graph: 16)
+        monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph: 16)
         monkeypatch.setattr(candidate_space_module._Builder, "_build", counted)
         monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
         for _ in range(3):  # more memory is of no use
@@ -158,7 +158,7 @@ class TestRoom:
         assert [type(one).__name__ for one in kept if not one.nbytes] == []
         assert spaces(graph, accelerator.device) == []
         graph.memo.forget_queries()
-        monkeypatch.setattr(candidate_space_module, "space_room", lambda graph: 1 << 20)
+        monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph: 1 << 20)
         assert count(accelerator, graph, plan) == EXPECTED
         assert len(spaces(graph, accelerator.device)) == 1
 

@@ -82,4 +82,4 @@ def remember_call(
         settled = OnGpu(chosen, plan, chosen.way(graph, plan, request))
     if settled is not None:
         call = Call(pattern, request, Ran(engine.name, engine.device, why), settled)
-        graph.memo.put_down(_POOL, (id(pattern), id(request)), call, _MOST)  # it holds on to both
+        graph.memo.store(_POOL, (id(pattern), id(request)), call, _MOST)  # it holds on to both

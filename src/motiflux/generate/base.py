@@ -177,7 +177,7 @@ class EdgeSource(ABC):
 
 
 @contextmanager
-def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def reporting(progress: Progress, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Yield a function to call with the number of edges drawn, of `total` if it is known."""
     if callable(progress):
         yield progress
@@ -188,7 +188,7 @@ def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[
         yield lambda done: None
 
 
-def room_for(rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def empty_ends(rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return arrays for the ends of `rows` edges."""
     try:
         return np.empty(rows, dtype=np.uint32), np.empty(rows, dtype=np.uint32)

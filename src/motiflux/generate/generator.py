@@ -20,8 +20,8 @@ from motiflux.generate.base import (
     EdgeSource,
     Progress,
     Values,
-    room_for,
-    told,
+    empty_ends,
+    reporting,
 )
 
 
@@ -93,8 +93,8 @@ class CountedGenerator(Generator):
     def columns(self, *, threads: int | None = None, progress: Progress = False) -> EdgeColumns:
         """Draw all edges into arrays; see `Generator.columns`."""
         count = resolve_threads(threads)
-        sources, targets = room_for(self.num_rows)
-        with told(progress, "drawing edges", self.num_rows) as update:
+        sources, targets = empty_ends(self.num_rows)
+        with reporting(progress, "drawing edges", self.num_rows) as update:
             for first in range(0, self.num_rows, BLOCK_ROWS):
                 block = slice(first, first + BLOCK_ROWS)
                 self.draw_ends(first, sources[block], targets[block], count)
@@ -116,7 +116,7 @@ class CountedGenerator(Generator):
             if whole is not None:
                 sources, targets = whole.sources[first : first + here], whole.targets[first : first + here]
             else:
-                sources, targets = room_for(here)
+                sources, targets = empty_ends(here)
                 self.draw_ends(first, sources, targets, count)
             yield self._made(sources, targets, *self.draw_values(first, here, count), None)
 

@@ -18,7 +18,7 @@ from motiflux.generate.base import (
     check_flag,
     check_number,
     check_rows,
-    told,
+    reporting,
 )
 from motiflux.generate.generator import CountedGenerator, Generator
 from motiflux.graph import Graph
@@ -171,7 +171,7 @@ class UniformGraph(Generator):
         """Draw all edges into arrays; see `Generator.columns`."""
         expected = round(most_edges(self.vertices, directed=self.directed) * self.probability)
         parts, done = [np.empty((2, 0), dtype=np.uint32)], 0
-        with told(progress, "drawing edges", expected) as update:
+        with reporting(progress, "drawing edges", expected) as update:
             for block in self.blocks(threads=threads):
                 parts.append(np.stack([block.sources, block.targets]))
                 done += len(block)

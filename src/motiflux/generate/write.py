@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import MotifluxWarning, OutputError
-from motiflux.generate.base import EdgeColumns, EdgeSource, Progress, told
+from motiflux.generate.base import EdgeColumns, EdgeSource, Progress, reporting
 from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
 from motiflux.io.atomic import AtomicFile, check_place
@@ -45,7 +45,7 @@ def write(
         write_graph(graph, output)
         return graph.num_edge_copies
     rows = getattr(generator, "num_rows", None)
-    with AtomicFile(output) as file, told(progress, f"drawing {output.name}", rows) as update:
+    with AtomicFile(output) as file, reporting(progress, f"drawing {output.name}", rows) as update:
         if suffix == ".npz":
             return _write_npz(generator, file, threads, update)
         return _write_text(generator, file, threads, update, as_csv=suffix == ".csv")

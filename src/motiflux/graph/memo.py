@@ -65,7 +65,7 @@ class Memo:
         kept = self._pools.get(pool)
         return None if kept is None else kept.get(key)
 
-    def put_down(self, pool: str, key: Hashable, value: object, most: int) -> None:
+    def store(self, pool: str, key: Hashable, value: object, most: int) -> None:
         """Store a value under `key` in a pool, and keep the `most` newest values of the pool."""
         kept = self._pools.setdefault(pool, {})
         kept[key] = value

@@ -30,8 +30,8 @@ _Mask: TypeAlias = NDArray[np.uint8] | None
 _MOST_KINDS = 64
 
 # A candidate space may take this number of bytes, or this multiple of the memory of the graph if it is more.
-_ROOM_RATIO = 2
-_ROOM_FLOOR = 256 << 20
+_MAX_RATIO = 2
+_MIN_BYTES = 256 << 20
 
 _READY, _EMPTY = 0, 1
 
@@ -99,7 +99,7 @@ def candidate_space(
         `deadline`, a value of `time.perf_counter`, passed meanwhile. Small graphs are not checked.
     """
     found = graph.memo.get_sized(
-        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _TooLarge(), space_room(graph)
+        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _TooLarge(), max_space_bytes(graph)
     )
     return None if isinstance(found, _TooLarge) else found
 
@@ -111,9 +111,9 @@ class _TooLarge:
     """Approximate bytes of its key, so that the number of these is limited too."""
 
 
-def space_room(graph: Graph) -> int:
+def max_space_bytes(graph: Graph) -> int:
     """Return the bytes that a candidate space of `graph` may take."""
-    return max(_ROOM_FLOOR, _ROOM_RATIO * graph.nbytes)
+    return max(_MIN_BYTES, _MAX_RATIO * graph.nbytes)
 
 
 def _filters(pattern: BoundPattern) -> bool:
@@ -155,7 +155,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
         injective=key.injective,
         rounds=key.rounds,
         cycles=key.cycles,
-        max_bytes=space_room(graph),
+        max_bytes=max_space_bytes(graph),
         threads=threads,
         timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),
     )
