@@ -96,7 +96,7 @@ def _scaling(
 
 def _forget_queries(graph: mf.Graph) -> None:
     graph.forget()
-    graph.label_frequencies()  # of the graph alone: a query finds them there
+    graph.label_frequencies()  # data of the graph itself, which queries find
 
 
 def _result(

@@ -93,7 +93,7 @@ class Baseline(Protocol):
         """Whether the case's ratio may be against this one; if not, it is only listed."""
 
     def run(self, settings: Settings) -> BaselineResult | None:
-        """Do it within the time, or give None if it cannot (say, because it is not installed)."""
+        """Run it within the time limit; return None if it cannot run (for example, is not installed)."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Case:
     expected
         The true count, or a function that computes it, or None if it is not known.
     source
-        Who says so.
+        The source of the expected count.
     symmetry
         ``embeddings`` or ``subgraphs``.
     scaling
@@ -221,7 +221,7 @@ def _run_file(path: Path, name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up by name
+    sys.modules[name] = module  # dataclasses find their module by name
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -195,7 +195,7 @@ class Earlier:
     FormatError
         It is none, or damaged.
     UsageError
-        It says nothing of a position in a stream.
+        It has no position in a stream.
     """
 
     def __init__(self, path: Path, threads: int | None) -> None:

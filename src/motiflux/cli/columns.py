@@ -82,7 +82,7 @@ def said() -> dict[str, Any]:
 def with_columns(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options to a command.
 
-    The command does not see them; `said` passes them to the reader of the graph.
+    The command does not receive them; `said` passes them to the reader of the graph.
     """
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

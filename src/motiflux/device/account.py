@@ -90,7 +90,7 @@ class MemoryAccount:
             self._reclaimers.append(known)
 
     def reclaim(self, missing: int) -> int:
-        """Ask one reclaimer after another until `missing` bytes came back; return how many did."""
+        """Call the reclaimers until `missing` bytes are released; return how many were."""
         with self._lock:
             reclaimers = tuple(self._reclaimers)
         freed = 0

@@ -55,7 +55,7 @@ class DeviceArray:
     """A contiguous array of one or two dimensions in device memory.
 
     It exports ``__dlpack__`` and, on CUDA, ``__cuda_array_interface__``, without a copy. Memory lives as long
-    as this, or whatever was made of it, does; a library that lets go of it must be done with it.
+    as this array and all views of it; a library that releases a view must not use it any more.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> Dev
     device
         Where it has to be.
     stream
-        Where it will be used: that waits for whatever still writes it. None waits here.
+        The stream that will use it, which waits for pending writes. None: the caller waits here.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def _from_dlpack(found: Any, device: Device, stream: Stream | None) -> DeviceArr
 
 
 def _capsule(found: Any, device: Device, stream: Stream | None) -> object:
-    """Return an array's capsule; `stream` waits for whatever still writes it, or we do if there is none."""
+    """Return an array's capsule; `stream` waits for pending writes, or the caller does without one."""
     if dlpack_device(device)[0] == dlpack.CPU:
         return found.__dlpack__()
     if ordered := _ordered(stream):

@@ -246,7 +246,7 @@ def driver_version() -> str:
 
 
 def list_devices() -> tuple[GpuFacts, ...]:
-    """Return the GPUs that this process sees.
+    """Return the GPUs that are visible to this process.
 
     Raises
     ------

@@ -136,7 +136,7 @@ def start_driver() -> CudaDriver:
         (started,) = bindings.cuInit(0)
         answer = bindings.cuDriverGetVersion()
     except Exception as error:
-        # The bindings look for libcuda at the first call, and each version of them fails in its own way.
+        # The bindings load libcuda at the first call, and each version of them fails in its own way.
         raise DeviceError(
             "device 'cuda': expected the NVIDIA driver, found no libcuda that works; install the driver of "
             f"your GPU, and give a container access to it (docker run --gpus all): {error}"

@@ -102,7 +102,7 @@ _numbers = itertools.count(1)
 def export(
     address: int, dtype: np.dtype[Any], shape: tuple[int, ...], device: tuple[int, int], owner: object
 ) -> object:
-    """Return a capsule ``dltensor`` of a contiguous array; `owner` lives until the consumer lets go."""
+    """Return a capsule ``dltensor`` of a contiguous array; `owner` lives until the consumer releases it."""
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     managed = DLManagedTensor()
     managed.dl_tensor = DLTensor(

@@ -58,19 +58,20 @@ class Retirement:
         self._lines.discard(line)
 
     def end_line(self, line: Line) -> None:
-        """Forget a line on which all work is done, at once: nothing here looks at it afterwards."""
+        """Remove a line on which all work is done, at once: nothing here reads it afterwards."""
         with self._lock:
             self._lines.discard(line)
 
     def add(self, lines: Collection[Line], action: Callable[[], None], again: bool = False) -> None:
-        """Put down an action for when work on `lines`, or on any line if none of them is open, is done.
+        """Queue an action for the time when work on `lines`, or on any line if none of them is open, is done.
 
         Takes no lock and calls no driver: finalizers call it.
 
         Parameters
         ----------
         again
-            Whether the action does no harm if it is done twice: then it is until Ctrl-C is not heard within.
+            Whether the action may run twice without harm: it then stays queued until it ran without an
+            interrupt.
         """
         self._incoming.append(_Retired(lines, action, again, []))
 
@@ -87,7 +88,7 @@ class Retirement:
             time.sleep(0.001)
 
     def _admit(self) -> None:
-        """Give all that came in its points to wait for: one point per line serves them all."""
+        """Set points to wait for, for all new actions: one point per line serves them all."""
         tails: dict[Line, Point | None] = {}
         while self._incoming:
             retired = self._incoming[0]

@@ -1,4 +1,4 @@
-"""A panel: shapes in a plane of their own, which knows how far they reach."""
+"""A panel: shapes in a plane of their own, with their bounding box."""
 
 from __future__ import annotations
 

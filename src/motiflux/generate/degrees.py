@@ -28,14 +28,14 @@ from motiflux.graph import Graph
 from motiflux.types import Label
 
 LabelShares = Literal["uniform", "zipf"]
-"""How often each label comes: all alike, or the k-th in proportion to 1/k."""
+"""The distribution of labels: uniform, or the k-th in proportion to 1/k."""
 
 MAX_LABELS = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
 class PowerLaw(CountedGenerator):
-    """A Chung-Lu graph: vertices are drawn as often as their weights say, which follow a power law.
+    """A Chung-Lu graph: vertices are drawn in proportion to their weights, which follow a power law.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PowerLaw(CountedGenerator):
     vertex_label_count, edge_label_count
         Number of labels, ``0, 1, ...``; 1 for none.
     label_shares
-        ``"zipf"``: label k is drawn in proportion to ``1 / (k + 1)``; ``"uniform"``: all alike.
+        ``"zipf"``: label k is drawn in proportion to ``1 / (k + 1)``; ``"uniform"``: all equally often.
     directed
         Whether edges have a direction. If not, the smaller id comes first.
     permute

@@ -68,7 +68,7 @@ class Generator(EdgeSource):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedGenerator(Generator):
-    """A generator that knows the number of edges before it draws them, and can draw any of them."""
+    """A generator with a known number of edges, which can draw any range of them."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Flows between hosts, as a network's router sees them."""
+"""Flows between hosts in a network."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Flows(CountedGenerator):
     exponent
         Of the power law that both degrees of hosts follow; above 2, at most 100.
     seconds
-        How long it takes; the attribute ``time`` is in milliseconds from 0 on and never falls.
+        Duration; the attribute ``time`` is in milliseconds from 0 and never decreases.
 
     Examples
     --------

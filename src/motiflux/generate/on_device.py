@@ -36,7 +36,7 @@ def rmat_blocks(
     opened.use()
     code = accelerator.compiler.wait(rmat_source())
     kernel = opened.load(code.image, code.name).kernel(RMAT_ENTRY)
-    stream = opened.stream()  # goes when the last array that was written on it goes
+    stream = opened.stream()  # released with the last array that was written on it
     if budget is not None:
         accelerator.reclaim(opened.used_memory() + 2 * rows * _ROW_BYTES - budget)
     free = int(_USABLE * opened.free_memory())

@@ -1,4 +1,4 @@
-"""The arrays of a data graph, and look-ups in them."""
+"""The arrays of a data graph, and methods that read them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Column:
         The values [n] of type bool, int8 to uint64 or float16 to float64; uint32 codes for strings. Where a
         value is missing, anything.
     mask
-        bool [n], True where the value is missing; None where none is. NaN is missing too, whatever this says.
+        bool [n], True for missing values; None if none is missing. NaN is always missing.
     strings
         The strings that the codes refer to; None for other types.
     """

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 _MOST_ENTRIES = 512
 _UNKNOWN: Any = object()
-"""Stands for no result. A `KeyError` would be the context of whatever `make` raises."""
+"""No result. A `KeyError` would be the context of exceptions of `make`."""
 
 
 class _Sized(Protocol):

@@ -89,7 +89,7 @@ def describe(graph: GraphArrays, threads: int) -> ShapeStats:
 
 
 class _Degrees:
-    """Exact sums over degrees, whatever their size."""
+    """Exact sums over degrees of any size."""
 
     def __init__(self, degrees: NDArray[np.int64]) -> None:
         values, counts = (column.tolist() for column in np.unique(degrees, return_counts=True))

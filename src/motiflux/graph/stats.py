@@ -17,7 +17,7 @@ from motiflux.graph.csr import Csr
 from motiflux.types import LabelArray
 
 _PIECE = 1 << 20
-"""Arcs that are counted between looks at the clock: some 10 ms."""
+"""Arcs that are counted between checks of the deadline: about 10 ms."""
 # Count label triples in a table of at most this many cells; beyond it by sorting.
 _LARGEST_TABLE = 1 << 22
 

@@ -137,7 +137,7 @@ def at(array: Any, places: NDArray[np.intp]) -> Any:
 
 
 def _rows(array: Any) -> Any:
-    """Return strings of a type whose rows pyarrow takes: it takes none of views, such as polars has."""
+    """Return strings in a type whose rows pyarrow can take: it cannot take rows of views, as in polars."""
     types = _types()
     view = hasattr(types, "is_string_view") and types.is_string_view(array.type)
     return array.cast(import_module("pyarrow").large_string()) if view else array

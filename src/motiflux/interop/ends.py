@@ -17,7 +17,7 @@ from motiflux.packages import require
 
 _AT_ONCE = 1 << 20
 _MAX_UINT32 = 2**32 - 1
-# A file that announces more rows is not believed before they come.
+# Memory for more rows is allocated only when they are read, as the number may be wrong.
 _MOST_EXPECTED = 1 << 28
 _MAX_INT64 = 2**63 - 1
 _EXPECTED = "an id, an integer or a string"

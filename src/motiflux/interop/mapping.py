@@ -99,7 +99,7 @@ class ColumnMapping:
         Raises
         ------
         ArgumentError
-            There is no such column, more than one, or one is said to be two things; lists the columns.
+            There is no such column, more than one, or one has two meanings; lists the columns.
         """
         header = _Header(names, table)
         ends = self._ends(header)

@@ -71,7 +71,7 @@ def _is_undirected(data: Any) -> bool:
 
 
 def _one_way(columns: GraphColumns) -> GraphColumns:
-    """Return the columns with each edge one way instead of both, if both say the same of it."""
+    """Return the columns with each edge once instead of in both directions, if both have equal values."""
     labels = [] if columns.edge_labels is None else [columns.edge_labels]
     said = [*labels, *columns.edge_attributes.values()]
     kept = one_way(columns.sources, columns.targets, [part for values in said for part in _parts(values)])

@@ -1,4 +1,4 @@
-"""Attributes that come vertex by vertex and edge by edge, in dictionaries, as columns."""
+"""Attributes of single vertices and edges, in dictionaries, turned into columns."""
 
 from __future__ import annotations
 

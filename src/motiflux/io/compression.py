@@ -39,7 +39,7 @@ def gunzip(path: Path, file: Stream, chunk_bytes: int) -> Iterator[bytes]:
     Raises
     ------
     FormatError
-        The data is corrupt or cut short; says how far it got.
+        The data is corrupt or truncated; with the number of bytes read.
     """
     member: zlib._Decompress | None = None
     complete = False  # at least one member, and the last one has ended

@@ -30,7 +30,7 @@ class ByteSink(Protocol):
 
 
 def write(matches: MatchTables, path: Path) -> int:
-    """Write a line of column names, then one line per match; with tabs where the name says ``.tsv``.
+    """Write a line of column names, then one line per match; with tabs for ``.tsv``.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def _fault(path: Path, record: Record, expected: str) -> FormatError:
 
 
 def _fields(chosen: ChosenColumns, edge: Record) -> list[Field]:
-    """Return the fields to read; the first edge says whether ids and labels are integers or names."""
+    """Return the fields to read; the first edge determines whether ids and labels are integers or names."""
     names = not any(is_number(edge.fields[place]) for place in chosen.ends)
     ids = Want.NAME if names else Want.INTEGER
     fields = [

@@ -1,4 +1,4 @@
-"""Graphs as they are in memory (``.mfg``): opened at once, whatever their size.
+"""Graphs as they are in memory (``.mfg``): opened at once, for any size.
 
 The container is that of `motiflux.io.sections`. With n vertices in internal order, a arcs, k labels and r
 rows of edges (an undirected edge has two arcs, and one row for each copy), it holds:

@@ -159,7 +159,7 @@ class _Edges:
         self._length += len(edges)
 
     def first_outside(self, num_vertices: int) -> tuple[int, int, int] | None:
-        """Return row, column and value of the first id that is none of ``0..num_vertices-1``."""
+        """Return row, column and value of the first id outside of ``0..num_vertices-1``."""
         if self._bad is None and self.largest < num_vertices:
             return None
         start = 0

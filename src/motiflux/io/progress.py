@@ -34,7 +34,7 @@ def reading_meter(path: Path) -> Iterator[None]:
     try:
         size = path.stat().st_size
     except (OSError, ValueError):
-        size = 0  # reading will say why
+        size = 0  # reading will raise the error
     with meter(f"reading {path.name}") as update, watched(lambda done: update(min(done, size), size, "")):
         yield
 

@@ -226,7 +226,7 @@ class _Wanted(NamedTuple):
             )
 
     def refuse(self, suffix: str) -> None:
-        """Refuse all that is said, as the format has no columns."""
+        """Refuse all arguments, as the format has no columns."""
         beside = {} if self.vertices is None else {"vertices": self.vertices}
         for argument, found in {
             **self.edges.said(),

@@ -74,7 +74,7 @@ def write_sections(path: Path, facts: Mapping[str, object], arrays: Mapping[str,
     Parameters
     ----------
     facts
-        Anything that JSON can say.
+        Any value that JSON can represent.
     arrays
         By name.
 
@@ -164,7 +164,7 @@ class SectionFile:
         Raises
         ------
         FormatError
-            There is none of that name, type and shape.
+            There is no section of this name, type and shape.
         """
         section = self.sections.get(name)
         if section is None:

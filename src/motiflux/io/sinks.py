@@ -1,4 +1,4 @@
-"""Files that are written from start to end, compressed if their name says so."""
+"""Files that are written from start to end, compressed by their suffix."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ChunkParser(Protocol):
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the name says that the file is compressed."""
+    """Whether the suffix is that of a compressed file."""
     return path.suffix.lower() in DECOMPRESSORS
 
 
@@ -98,7 +98,7 @@ def read_chunks(path: Path) -> Iterator[bytes]:
     Raises
     ------
     FormatError
-        If the file cannot be read, or its compression is corrupt or cut short; says how far it got.
+        If the file cannot be read, or its compression is corrupt or truncated; with the bytes read.
     """
     with open_source(path) as file:
         undo = DECOMPRESSORS.get(path.suffix.lower(), as_it_is)
@@ -112,7 +112,7 @@ def feed_all(parser: ChunkParser, path: Path) -> None:
 
 
 def parse_failure(path: Path, error: ParseError) -> FormatError:
-    """Return the `FormatError` that says in which file a parser failed."""
+    """Return a `FormatError` that names the file in which a parser failed."""
     line, message = error.args
     return FormatError(path, message, line)
 

@@ -40,7 +40,7 @@ class Want(IntEnum):
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How a table of text is written, where its suffix does not say so.
+    """The format of a table of text, in addition to its suffix.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def as_names(path: Path, strings: StringTable) -> NDArray[np.str_]:
 
 
 def is_number(text: str) -> bool:
-    """Whether text reads as a number, of whatever kind."""
+    """Whether text is a number of any type."""
     try:
         float(text)
     except ValueError:

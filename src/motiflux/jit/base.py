@@ -68,7 +68,7 @@ class Code:
 
 
 class BuildError(Exception):
-    """A toolchain refused a unit; `log` is all it said."""
+    """A toolchain refused a unit; `log` has all its messages."""
 
     def __init__(self, log: str) -> None:
         super().__init__(log)

@@ -31,7 +31,7 @@ from pathlib import Path
 from motiflux.errors import ArgumentError, MotifluxWarning
 
 DEFAULT_LIMIT = 512 * 2**20
-"""Bytes that the files of a cache may take together, unless `MOTIFLUX_CACHE_BYTES` says otherwise."""
+"""Most bytes of the files of a cache, unless `MOTIFLUX_CACHE_BYTES` is set."""
 
 _HEADER = struct.Struct("<8sQ32s32s")
 _MAGIC = b"mfkern\x00\x01"
@@ -240,7 +240,7 @@ def _keep_newest(folder: Path, count: int) -> None:
 
 
 def _regular_files(folder: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    """Yield the files of a folder that are still there when their turn comes."""
+    """Yield the files of a folder; files that vanish meanwhile are left out."""
     with os.scandir(folder) as entries:
         for entry in entries:
             try:

@@ -43,7 +43,8 @@ def condition_of(test: Test, drafts: Drafts, inside: Draft | None) -> tuple[Draf
     Parameters
     ----------
     inside
-        The vertex or edge in whose parentheses or brackets the test stands: names alone are its attributes.
+        The vertex or edge whose parentheses or brackets contain the test: names without a variable are its
+        attributes.
 
     Raises
     ------

@@ -69,7 +69,7 @@ Operand: TypeAlias = Symbol | Attribute | Call | Literal
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Operands with an operator between each two; one operand alone compares nothing."""
+    """Operands with an operator between each two; a single operand has no operator."""
 
     operands: tuple[Operand, ...]
     operators: tuple[Operator, ...]
@@ -131,7 +131,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class VertexText:
-    """A vertex, wherever it is mentioned."""
+    """A mention of a vertex."""
 
     details: Details
     start: int

@@ -25,7 +25,7 @@ _LOOSEST, _ALL_OF, _TIGHTEST = range(3)
 
 
 def pattern_text(pattern: QueryGraph) -> str:
-    """Return `pattern` as text; all but its name comes back from `Pattern.parse`.
+    """Return `pattern` as text; `Pattern.parse` restores all of it but the name.
 
     Examples
     --------

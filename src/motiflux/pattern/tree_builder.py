@@ -46,7 +46,7 @@ class TreeBuilder(Transformer[Token, PatternText]):
     """Builds the syntax tree: a method for each rule of the grammar."""
 
     def start(self, *parts: Any) -> PatternText:
-        """Make the whole; the paths come first."""
+        """Return the whole tree; the paths come first."""
         where = None if isinstance(parts[-1], tuple) else parts[-1]
         return PatternText(tuple(part for part in parts if isinstance(part, tuple)), where)
 
@@ -132,7 +132,7 @@ class TreeBuilder(Transformer[Token, PatternText]):
         return operand
 
     def bare(self, symbol: Symbol) -> Symbol:
-        """Pass on a name that stands alone."""
+        """Return a name without a variable."""
         return symbol
 
     def attribute(self, variable: Symbol, name: Symbol) -> Attribute:

@@ -51,7 +51,7 @@ class RowColumns:
     Parameters
     ----------
     graph, pattern
-        Where the blocks come from.
+        The pattern and the graph of the blocks.
     edges
         Whether each query edge has a column, of the edge that it fell on.
     attributes
@@ -154,7 +154,7 @@ class RowColumns:
         return np.ascontiguousarray(np.concatenate([gathered, edges.view(np.int64)]).T)
 
     def table(self, block: Block) -> list[Column]:
-        """Return the columns of the batch, as `fields` says."""
+        """Return the columns of the batch, in the order of `fields`."""
         block = written(block, self._threads)
         ids = None
         if not self.ids_are_text:

@@ -22,7 +22,7 @@ class ImageBlock:
     found
         The rows.
     sources
-        For each cell of a row's images [images, columns], the column of the row that it comes from.
+        For each cell of a row's images [images, columns], its column in the row.
     first, last
         The images of the block: from `first` on, before `last`, of all images of all rows in turn.
     """
@@ -68,7 +68,7 @@ class Images:
     of_each : int
         Images of a row.
     sources : array [of_each, columns]
-        For each cell of them, the column of the row that it comes from.
+        For each cell of them, its column in the row.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -76,7 +76,7 @@ class Images:
         self.of_each = len(self.sources)
 
     def of(self, rows: VertexArray) -> Block:
-        """Return all images of `rows`, over whose memory the caller gives up."""
+        """Return all images of `rows`, whose memory may be reused."""
         if self.of_each == 1:
             return rows
         return ImageBlock(rows, self.sources, 0, len(rows) * self.of_each)

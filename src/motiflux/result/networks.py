@@ -33,7 +33,7 @@ def union(layout: RowColumns, blocks: Iterable[VertexArray]) -> Any:
 
 
 def one_by_one(layout: RowColumns, blocks: Iterable[VertexArray]) -> Iterator[Any]:
-    """Yield a graph for each row; its nodes say which query vertex they are the image of."""
+    """Yield a graph for each row; its nodes have the query vertex as an attribute."""
     drawer = _Drawer(layout)
     names = [vertex.name for vertex in layout.pattern.vertices]
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Where the rows of an enumeration come from."""
+"""Sources of the rows of an enumeration."""
 
 from __future__ import annotations
 

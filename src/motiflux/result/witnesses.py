@@ -31,7 +31,7 @@ class Witnesses:
     Parameters
     ----------
     graph, pattern
-        Where the rows come from.
+        The pattern and the graph of the rows.
     threads
         Threads for large batches.
     """
@@ -91,5 +91,5 @@ class Witnesses:
             return starts
         satisfied = np.flatnonzero(graph.edge_attributes.holds(edge.where, graph.num_edge_copies))
         place = np.searchsorted(satisfied, starts)
-        # Edges without such a row witness nothing: whatever stands there is not read.
+        # Edges without such a row have no witness: their entries are not read.
         return np.append(satisfied, graph.num_edge_copies)[place].astype(np.int64)

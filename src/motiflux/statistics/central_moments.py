@@ -1,4 +1,4 @@
-"""Central moments of numbers that come in pieces."""
+"""Central moments of numbers that are added in pieces."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from motiflux.statistics.exact_sum import ExactSum
 GROUP = 32
 """Samples of a group (``include/motiflux/sample/inherit.hpp``)."""
 UNIT_BITS = 200
-"""Weights come divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
+"""Weights are divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
 
 _MOST_UNITS = 1 << 20
 """An even number."""
@@ -39,8 +39,8 @@ class Moments:
     skewness
         Third central moment over the variance to the power 3/2.
     effective
-        Number of groups of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2). Of units of several
-        groups, as their variance says: what is rare fills one group of a unit, not all.
+        Number of groups of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2). For units of several
+        groups, it follows from their variance: a rare match is in one group of a unit, not in all.
     """
 
     units: int

@@ -43,7 +43,7 @@ class ArrowRows:
         pa, schema = self._typed.pa, self._typed.schema
         sink = _Gate(file, shut=silent)
         writer = self._ipc.new_stream(pa.PythonFile(sink, mode="w"), schema)
-        # With the first batch comes the schema.
+        # The schema is written with the first batch.
         writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema))
         sink.shut = False
         return writer
@@ -158,7 +158,7 @@ def stored_kinds(path: Path) -> dict[str, Any]:
     Raises
     ------
     OutputError
-        It is none of found matches.
+        It is not a file of matches.
     """
     pa, ipc = package("pyarrow", path), package("pyarrow.ipc", path)
     kinds = {"int64": "i", "double": "f", "timestamp[ns]": "M"}

@@ -108,7 +108,7 @@ class Changing(Core):
                 terms.give(self._blocks(rows, applied), True)
             if terms.ready is not None:
                 terms.ready()
-            # No call from here on: where Ctrl-C is heard, nothing has been applied.
+            # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
             self.updates_applied += updates
             self.batches_applied += batches
             if terms.batch is not None:
@@ -205,7 +205,7 @@ class Changing(Core):
         return NativeUpdates(inserts, sources, targets, labels, origin), expired
 
     def _blocks(self, rows: list[Any], applied: NativeUpdates) -> list[tuple[Pattern, MatchRows]]:
-        """Return blocks of rows, as they come from the native monitor, by pattern."""
+        """Return blocks of rows by pattern, in the order of the native monitor."""
         origin = applied.origin if self.mode == "sequence" else None
         blocks = []
         for pattern, watched in self._watched.items():

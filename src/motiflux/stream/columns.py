@@ -93,7 +93,7 @@ class StreamColumns:
         )
 
     def are_names(self, fields: Sequence[str]) -> bool:
-        """Whether a first record names the columns: by names said, or usual ones."""
+        """Whether a first record has the names of the columns: the names given, or usual ones."""
         return self.by_name or any(name in fields for part in _NEEDED for name in _NAMES[part])
 
 

@@ -45,8 +45,8 @@ class Watched:
 class Call:
     """A call that is running, and its thread.
 
-    Whoever makes one clears `Core._call` by hand where it is its own, without a further call: Ctrl-C may be
-    heard in any.
+    The method that makes one clears `Core._call` itself, without a further call, if it is its own: Ctrl-C may
+    interrupt any call.
     """
 
     def __init__(self) -> None:
@@ -264,7 +264,7 @@ class Core:
                 self._call = None
 
     def _begin_call(self, call: Call) -> None:
-        """Refuse a call during another one, from whatever thread."""
+        """Refuse a call during another one, from any thread."""
         running = self._call
         if running is not None:
             where = "this thread" if running.thread == call.thread else "another thread"

@@ -30,7 +30,7 @@ SINK_FORMATS = (*_TEXT, ".parquet", ".arrow")
 class FileSink(Sink):
     """A file to which rows are appended, batch by batch.
 
-    Text and ``.arrow`` (the stream format) can be read while the run goes on, and after an error or Ctrl-C
+    Text and ``.arrow`` (the stream format) can be read during the run, and after an error or Ctrl-C
     hold the batches that were acknowledged, whole. ``.parquet`` is named ``.parquet.partial`` until the run
     ends. An existing file is replaced when the first batch is done.
 
@@ -174,7 +174,7 @@ def as_sink(sink: object) -> Sink:
     Raises
     ------
     ArgumentError
-        It is none of these.
+        It has another type.
     OutputError
         No such file can be written.
     """

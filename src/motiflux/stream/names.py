@@ -30,7 +30,7 @@ class GrowingLabels:
     table
         The labels known from the start.
     in_use
-        Whether something has them: then all that come later are of their kind.
+        Whether an element has a label: then all later ones must be of the same type.
     """
 
     def __init__(self, table: LabelTable, *, in_use: bool) -> None:
@@ -93,7 +93,7 @@ class GrowingLabels:
         return all_codes
 
     def keep(self, count: int) -> None:
-        """Forget the labels that came after the first `count`."""
+        """Drop the labels after the first `count`."""
         for label in self.values[count:]:
             self._codes.pop(label, None)
             if isinstance(label, int) and 0 <= label < _DIRECT:
@@ -102,10 +102,10 @@ class GrowingLabels:
 
 
 class GrowingIds:
-    """External ids of vertices numbered in the order in which they came.
+    """External ids of vertices, numbered in the order of their first occurrence.
 
-    Ctrl-C may be heard between any two steps: `keep` undoes half an addition too, and an id is in the dict or
-    the table or both at any time, but never in neither.
+    Ctrl-C may interrupt between any two steps: `keep` undoes half an addition too, and at any time an id is
+    in the dict or the table or both.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class GrowingIds:
     def __init__(self, ids: IdArray) -> None:
         self._ids: NDArray[Any] = ids
         self._size = len(self._ids)
-        # Of an empty graph either kind may come.
+        # The ids of an empty graph may become integers or strings.
         self.kind: str | None = self._ids.dtype.kind if self._size else None
         self._late: dict[VertexId, int] = {}
         self._table: NDArray[np.int64] | None = None
@@ -172,14 +172,14 @@ class GrowingIds:
             self._ids = grown
         self._ids[self._size : self._size + len(ids)] = ids
         first = self._size
-        self._size += len(ids)  # before they are found: `keep` looks no further
+        self._size += len(ids)  # before they are found, as `keep` reads no further
         for number, name in enumerate(ids.tolist(), first):
             self._late[name] = number
         if self._table is not None and len(self._late) > max(_FEWEST, self._size // 2):
             self._make_table()
 
     def keep(self, count: int) -> None:
-        """Forget the ids that came after the first `count`."""
+        """Drop the ids after the first `count`."""
         gone = self._ids[count : self._size]
         for name in gone.tolist():
             self._late.pop(name, None)
@@ -236,7 +236,7 @@ class GrowingCodes:
         self._size += len(codes)
 
     def keep(self, count: int) -> None:
-        """Forget the vertices that came after the first `count`."""
+        """Drop the vertices after the first `count`."""
         self._size = count
 
     def of(self, vertex: int) -> int:

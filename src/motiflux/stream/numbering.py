@@ -53,7 +53,7 @@ class Mark(NamedTuple):
 
 
 class Numbering:
-    """The ids and labels of a graph that changes, which get numbers as they come.
+    """The ids and labels of a graph that changes, numbered in the order of their first occurrence.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Numbering:
         return None if found < 0 else found
 
     def await_ids(self, lists: Mapping[VertexId, Sequence[int]]) -> None:
-        """Have vertices added to lists when they come."""
+        """Add vertices to lists when their ids occur."""
         for name, numbers in lists.items():
             self.awaited.setdefault(name, []).extend(numbers)
 

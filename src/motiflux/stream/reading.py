@@ -16,9 +16,9 @@ from motiflux.io.source import is_compressed, open_source, read_chunks
 _CHUNK_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 16
 _PAUSE = 0.02
-"""Seconds between two looks at a file that is followed."""
+"""Seconds between two checks of a file that is followed."""
 _PIPE_PAUSE = 0.25
-"""Seconds after which a pipe says that nothing has come."""
+"""Seconds of waiting for a pipe, after which it yields an empty chunk."""
 
 
 class Reader(Protocol):
@@ -59,7 +59,7 @@ class FileReader:
         self.once = False
         self.size = 0
         if not follow and not is_compressed(path):
-            with suppress(OSError, ValueError):  # reading will say why
+            with suppress(OSError, ValueError):  # reading will raise the error
                 self.size = path.stat().st_size
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:

@@ -36,7 +36,7 @@ class Saver(Protocol):
         """Save if it is time, after `updates` acknowledged updates."""
 
     def idle(self) -> None:
-        """Save if it is time, while no update comes, and there is something to save."""
+        """Save if it is time and there is something to save, while no update arrives."""
 
     def end(self, *, failed: bool) -> None:
         """Save after the sink was closed; after an error, only updates since the last save."""
@@ -52,7 +52,7 @@ class Run:
     source
         The source of updates.
     batch_size
-        Most updates applied in one call; None: 1024 where they come one by one.
+        Most updates applied in one call; None: 1024 for updates that arrive one by one.
     timeout
         Seconds after which it ends.
     progress
@@ -106,7 +106,7 @@ class Run:
         """Apply all updates and pass the matches to a sink; return the totals.
 
         Ctrl-C ends the run like the end of the source, with the updates that were acknowledged until then;
-        the totals say so.
+        the totals report the interrupt.
         """
         delivery = None
         if sink.wants_matches:
@@ -191,7 +191,7 @@ class Run:
         return delta
 
     def _refusal(self, updates: Updates) -> StreamError | None:
-        if self._is_late():  # nothing will be applied, whatever is refused
+        if self._is_late():  # nothing will be applied in any case
             return None
         self._shield.up()
         try:

@@ -54,7 +54,7 @@ class Sink:
     """
 
     wants_matches = True
-    """Whether it looks at matches: without, only totals are made."""
+    """Whether it reads matches; if not, only totals are computed."""
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 
@@ -76,7 +76,7 @@ class Sink:
 
 
 class Nowhere(Sink):
-    """Takes nothing: for totals alone."""
+    """Ignores all matches: for totals only."""
 
     wants_matches = False
 

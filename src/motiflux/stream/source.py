@@ -1,4 +1,4 @@
-"""Where updates come from: batches of them, each with how far the source was read."""
+"""Sources of updates: batches, each with the position up to which the source was read."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Request:
     ids, edge_labels, vertex_labels
         ``"i"`` for integers, ``"U"`` for strings, None where nothing is known yet: text could be either.
     deadline
-        The moment (`time.perf_counter`) after which there is no use in waiting.
+        The moment (`time.perf_counter`) until which waiting is allowed.
     idle
-        Called now and then while nothing comes.
+        Called repeatedly while no update arrives.
     """
 
     size: int | None
@@ -72,7 +72,7 @@ class Request:
 
 
 DEFAULT_SIZE = 1024
-"""Updates in a batch if nothing was said, where they come one by one."""
+"""Default number of updates in a batch that is collected update by update."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,7 +142,7 @@ class Source(Protocol):
     """
 
     def batches(self, request: Request) -> Iterator[Batch]:
-        """Yield batches, waiting where more may come.
+        """Yield batches; waits if more may arrive.
 
         Raises
         ------

@@ -151,7 +151,7 @@ def as_source(
     Raises
     ------
     ArgumentError
-        It is none of these.
+        It has another type.
     """
     _check_on_error(on_error)
     if isinstance(source, Source):

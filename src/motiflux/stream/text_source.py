@@ -79,7 +79,7 @@ class TextSource:
         return self._reader.size
 
     def batches(self, request: Request) -> Iterator[Batch]:
-        """Yield batches as they come.
+        """Yield batches as they arrive.
 
         Raises
         ------

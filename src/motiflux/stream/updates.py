@@ -1,4 +1,4 @@
-"""Edges that come and go, as columns."""
+"""Insertions and deletions of edges, as columns."""
 
 from __future__ import annotations
 

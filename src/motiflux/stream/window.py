@@ -73,7 +73,7 @@ def parse_window(window: object) -> Span:
     Raises
     ------
     ArgumentError
-        It says no time and no number of edges, or none above 0, or a time beyond 146 years.
+        It has neither a time nor a number of edges, neither is above 0, or the time exceeds 146 years.
     """
     length, timed = _read_length(window)
     if length is None or not 1 <= length <= MOST:
@@ -130,7 +130,7 @@ class Clock:
     def order(
         self, times: NDArray[Any] | None, kept: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None, int]:
-        """Return which of the `kept` updates are still kept, their moments, and how many came too late.
+        """Return which of the `kept` updates are still kept, their moments, and the number of late ones.
 
         Raises
         ------

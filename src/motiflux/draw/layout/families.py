@@ -55,7 +55,7 @@ def star(hub: int, leaves: Sequence[int]) -> Points:
 
 
 def walk(neighbors: Sequence[Sequence[int]], start: int) -> list[int]:
-    """Return the points of a path or ring in the order in which one comes by them."""
+    """Return the points of a path or ring, in their order along it."""
     order, seen = [start], {start}
     while True:
         onward = [point for point in neighbors[order[-1]] if point not in seen]

@@ -31,7 +31,7 @@ class Flaws(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """One number that says how bad it is."""
+        """One number that measures the flaws."""
         return 2.0 * self.crossings + 2.0 * self.covered + 1.0 * self.close + 3.0 * self.stress
 
 

@@ -46,7 +46,7 @@ class Derivation:
     planning_seconds
         Time limit, compared with `elapsed`.
     max_seconds
-        A formula or table that takes as long is of no use.
+        A formula or table that takes this time or longer is not used.
     known
         The cheapest tables at these costs, found for other patterns. Patterns examined completely are added.
     elapsed
