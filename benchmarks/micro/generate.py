@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.arguments import resolve_threads
 from motiflux.bench.machine import commit, cpu_model, versions
 from motiflux.bench.measure import Timing, cpu_clock, repeat, wall_clock
 from motiflux.bench.results import Bar, CaseResult, Report, write_report
 from motiflux.generate import Rmat
-from motiflux.graph.graph import resolve_threads
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BLOCK = 1 << 26

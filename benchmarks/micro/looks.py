@@ -23,7 +23,7 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.estimate.predict import expected_seconds
-from motiflux.plan.local_counts import choose, rooted
+from motiflux.plan.local_counts import family, table_search
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
 
 RUNS, EACH, LONGEST = 3, 3, 10.0
@@ -95,8 +95,8 @@ def planned_all(graph: mf.Graph, sizes: list[int]) -> None:
                     runs: dict[str, list[tuple[float, Plan]]] = {"new": [], "first": [], "later": []}
                     for _, (when, known) in product(range(RUNS), runs.items()):
                         if when == "new":
-                            rooted._canonical.clear()
-                            choose._plan.cache_clear()
+                            family._canonical.clear()
+                            table_search.table_search_plan.cache_clear()
                         graph.forget()
                         make_plan(graph, BEFORE, tail=True, tables=speeds, tuning={"tables": "on"})
                         if when == "later":

@@ -21,7 +21,8 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.measure import Timing, repeat, wall_clock
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
-from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, check_count, load_suite
+from motiflux.bench.run import check_count
+from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, load_suite
 
 ENGINE = "cpu"
 HERE = Path(__file__).resolve().parent

@@ -23,7 +23,8 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.measure import repeat
 from motiflux.bench.results import Bar, CaseResult
-from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, check_count, load_suite
+from motiflux.bench.run import check_count
+from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, load_suite
 from motiflux.plan import make_plan
 from motiflux.plan.candidates.space import KEPT_SPACES
 

@@ -110,7 +110,7 @@ def counts(
     other
         Counts of the same patterns elsewhere, drawn beside.
     labels
-        What the two are called in the legend.
+        The names of the two in the legend.
     ax
         Where to draw; default: a new figure.
 
@@ -122,8 +122,8 @@ def counts(
     Raises
     ------
     ArgumentError
-        There are no counts, more than 64, one that is no integer from 0 to 2**128, a name twice, or `other`
-        has other names.
+        There are no counts, more than 64, a count that is not an integer from 0 to 2**128, a repeated name,
+        or `other` has other names.
     MotifluxError
         There is no matplotlib.
     """
@@ -155,7 +155,7 @@ def estimate(result: Estimate, *, true: float | None = None, ax: Axes | None = N
     Parameters
     ----------
     result
-        What `motiflux.estimate` returned.
+        The result of `motiflux.estimate`.
     true
         The true count, if it is known: a line across.
     ax

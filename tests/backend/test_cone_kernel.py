@@ -16,8 +16,7 @@ from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu import strategy as strategy_module
-from motiflux.gpu.kernels import cliques
-from motiflux.gpu.kernels import universal_vertex as cones
+from motiflux.gpu.kernels import cliques, universal_vertex
 from motiflux.gpu.kernels.universal_vertex import bytes_of, cut_cone
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.strategy import DeviceFacts, gather, strategy
@@ -80,15 +79,15 @@ def with_hubs(seed: int) -> mf.Graph:
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Ways to cut up the work."""
     if request.param == "slices":
-        monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
-        monkeypatch.setattr(cones, "ROOT", 1e-3)
-        monkeypatch.setattr(cones, "LOOK_UP", 1e-3)
+        monkeypatch.setattr(universal_vertex, "_LEAST_SLICE", 1.0)
+        monkeypatch.setattr(universal_vertex, "ROOT", 1e-3)
+        monkeypatch.setattr(universal_vertex, "LOOK_UP", 1e-3)
     if request.param == "spilled":
         monkeypatch.setattr(cliques, "_SHARED_BYTES", 1200)
     if request.param == "roots left out":
         members_at_most(monkeypatch, 14)
     monkeypatch.setattr(cliques, "_SHORT_ROW", 10)
-    monkeypatch.setattr(cones, "_SHORT_ROW", 10)
+    monkeypatch.setattr(universal_vertex, "_SHORT_ROW", 10)
     return request.param
 
 
@@ -356,9 +355,9 @@ def test_patterns_that_are_no_cones_are_not_taken_for_them() -> None:
 
 def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     members_at_most(monkeypatch, 14)
-    monkeypatch.setattr(cones, "_LEAST_SLICE", 1.0)
-    monkeypatch.setattr(cones, "LOOK_UP", 1e-3)
-    monkeypatch.setattr(cones, "ROOT", 1e-3)
+    monkeypatch.setattr(universal_vertex, "_LEAST_SLICE", 1.0)
+    monkeypatch.setattr(universal_vertex, "LOOK_UP", 1e-3)
+    monkeypatch.setattr(universal_vertex, "ROOT", 1e-3)
     graph = with_hubs(1)
     bits = bits_of(graph, PATTERNS["wheel of 4"])
     assert bits is not None

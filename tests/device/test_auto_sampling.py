@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.dispatch import choose as dispatch
+from motiflux.dispatch import choose
 from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.plan import Plan
 from motiflux.request.request import Request
@@ -43,7 +43,7 @@ def test_estimates_begun_on_the_cpu_go_on_there(
 ) -> None:
     given: dict[str, Any] = {"samples": 3000, "semantics": case.semantics, "seed": 8}
     here = mf.estimate(case.graph, case.pattern, device="cpu", **given)
-    monkeypatch.setattr(dispatch, "GPU", Gpu(name=device))
+    monkeypatch.setattr(choose, "GPU", Gpu(name=device))
     there = mf.estimate(case.graph, case.pattern, **given)
     assert there.device == (here.device if here.estimator == "exact" else device)
     assert numbers(here) == numbers(there)
@@ -52,7 +52,7 @@ def test_estimates_begun_on_the_cpu_go_on_there(
 def test_a_device_without_room_leaves_them_to_the_cpu(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {"samples": 3000, "estimator": "alley", "tuning": {"trawling": "off"}}
     here = mf.estimate(CUBIC, LONG, device="cpu", **given)
-    monkeypatch.setattr(dispatch, "GPU", Gpu(name=device, memory=1))
+    monkeypatch.setattr(choose, "GPU", Gpu(name=device, memory=1))
     there = mf.estimate(CUBIC, LONG, **given)
     assert there.device == "cpu"
     assert there.reason.startswith("the GPU cannot do it: ")

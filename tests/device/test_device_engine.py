@@ -31,7 +31,7 @@ from motiflux.gpu.runtime import search as search_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.gpu.runtime.session import Session
-from motiflux.gpu.storage import device_csr as resident_module
+from motiflux.gpu.storage import device_csr
 from motiflux.gpu.storage.device_csr import RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.jit import Built, Compiler, KernelCache, Source, Toolchain
@@ -529,8 +529,8 @@ class TestReclaiming:
     def test_copies_that_nobody_uses_take_no_more_than_their_room(
         self, gpu: Device, device: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(resident_module, "_KEPT_BYTES", 0)
-        monkeypatch.setattr(resident_module, "_KEPT_RATIO", 2)
+        monkeypatch.setattr(device_csr, "_KEPT_BYTES", 0)
+        monkeypatch.setattr(device_csr, "_KEPT_RATIO", 2)
         labels = list(range(12))
         graph = mf.Graph.from_edges(clique(30), edge_labels=[(u + v) % 12 for u, v in clique(30)])
         for first in labels:

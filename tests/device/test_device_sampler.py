@@ -14,7 +14,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.errors import CompileError, DeviceMemoryError
-from motiflux.gpu.kernels import sampler as device_sampler
+from motiflux.gpu.kernels import sampler as sampler_module
 from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.storage.device_csr import DeviceRows, resident
@@ -151,13 +151,13 @@ class TestMemory:
 class TestManyLaunches:
     @pytest.fixture(autouse=True)
     def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(device_sampler, "_BATCH", 3)
+        monkeypatch.setattr(sampler_module, "_BATCH", 3)
 
     def test_they_give_what_one_gives(
         self, graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         several = sampler_of(graph, device).draw("alley", 1, 0, 20)
-        monkeypatch.setattr(device_sampler, "_BATCH", 64)
+        monkeypatch.setattr(sampler_module, "_BATCH", 64)
         assert_same(several, sampler_of(graph, device).draw("alley", 1, 0, 20))
 
     def test_their_memory_is_used_again(self, graph: mf.Graph, device: str) -> None:
@@ -187,14 +187,14 @@ class TestTime:
     ) -> None:
         sampler = sampler_of(graph, device)
         whole = sampler.draw("alley", 1, 0, 64)
-        moments = device_sampler.moments
+        moments = sampler_module.moments
 
         def late() -> Iterator[float]:
             time.sleep(0.005)
             return moments()
 
-        monkeypatch.setattr(device_sampler, "moments", late)
-        monkeypatch.setattr(device_sampler, "_BATCH", 8)
+        monkeypatch.setattr(sampler_module, "moments", late)
+        monkeypatch.setattr(sampler_module, "_BATCH", 8)
         cut = sampler.draw("alley", 1, 0, 1 << 13, timeout=0.05)
         assert len(cut.valid) < 1 << 13
         for part, all_of_it in zip(cut, whole, strict=True):
@@ -224,7 +224,7 @@ class TestInterrupts:
                 yield 0.0
 
         with monkeypatch.context() as patched:
-            patched.setattr(device_sampler, "moments", moments)
+            patched.setattr(sampler_module, "moments", moments)
             with pytest.raises(KeyboardInterrupt):
                 sampler.draw("alley", 1, 0, 1 << 20)
         (copied,) = kept(graph, device)

@@ -14,7 +14,7 @@ from motiflux.config import private_tuning
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
-from motiflux.gpu.storage import candidate_space as space_module
+from motiflux.gpu.storage import candidate_space as candidate_space_module
 from motiflux.gpu.storage.candidate_space import DeviceSpace, slot_keys
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.plan import Plan, make_plan
@@ -103,7 +103,7 @@ class TestRoom:
         words, offsets, neighbors = (buffer.nbytes for buffer in made.buffers)
         for room in (words + offsets - 1, words + offsets + neighbors - 1):
             graph.forget()
-            monkeypatch.setattr(space_module, "space_room", lambda graph, room=room: room)
+            monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph, room=room: room)
             assert mf.count(graph, PATTERN, device=device) == EXPECTED
             assert spaces(graph, accelerator.device) == []
 
@@ -113,7 +113,7 @@ class TestRoom:
         def refuse(self: Any, nbytes: int) -> Any:
             raise DeviceMemoryError("a candidate space", nbytes, 0, "there is none in this test")
 
-        monkeypatch.setattr(space_module._Builder, "_allocate", refuse)
+        monkeypatch.setattr(candidate_space_module._Builder, "_allocate", refuse)
         assert mf.count(graph, PATTERN, device=device) == EXPECTED
         copies = resident(graph, accelerator.device)._kept.values()
         assert copies
@@ -128,7 +128,7 @@ class TestRoom:
         room, plan = 1 << 20, plan_of(graph, PATTERN)
         monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
         with monkeypatch.context() as patched:
-            patched.setattr(space_module._Builder, "_allocate", refuse)
+            patched.setattr(candidate_space_module._Builder, "_allocate", refuse)
             assert count(accelerator, graph, plan) == EXPECTED
         assert count(accelerator, graph, plan) == EXPECTED
         assert spaces(graph, accelerator.device) == []  # there is no more than there was
@@ -140,7 +140,7 @@ class TestRoom:
         self, graph: mf.Graph, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         tried = 0
-        build = space_module._Builder._build
+        build = candidate_space_module._Builder._build
 
         def counted(*given: Any) -> Any:
             nonlocal tried
@@ -148,8 +148,8 @@ class TestRoom:
             return build(*given)
 
         plan, room = plan_of(graph, PATTERN), 1 << 20
-        monkeypatch.setattr(space_module, "space_room", lambda graph: 16)
-        monkeypatch.setattr(space_module._Builder, "_build", counted)
+        monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph: 16)
+        monkeypatch.setattr(candidate_space_module._Builder, "_build", counted)
         monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
         for _ in range(3):  # more memory is of no use
             room += 1
@@ -159,7 +159,7 @@ class TestRoom:
         assert [type(one).__name__ for one in kept if not one.nbytes] == []
         assert spaces(graph, accelerator.device) == []
         graph.memo.forget_queries()
-        monkeypatch.setattr(space_module, "space_room", lambda graph: 1 << 20)
+        monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph: 1 << 20)
         assert count(accelerator, graph, plan) == EXPECTED
         assert len(spaces(graph, accelerator.device)) == 1
 
@@ -170,7 +170,7 @@ class TestRoom:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(space_module._Builder, "_report", interrupt)
+            patched.setattr(candidate_space_module._Builder, "_report", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 mf.count(graph, PATTERN, device=device)
         copies = resident(graph, accelerator.device)._kept.values()

@@ -11,11 +11,11 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.gpu import engine as dfs
+from motiflux.gpu import engine as gpu_engine
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.gpu.storage import wedge_roots as device_roots
+from motiflux.gpu.storage import wedge_roots
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.gpu.storage.wedge_roots import DeviceRoots
 from tests.backend.cases import clique, cycle
@@ -55,7 +55,7 @@ def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("counted on the host")
 
-    monkeypatch.setattr(dfs, "count_from_tables", refuse)
+    monkeypatch.setattr(gpu_engine, "count_from_tables", refuse)
 
 
 @pytest.mark.usefixtures("no_way_out")
@@ -65,7 +65,7 @@ def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
     name: str, shape: Shape, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_run, "shape_of", lambda *_: shape)
-    monkeypatch.setattr(device_roots, "_LEAST_PIECE", 8)
+    monkeypatch.setattr(wedge_roots, "_LEAST_PIECE", 8)
     graph = skewed(220, 900, seed=len(name))
     found = mf.count(graph, PATTERNS[name], tuning=ON, device=device)
     assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
@@ -76,7 +76,7 @@ def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_run, "shape_of", lambda *_: SHAPES[0])
-    monkeypatch.setattr(device_roots, "_LEAST_PIECE", 8)
+    monkeypatch.setattr(wedge_roots, "_LEAST_PIECE", 8)
     edges = [*clique(40), *((0, leaf) for leaf in range(40, 2500))]
     graph = mf.Graph.from_edges(edges)
     inside, tails = factorial(40) // factorial(36), 39 * 38 * 2460
@@ -111,13 +111,13 @@ def test_counters_of_half_a_word_hold_what_they_must(middles: int, device: str) 
 
 def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    exact = dfs.count_from_tables
+    exact = gpu_engine.count_from_tables
 
     def told(*args: Any) -> Any:
         asked.append(args)
         return exact(*args)
 
-    monkeypatch.setattr(dfs, "count_from_tables", told)
+    monkeypatch.setattr(gpu_engine, "count_from_tables", told)
     leaves = 2000
     graph = mf.Graph.from_edges([(0, leaf) for leaf in range(1, leaves + 1)])
     star = ", ".join(f"(a)--({leaf})" for leaf in "bcdefgh")
@@ -137,7 +137,7 @@ def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
     def too_wide(*_: object) -> None:
         raise table_run.TooWide
 
-    monkeypatch.setattr(dfs, "count_from_tables", refuse)
+    monkeypatch.setattr(gpu_engine, "count_from_tables", refuse)
     monkeypatch.setattr(table_run.TableRun, "total", too_wide)
     graph = mf.Graph.from_edges(clique(15))
     found = mf.count(graph, PATTERNS["house"], tuning=ON, device=device)

@@ -8,9 +8,9 @@ import pytest
 from motiflux.dispatch.runtime_history import RuntimeHistory
 
 import motiflux as mf
-from motiflux.api import pattern_list as several
+from motiflux.api import pattern_list
 from motiflux.config import private_tuning
-from motiflux.dispatch import prepared_query as calls
+from motiflux.dispatch import prepared_query
 from motiflux.dispatch.auto import AutoEngine, KnownFaster
 from motiflux.dispatch.prepared_query import known_call
 from motiflux.errors import ArgumentError
@@ -18,7 +18,7 @@ from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime import accelerator as accelerator_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.request.request import Request
-from tests.device.test_resting import DIAMOND, HOUSE, WAYS, random_graph
+from tests.device.test_job_pool import DIAMOND, HOUSE, WAYS, random_graph
 from tests.unit.dispatch_cases import NO_MEMORY, FakeEngine, FakeGpu
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
@@ -109,11 +109,11 @@ def test_patterns_made_for_one_call_each_push_out_no_plans(graph: mf.Graph, devi
     expected = mf.count(graph, "(a)--(b)--(c)--(a)", device="cpu")
     mf.count(graph, "(a)--(b)--(c)--(a)", device=device)
     plans = len(graph.memo._results)
-    for _ in range(calls._MOST + 5):
+    for _ in range(prepared_query._MOST + 5):
         triangle = mf.Pattern.parse("(a)--(b)--(c)--(a)", name="one of many")
         triangle = mf.Pattern(triangle.vertices, triangle.edges)
         assert mf.count(graph, triangle, device=device) == expected
-    assert len(kept(graph)) == calls._MOST
+    assert len(kept(graph)) == prepared_query._MOST
     assert len(graph.memo._results) < plans + 10
 
 
@@ -160,7 +160,9 @@ class TestOpenChoices:
         """Have ``"auto"`` choose between a slow CPU and the device; return each request that it looks at."""
         auto = AutoEngine(host, FakeGpu(gpu_engine, 1e-9))
         looked: list[Request] = []
-        monkeypatch.setattr(several, "choose_engine", lambda request: (looked.append(request), (auto, ""))[1])
+        monkeypatch.setattr(
+            pattern_list, "choose_engine", lambda request: (looked.append(request), (auto, ""))[1]
+        )
         return looked
 
     def test_are_settled_until_the_gpu_is_known(self, graph: mf.Graph, settlings: list[Request]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.kernels import sampler as device_sampler
+from motiflux.gpu.kernels import sampler as sampler_module
 from motiflux.gpu.kernels.sampler import DeviceSampler
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 from tests.unit.test_trawling import CUBIC, cubic, cycle
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="no device draws tre
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DeviceSampler, "least_piece", 32)
-    monkeypatch.setattr(device_sampler, "_BATCH", 7)
+    monkeypatch.setattr(sampler_module, "_BATCH", 7)
 
 
 @pytest.mark.parametrize("depth", ["default", pytest.param("long", marks=pytest.mark.long)])

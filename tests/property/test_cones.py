@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.gpu.kernels import cliques
-from motiflux.gpu.kernels import universal_vertex as cones
+from motiflux.gpu.kernels import cliques, universal_vertex
 from tests.strategies import Case, data_edges, label_columns, pattern_vertices
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -46,11 +45,11 @@ def cut_up(cuts: dict[str, Any]) -> Iterator[None]:
     """Have the work be cut up in another way for a while."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in cuts.items():
-            for module in (cones, cliques):
+            for module in (universal_vertex, cliques):
                 if hasattr(module, name):
                     patch.setattr(module, name, value)
-        patch.setattr(cones, "_ROOT", 1e-3)
-        patch.setattr(cones, "_LOOK_UP", 1e-3)
+        patch.setattr(universal_vertex, "_ROOT", 1e-3)
+        patch.setattr(universal_vertex, "_LOOK_UP", 1e-3)
         yield
 
 

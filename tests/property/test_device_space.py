@@ -15,7 +15,7 @@ import motiflux as mf
 from motiflux.codegen.space import MAX_KINDS
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
-from motiflux.gpu.storage import candidate_space as device_space_module
+from motiflux.gpu.storage import candidate_space as candidate_space_module
 from motiflux.gpu.storage.candidate_space import DeviceSpace, SlotKey, device_space, slot_keys
 from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.plan import Plan, make_plan
@@ -68,7 +68,7 @@ def few_kinds(plan: Plan) -> bool:
     """Whether the query edges are followed in no more ways than a space on a device has; else it has none."""
     assert plan.space is not None
     edges = plan.space.pattern.edges
-    ways = {device_space_module._kind(edge, end) for edge in edges for end in (edge.source, edge.target)}
+    ways = {candidate_space_module._kind(edge, end) for edge in edges for end in (edge.source, edge.target)}
     return len(ways) <= MAX_KINDS
 
 

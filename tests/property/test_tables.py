@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.plan import Plan
-from motiflux.plan import choose_tables as counting
-from motiflux.plan.local_counts import choose
-from motiflux.plan.local_counts.rooted import Rooted
+from motiflux.plan import Plan, choose_tables
+from motiflux.plan.local_counts.estimate_costs import CostEstimator
+from motiflux.plan.rooted import Rooted
 from tests.data_paths import shared_path
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
@@ -102,13 +101,13 @@ def test_walks_are_what_a_search_finds(
     name: str, semantics: str, depth: str, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing may be searched for but what is small, or has several cycles."""
-    search = choose._Prices.search
+    search = CostEstimator.search
 
-    def little(prices: choose._Prices, pattern: Rooted) -> tuple[Plan, float] | None:
+    def little(estimator: CostEstimator, pattern: Rooted) -> tuple[Plan, float] | None:
         size = len(pattern.vertices)
-        return search(prices, pattern) if size <= 4 or len(pattern.edges) > size + 1 else None
+        return search(estimator, pattern) if size <= 4 or len(pattern.edges) > size + 1 else None
 
-    monkeypatch.setattr(choose._Prices, "search", little)
+    monkeypatch.setattr(CostEstimator, "search", little)
 
     @settings(settings.get_profile(depth), max_examples={"default": 10, "long": 200}[depth])
     @given(
@@ -238,7 +237,7 @@ def test_a_timeout_cuts_the_search_for_a_formula(monkeypatch: pytest.MonkeyPatch
         while time.perf_counter() < begin + 0.7:
             pass
 
-    monkeypatch.setattr(counting, "cheapest_formula", late)
+    monkeypatch.setattr(choose_tables, "cheapest_formula", late)
     graph = mf.Graph.from_edges(list(combinations(range(60), 2)))
     begin = time.perf_counter()
     found = mf.count(graph, PATTERNS["house"], timeout=0.5, tuning=ON)

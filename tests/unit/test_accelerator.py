@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.gpu.runtime import accelerator as module
+from motiflux.gpu.runtime import accelerator as accelerator_module
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Compiler, KernelCache, Source
 from motiflux.request.deadline import Deadline, OutOfTimeError
@@ -58,7 +58,7 @@ def unit(number: int) -> Source:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> int:
     """Have accelerators remember few units, and return how many."""
-    monkeypatch.setattr(module, "_MOST_UNITS", 4)
+    monkeypatch.setattr(accelerator_module, "_MOST_UNITS", 4)
     return 4
 
 
@@ -171,7 +171,7 @@ class TestSpecialUnits:
         pending = accelerator._unit(wrong).pending
         assert pending is not None
         assert pending.exception(60) is not None
-        with pytest.warns(module.MotifluxWarning, match="without its own kernel"):
+        with pytest.warns(accelerator_module.MotifluxWarning, match="without its own kernel"):
             accelerator.choose(GENERAL, wrong, "auto")
         for _ in range(3):
             assert accelerator.choose(GENERAL, wrong, "auto") == (GENERAL, False)

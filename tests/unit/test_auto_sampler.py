@@ -8,7 +8,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.dispatch import choose as dispatch
+from motiflux.dispatch import choose
 from motiflux.errors import CompileError, DeviceError, DeviceMemoryError
 from motiflux.request.costs import GpuCosts, seconds_alone
 from tests.unit.auto_sampler_cases import FakeGpu, FakeSampler
@@ -24,7 +24,7 @@ NO_KERNEL = CompileError("draw", "it does not compile", None, "estimator alley")
 
 
 def estimate(gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch, **given: Any) -> mf.Estimate:
-    monkeypatch.setattr(dispatch, "GPU", gpu)
+    monkeypatch.setattr(choose, "GPU", gpu)
     return mf.estimate(GRAPH, PATTERN, **{"samples": 20_000, "seed": 4, "tuning": SAMPLED, **given})
 
 
@@ -140,7 +140,7 @@ def test_trawled_estimates_are_the_same_there(case: Any, monkeypatch: pytest.Mon
         "tuning": private_tuning({"trawling": "on", "trawl_whole": "off"}),
     }
     here = mf.estimate(case.graph, case.pattern, device="cpu", **given)
-    monkeypatch.setattr(dispatch, "GPU", FakeGpu())
+    monkeypatch.setattr(choose, "GPU", FakeGpu())
     there = mf.estimate(case.graph, case.pattern, **given)
     assert numbers(here) == numbers(there)
 

@@ -13,18 +13,8 @@ import motiflux as mf
 from motiflux.bench import machine
 from motiflux.bench.measure import RUNS, Timing, repeat
 from motiflux.bench.results import Bar, BaselineTime, CaseResult, Report, write_report
-from motiflux.bench.suite import (
-    BaselineResult,
-    Case,
-    GraphSource,
-    Settings,
-    Suite,
-    _best,
-    check_count,
-    load_suite,
-    run_suite,
-    shared_folder,
-)
+from motiflux.bench.run import _best, check_count, run_suite
+from motiflux.bench.suite import BaselineResult, Case, GraphSource, Settings, Suite, load_suite, shared_folder
 from motiflux.errors import ArgumentError, OutputError
 
 

@@ -174,15 +174,15 @@ class TestMemory:
         pattern = "(a:0)--(b:1)--(c:2)--(a)"
         expected = mf.count(graph, pattern)
         graph.forget()
-        monkeypatch.setattr("motiflux.plan.candidates.space._ROOM_FLOOR", 40)
-        monkeypatch.setattr("motiflux.plan.candidates.space._ROOM_RATIO", 0)
+        monkeypatch.setattr("motiflux.plan.candidates.space._MIN_BYTES", 40)
+        monkeypatch.setattr("motiflux.plan.candidates.space._MAX_RATIO", 0)
         assert mf.count(graph, pattern) == expected == 27
         assert "memory" in str(mf.explain(graph, pattern).report.no_space)
 
     def test_spaces_beyond_a_bound_are_made_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
         graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
-        monkeypatch.setattr("motiflux.plan.candidates.space._ROOM_FLOOR", 400)
-        monkeypatch.setattr("motiflux.plan.candidates.space._ROOM_RATIO", 0)
+        monkeypatch.setattr("motiflux.plan.candidates.space._MIN_BYTES", 400)
+        monkeypatch.setattr("motiflux.plan.candidates.space._MAX_RATIO", 0)
         patterns = [f"(a:{x})--(b:{y})--(c:{z})--(a)" for x, y, z in permutations(range(3))]
         for _ in range(2):
             assert [int(mf.count(graph, pattern)) for pattern in patterns] == [27] * 6
@@ -191,8 +191,8 @@ class TestMemory:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
-        monkeypatch.setattr("motiflux.plan.candidates.space._ROOM_FLOOR", 40)
-        monkeypatch.setattr("motiflux.plan.candidates.space._ROOM_RATIO", 0)
+        monkeypatch.setattr("motiflux.plan.candidates.space._MIN_BYTES", 40)
+        monkeypatch.setattr("motiflux.plan.candidates.space._MAX_RATIO", 0)
         for x, y, z in permutations(range(3)):
             assert mf.count(graph, f"(a:{x})--(b:{y})--(c:{z})--(a)") == 27
         assert len(graph.memo._pools[KEPT_SPACES]) == 1
@@ -245,4 +245,6 @@ class TestEqualCandidates:
             last = replace(plan.shape.steps[3], reuse=reuse, anchor=2)
             shape = replace(plan.shape, steps=(*plan.shape.steps[:3], last))
             with pytest.raises(ValueError, match=message):
-                native_problem(graph, replace(plan, shape=shape, free=None), intersect="auto", threads=1)
+                native_problem(
+                    graph, replace(plan, shape=shape, adaptive_order=None), intersect="auto", threads=1
+                )

@@ -20,7 +20,7 @@ from motiflux.gpu.launch.memory import device_bytes
 from motiflux.gpu.strategy import DeviceFacts, Statistics, strategy
 from motiflux.plan import make_plan
 from motiflux.plan.estimate.predict import distinct_keys, expected_count, expected_seconds, host_memory
-from motiflux.plan.local_counts.formula import Table
+from motiflux.plan.ir import Table
 from motiflux.plan.report.explain import to_text
 from motiflux.request.request import make_request
 
@@ -92,8 +92,8 @@ class TestReport:
         ("labels", "tuning", "reason"),
         [
             (["a", "a"], {"candidates": "off"}, "switched off by candidates=off"),
-            (None, {}, "the pattern asks for nothing but edges, which the search checks in passing"),
-            (["z", "a"], {}, "there is nothing to filter"),
+            (None, {}, "the pattern has no labels or conditions that could filter candidates"),
+            (["z", "a"], {}, "the plan has no search"),
         ],
     )
     def test_it_says_why_there_is_no_candidate_space(
@@ -160,7 +160,7 @@ class TestPrediction:
         assert (report.basis, report.predicted.seconds) == ("frequencies", None)
         assert report.predicted.note == "nothing was sampled"
         assert all(step.scanned is None and step.estimated is not None for step in report.steps)
-        assert "by label frequencies alone" in to_text(report)
+        assert "from label frequencies only" in to_text(report)
 
     @pytest.mark.parametrize("directed", [False, True])
     @pytest.mark.parametrize("edge_labels", [None, ["x", "y", "x"]])
@@ -305,7 +305,7 @@ class TestAnalyze:
         assert (told.report.actual.count, told.report.actual.complete) == (3, False)
         assert told.report.steps[0].actual is not None
         assert told.report.steps[-1].actual is None
-        assert "at least 3 embeddings, cut short" in told
+        assert "at least 3 embeddings, stopped early" in told
 
     def test_nothing_is_run_where_nothing_can_match(self) -> None:
         pattern = mf.Pattern.from_edges([(0, 1)], vertex_labels=["z", None])
@@ -491,8 +491,13 @@ class TestHtml:
 @pytest.mark.parametrize(
     ("tuning", "limit", "order", "sentence"),
     [
-        ({"order": "adaptive"}, None, "always", "at each step the vertex with the fewest candidates"),
-        ({}, 10, "later", "of the levels; once little is found"),
+        (
+            {"order": "adaptive"},
+            None,
+            "always",
+            "adaptive: at each step, the vertex with the fewest candidates is next",
+        ),
+        ({}, 10, "later", "fixed; once the search finds little, adaptive"),
         ({"backjump": "off"}, 10, None, None),
     ],
     ids=["always", "later", "never"],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.graph import AdjacencyKey, Direction
-from motiflux.graph import graph as graph_module
+from motiflux.graph import arrays as graph_arrays
 from tests.unit.graph_cases import TRIANGLE, arcs, arrays_of, edge, edge_counts, same
 
 
@@ -254,8 +254,8 @@ class TestNarrowedAdjacency:
         graph = mf.Graph.from_edges([(v, v + 1) for v in range(40)], edge_labels=labels)
         one = sum(array.nbytes for array in graph.adjacency(AdjacencyKey(Direction.EITHER, (0,), None, None)))
         graph.forget()
-        monkeypatch.setattr(graph_module, "_KEPT_BYTES", 3 * one)
-        monkeypatch.setattr(graph_module, "_KEPT_RATIO", 0)
+        monkeypatch.setattr(graph_arrays, "_KEPT_BYTES", 3 * one)
+        monkeypatch.setattr(graph_arrays, "_KEPT_RATIO", 0)
         keys = [AdjacencyKey(Direction.EITHER, (code,), None, None) for code in range(40)]
         kept = [graph.adjacency(key) for key in keys]
         assert [graph.adjacency(key) is rows for key, rows in zip(keys[-3:], kept[-3:], strict=True)] == [

@@ -17,11 +17,13 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.local_counts import choose, derive, rooted
+from motiflux.plan.ir import Formula, Joined, Ones, Table
+from motiflux.plan.local_counts import choose, derive, family, stopwatch
 from motiflux.plan.local_counts.choose import cheapest_formula
-from motiflux.plan.local_counts.formula import Formula, Joined, Ones, Table
-from motiflux.plan.local_counts.rooted import Family, Kinds, Rooted, partitions
+from motiflux.plan.local_counts.costs import Costs, Found
+from motiflux.plan.local_counts.family import Family, partitions
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
+from motiflux.plan.rooted import Kinds, Rooted
 
 _NUMBERS = st.lists(st.sampled_from([0, 1, 3, 2**32, 2**63, 2**64 - 1]) | st.integers(0, 2**200), min_size=1)
 _Native = tuple[NDArray[np.uint64], int]
@@ -195,7 +197,7 @@ def _looked_at(monkeypatch: pytest.MonkeyPatch) -> list[Rooted]:
     looked: list[Rooted] = []
     plainly = derive.Derivation._cheapest
 
-    def watched(self: derive.Derivation, pattern: Rooted) -> derive.Found | None:
+    def watched(self: derive.Derivation, pattern: Rooted) -> Found | None:
         looked.append(pattern)
         return plainly(self, pattern)
 
@@ -222,12 +224,12 @@ def test_what_one_query_looked_at_serves_the_next(monkeypatch: pytest.MonkeyPatc
 def test_what_was_looked_at_in_haste_serves_no_other_query() -> None:
     graph = _random_graph()
     whole = Family(bind(Pattern.parse(_QUERIES[1]), graph)).whole
-    known: dict[Rooted, derive.Found] = {}
+    known: dict[Rooted, Found] = {}
 
     def never(*_: object) -> float:
         return 1.0
 
-    costs = derive.Costs(1.0, 1.0, lambda _: None, never, never, never)
+    costs = Costs(1.0, 1.0, lambda _: None, never, never, never)
     family = Family(bind(Pattern.parse(_QUERIES[1]), graph))
     derive.Derivation(family, costs, 3600.0, inf, known, lambda: 1801.0).table(whole)
     assert not known
@@ -249,7 +251,7 @@ def test_what_is_prepared_takes_no_time_from_the_look_up_to_as_much_again(
         return adjacency(*given)
 
     expected = _found(_random_graph(), _QUERIES[1], HOST_SPEEDS)
-    monkeypatch.setattr(choose.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(stopwatch.time, "perf_counter", lambda: now)
     monkeypatch.setattr(Graph, "adjacency", narrow)
     found = _found(_random_graph(), _QUERIES[1], HOST_SPEEDS, seconds=10.0)
     assert expected is not None
@@ -270,9 +272,9 @@ def test_a_formula_that_takes_too_much_is_none(query: str, speeds: Speeds) -> No
 
 def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each label makes a family of its own: the oldest are forgotten."""
-    monkeypatch.setattr(choose, "ROOM_OF_KNOWN", 50_000)
-    monkeypatch.setattr(rooted, "_MOST_CANONICAL", 40)
-    given: list[dict[Rooted, derive.Found]] = []
+    monkeypatch.setattr(choose, "KNOWN_TABLES_BYTES", 50_000)
+    monkeypatch.setattr(family, "_MOST_CANONICAL", 40)
+    given: list[dict[Rooted, Found]] = []
 
     class Watched(derive.Derivation):
         def __init__(self, family: Family, *rest: Any) -> None:
@@ -287,6 +289,6 @@ def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: 
     for label in (0, 1, 2, 0):
         pattern = Pattern.from_edges([(v, v + 1) for v in range(4)], vertex_labels=[label] * 5)
         cheapest_formula(graph, bind(pattern, graph), 1)
-        assert sum(map(len, rooted._canonical.values())) <= 80
+        assert sum(map(len, family._canonical.values())) <= 80
     assert all(len(known) > 10 for known in given)
     assert given[0] is not given[-1]

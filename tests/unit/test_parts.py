@@ -12,8 +12,8 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.ir import TailBlock, TailComponent, TailList
 from motiflux.plan.passes.parts import lists_of
+from motiflux.plan.shape import TailBlock, TailComponent, TailList
 from motiflux.types import Semantics, Symmetry
 
 
@@ -152,7 +152,7 @@ class TestLists:
 
     def test_explain_names_the_doors(self, tangled: mf.Graph) -> None:
         told = str(mf.explain(tangled, self.fork(), tuning={"parts": "on", "order": "given"}))
-        assert "a list of choices for each of (2, 3) and (4, 5, 6), times the ways to choose the rest" in told
+        assert "a list of the choices for each of (2, 3) and (4, 5, 6), with the number of ways" in told
 
     def test_a_timeout_ends_the_count_of_long_lists(self) -> None:
         pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (2, 3), (3, 4), (0, 5), (5, 6), (6, 7), (2, 4)])
@@ -228,7 +228,7 @@ class TestWhatIsTold:
         pattern = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)], vertex_labels=range(6))
         told = mf.explain(graph, pattern, tuning={"parts": "on", "order": "given"})
         lines = str(told).splitlines()
-        assert "  2: the sum over its candidates of what hangs from each" in lines
+        assert "  2: a sum over its candidates, of the product of the parts under it" in lines
         assert any(line.startswith("    3: the size of the set; under 2") for line in lines)
         assert "mermaid" not in told.to_mermaid()
         assert told.report.predicted is not None

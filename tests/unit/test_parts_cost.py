@@ -12,8 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.cpu.engine import CpuEngine
 from motiflux.gpu.engine import DfsEngine
-from motiflux.plan import Plan, make_plan
-from motiflux.plan import probe_parts as probing
+from motiflux.plan import Plan, make_plan, probe_parts
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS
 from tests.data_paths import shared_path
 
@@ -53,8 +52,8 @@ def plan_with(measured: Measured, monkeypatch: pytest.MonkeyPatch, parts_cost: f
             return 10 * measured.flat
         return measured.parts if plan.tail.nested else measured.flat
 
-    monkeypatch.setattr(probing, "WORTH_PARTS", 0.0)
-    monkeypatch.setattr(probing, "probe", probe)
+    monkeypatch.setattr(probe_parts, "WORTH_PARTS", 0.0)
+    monkeypatch.setattr(probe_parts, "probe", probe)
     edges = [(u, v) for u in range(40) for v in range(u) if (u * v) % 3 != 1]
     graph = mf.Graph.from_edges(edges, vertex_labels=[v % 4 for v in range(40)])
     pattern = mf.Pattern.parse("(a:0)--(b:1), (b)--(c:2), (a)--(c), (a)--(d:3)--(e:0), (b)--(f:0)")

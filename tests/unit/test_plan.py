@@ -13,15 +13,13 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import private_tuning, resolve_tuning
-from motiflux.plan import Plan, is_search_enough, make_plan
-from motiflux.plan import compare_orders as compare
-from motiflux.plan import native_plan as problem
+from motiflux.plan import Plan, compare_orders, is_search_enough, make_plan, native_plan
 from motiflux.plan.estimate.sampled import Estimate, sample
-from motiflux.plan.ir import Group
 from motiflux.plan.local_counts.describe import lines_of
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS
 from motiflux.plan.options import PlanOptions
 from motiflux.plan.passes.order import Order, promising_orders
+from motiflux.plan.shape import Group
 from motiflux.types import Semantics, Symmetry
 
 TRIANGLE = [(0, 1), (1, 2), (2, 0)]
@@ -123,7 +121,7 @@ class TestAPlanIsPlainData:
             made.extend(found := promising_orders(*given, **more))
             return found
 
-        monkeypatch.setattr(compare, "promising_orders", watched)
+        monkeypatch.setattr(compare_orders, "promising_orders", watched)
         graph, pattern = mf.Graph.from_edges(clique(5)), mf.Pattern.from_edges(SQUARE)
         make_plan(graph, pattern)
         known = len(made)
@@ -180,7 +178,7 @@ class TestOrders:
             drawn.append(plan)
             return sample(graph, plan, members, threads)
 
-        monkeypatch.setattr(compare, "sample", watched)
+        monkeypatch.setattr(compare_orders, "sample", watched)
         make_plan(mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(DIAMOND))
         assert len(drawn) == 1
         make_plan(mf.Graph.from_edges(clique(20)), mf.Pattern.from_edges(DIAMOND))
@@ -496,7 +494,7 @@ class TestImpossible:
     def test_no_order_is_looked_for(self, labels: list[str | None], monkeypatch: pytest.MonkeyPatch) -> None:
         """Three joined b's do not occur, and z does not at all: planning would be most of the call."""
         for name in ("promising_orders", "sample"):
-            monkeypatch.delattr(compare, name)
+            monkeypatch.delattr(compare_orders, name)
         pattern = mf.Pattern.from_edges(TRIANGLE, vertex_labels=labels)
         assert mf.count(self.GRAPH, pattern) == 0
         assert mf.match(self.GRAPH, pattern).to_numpy().shape == (0, 3)
@@ -506,7 +504,7 @@ class TestImpossible:
         plan = make_plan(self.GRAPH, mf.Pattern.from_edges(TRIANGLE, vertex_labels=["b"] * 3), space=True)
         assert (plan.shape.steps, plan.args.steps, plan.order) == ((), (), (0, 1, 2))
         with pytest.raises(mf.InternalError):
-            problem.native_problem(self.GRAPH, plan, intersect="auto", threads=1)
+            native_plan.native_problem(self.GRAPH, plan, intersect="auto", threads=1)
 
     def test_how_many_automorphisms_there_are_is_told_all_the_same(self) -> None:
         pattern = mf.Pattern.from_edges(TRIANGLE, vertex_labels=["b", "b", "b"])
@@ -670,7 +668,7 @@ class TestBadOptions:
     def test_instructions_that_this_processor_lacks_are_refused(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(problem, "simd_here", lambda: ("scalar",))
+        monkeypatch.setattr(native_plan, "simd_here", lambda: ("scalar",))
         with pytest.raises(mf.ArgumentError) as caught:
             mf.count(self.GRAPH, self.PATTERN, device="cpu", tuning={"simd": "avx2"})
         assert str(caught.value) == (

@@ -11,7 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.api import random_rows
-from motiflux.dispatch import choose as dispatch
+from motiflux.dispatch import choose
 from motiflux.errors import DeviceError
 from motiflux.sampling import random_trees
 from tests.interrupts import ctrl_c_in_native_code
@@ -147,7 +147,7 @@ class TestWhereTreesAreDrawn:
     RARE: tuple[Any, ...] = (cubic(600, 8), cycle(8), 50)
 
     def test_is_the_cpu_where_there_is_no_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(dispatch, "GPU", FakeGpu(absent="no GPU was found"))
+        monkeypatch.setattr(choose, "GPU", FakeGpu(absent="no GPU was found"))
         found = mf.sample(*self.RARE)
         assert (found.device, found.reason) == ("cpu", "no GPU was found")
         assert mf.sample(*self.RARE, device="cpu").reason == "asked for by device='cpu'"
@@ -155,7 +155,7 @@ class TestWhereTreesAreDrawn:
     def test_is_the_gpu_where_hardly_any_is_an_embedding(self, monkeypatch: pytest.MonkeyPatch) -> None:
         gpu = FakeGpu()
         monkeypatch.setattr(random_trees, "_CALL", 0.0)
-        monkeypatch.setattr(dispatch, "GPU", gpu)
+        monkeypatch.setattr(choose, "GPU", gpu)
         found = mf.sample(*self.RARE)
         assert (found.device, len(gpu.made)) == ("fake", 1)
         assert "on the CPU" in found.reason
@@ -163,7 +163,7 @@ class TestWhereTreesAreDrawn:
 
     def test_is_the_cpu_where_most_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
         gpu = FakeGpu()
-        monkeypatch.setattr(dispatch, "GPU", gpu)
+        monkeypatch.setattr(choose, "GPU", gpu)
         found = mf.sample(CUBIC, "(a)--(b)--(c)", 5000)
         assert (found.device, gpu.made) == ("cpu", [])
         assert "on the GPU" in found.reason
@@ -175,7 +175,7 @@ class TestWhereTreesAreDrawn:
         error = DeviceError("it is full")
         gpu = FakeGpu(fails=[error]) if opens else FakeGpu(error=error)
         monkeypatch.setattr(random_trees, "_CALL", 0.0)
-        monkeypatch.setattr(dispatch, "GPU", gpu)
+        monkeypatch.setattr(choose, "GPU", gpu)
         found = mf.sample(*self.RARE)
         if opens:
             with pytest.warns(mf.MotifluxWarning, match="it is full; the CPU goes on"):

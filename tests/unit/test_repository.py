@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -156,6 +157,58 @@ def test_kernels_assign_to_nothing_that_the_right_side_sets() -> None:
         if (statements := set_on_the_way(path.read_text()))
     }
     assert found == {}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports in functions and those for annotations count too."""
+    assert circles(imports_within("motiflux")) == []
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}
+    assert circles(imports) == [["b", "c"]]
+
+
+def imports_within(package: str) -> dict[str, set[str]]:
+    """Return the modules of a package that each of its modules imports; its root is left out."""
+    paths = {}
+    for path in (REPOSITORY / "src" / package).rglob("*.py"):
+        parts = path.relative_to(REPOSITORY / "src").with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    imports: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        imports[module] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imports[module].update(one.name for one in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{module} has a relative import"
+                for one in node.names:
+                    inner = f"{node.module}.{one.name}"
+                    imports[module].add(inner if inner in paths else str(node.module))
+        imports[module] &= paths.keys() - {module, package}
+    return imports
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules each of which reaches all others of its group by imports."""
+    reached = {module: _reached(module, imports) for module in imports}
+    groups = {
+        tuple(sorted(other for other in reached[module] if module in reached[other]))
+        for module in imports
+        if module in reached[module]
+    }
+    return sorted(map(list, groups))
+
+
+def _reached(module: str, imports: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    frontier = [module]
+    while frontier:
+        fresh = imports[frontier.pop()] - found
+        found |= fresh
+        frontier += fresh
+    return found
 
 
 _COMPOUND = re.compile(r"(?<![\w.>])([A-Za-z_]\w*(?:\.\w+)*) (?:[-+*/%|&^]|<<|>>)= ")

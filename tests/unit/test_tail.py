@@ -8,7 +8,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.plan import Plan, make_plan
-from motiflux.plan.ir import TailComponent
+from motiflux.plan.shape import TailComponent
 from tests.backend.cases import clique
 
 LEAVES = 70_000

@@ -14,7 +14,8 @@ from typing import Any
 import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import BaselineTime, CaseResult
-from motiflux.bench.suite import Case, Settings, check_count, load_part
+from motiflux.bench.run import check_count
+from motiflux.bench.suite import Case, Settings, load_part
 from motiflux.errors import DeviceError
 from motiflux.gpu.runtime.kernel_times import taking_times
 

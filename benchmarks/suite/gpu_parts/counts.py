@@ -12,7 +12,8 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import BaselineTime, CaseResult
-from motiflux.bench.suite import Case, Settings, check_count, load_part
+from motiflux.bench.run import check_count
+from motiflux.bench.suite import Case, Settings, load_part
 from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times
 
 HERE = Path(__file__).resolve().parent

@@ -16,7 +16,7 @@ from motiflux.graph import Graph
 from motiflux.io.progress import is_shown, meter
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
-from motiflux.plan.candidates.space import space_room
+from motiflux.plan.candidates.space import max_space_bytes
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request, make_request
 from motiflux.request.sampler import Sampler
@@ -287,7 +287,7 @@ def _counted(graph: Graph, pattern: Pattern, request: Request, started: float) -
 
 def fits_tree(sampler: Sampler, graph: Graph) -> bool:
     """Return whether the weights of trees fit into the memory that a candidate space may take."""
-    return sampler.candidates.tree_bytes <= space_room(graph)
+    return sampler.candidates.tree_bytes <= max_space_bytes(graph)
 
 
 def _counted_all(embeddings: int, plan: Plan, plan_seconds: float, seconds: float) -> Estimate:

@@ -13,8 +13,8 @@ from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.plan import Plan, check_symmetry
-from motiflux.plan.passes.shared_prefix import in_passes
 from motiflux.plan.physical import PhysicalPlan
+from motiflux.plan.shared_prefix import group_by_prefix
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.reports import ProgressReport
@@ -143,7 +143,7 @@ def _search_all(
     works = {id(one.plan): work for work, one in searched.items()}
     physical = {id(one.plan): one for one in searched.values()}
     plans = [one.plan for one in searched.values()]
-    passes = in_passes(plans) if sharing else [[plan] for plan in plans]
+    passes = group_by_prefix(plans) if sharing else [[plan] for plan in plans]
     progress = _SpanningProgress(request.progress, len(passes))
     found: dict[Hashable, _Found] = {work: _NOTHING for work in distinct if work not in searched}
     for group in passes:

@@ -17,7 +17,7 @@ from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
-from motiflux.plan.candidates.space import space_room
+from motiflux.plan.candidates.space import max_space_bytes
 from motiflux.request.request import Request, make_request
 from motiflux.result.columns import RowColumns
 from motiflux.result.matches import Matches
@@ -146,7 +146,7 @@ class _RandomRows:
     ) -> None:
         self._graph, self._pattern, self._request = graph, pattern, request
         self._candidates = sample_graph(graph, plan, request.threads, deadline)
-        if self._candidates.tree_bytes > space_room(graph):
+        if self._candidates.tree_bytes > max_space_bytes(graph):
             raise MotifluxError("the numbers of trees to sample from do not fit into memory")
         self.trees = Trees(graph, plan, request, self._candidates, seed)
         self._deadline = deadline

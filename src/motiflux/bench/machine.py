@@ -1,4 +1,4 @@
-"""What a result was measured on: processor, versions, commit."""
+"""The environment of a measurement: processor, versions, commit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def slug(name: str) -> str:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Give the versions of Python and of the packages; one that is missing says so."""
+    """Return the versions of Python and of the packages; a missing package is named as such."""
     found = {"python": platform.python_version()}
     for package in packages:
         try:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 RUNS = 5
 LONG_RUN_SECONDS = 5.0
-"""A run this long is not repeated; `Timing.runs` says how many there were."""
+"""A run this long is not repeated; `Timing.runs` is the number of runs."""
 
 Clock = Callable[[], float]
 cpu_clock: Clock = time.process_time
@@ -48,7 +48,7 @@ def repeat(
     Parameters
     ----------
     call
-        What to time.
+        The function to time.
     clock
         `cpu_clock` or `wall_clock`, in seconds.
     runs

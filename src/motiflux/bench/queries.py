@@ -26,13 +26,13 @@ def read_labelled(path: Path, labels: int | None, seed: int) -> mf.Graph:
 
 
 def dense_query(graph: mf.Graph, vertices: int, randomness: random.Random) -> mf.Pattern:
-    """Return the densest of what two hundred walks meet."""
+    """Return the densest subgraph of the vertices of two hundred random walks."""
     walks = (_walked(graph, vertices, randomness) for _ in range(_WALKS))
     return _pattern_of(graph, max(walks, key=len))
 
 
 def sparse_query(graph: mf.Graph, vertices: int, randomness: random.Random) -> mf.Pattern:
-    """Return what a walk meets, edges left out until the mean degree is below 3."""
+    """Return the subgraph of a random walk, with edges left out until the mean degree is below 3."""
     edges = _walked(graph, vertices, randomness)
     randomness.shuffle(edges)
     tree, rest, parts = [], [], {v: {v} for edge in edges for v in edge}

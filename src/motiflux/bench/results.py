@@ -1,4 +1,4 @@
-"""What a suite gives, and how it is kept: one JSON object per suite, device and day."""
+"""The results of a suite, and their files: one JSON object per suite, device and day."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class BaselineTime:
-    """What a ratio is against. After a timeout the seconds, and so the ratio, are a lower bound."""
+    """The baseline of a ratio. After a timeout the seconds, and so the ratio, are a lower bound."""
 
     name: str
     seconds: float
@@ -35,22 +35,22 @@ class CaseResult:
     Parameters
     ----------
     case
-        What was counted; scaling cases say ``wall, N threads``.
+        The name of the case; scaling cases say ``wall, N threads``.
     engine
-        What counted it.
+        The engine that counted it.
     count
         None if it was not finished in the time it had.
     checked_against
-        Where the count is known from, and if it disagrees, what is known; None if nothing is, or if it was
-        not finished.
+        The source of the known count, with this count if the result differs; None without a known count, or
+        if the run did not finish.
     seconds
         Process CPU time, or for a scaling case wall clock time; None if nothing could be timed.
     baseline, ratio
-        What it is compared with, and how many times faster it is than that.
+        The compared system, and how many times faster the result is.
     figures
         Other numbers that were measured, by name.
     disagrees
-        Whether the count is wrong. Not kept in the file: `checked_against` tells it.
+        Whether the count is wrong. Not in the file: `checked_against` says so there.
     """
 
     case: str
@@ -122,7 +122,7 @@ class Report:
 def write_report(report: Report, folder: Path, *, whole: bool = True) -> Path:
     """Write ``<suite>-<device>-<date>.json``, replacing one of the same name in one step.
 
-    What is not the whole of a run goes into ``....part.json``, and from there when it is.
+    The results of an incomplete run are in ``....part.json``, and are moved when the run is complete.
 
     Raises
     ------

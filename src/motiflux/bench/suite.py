@@ -1,4 +1,4 @@
-"""Suites of cases, and running them."""
+"""Suites of cases, and their files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
-from motiflux.bench.machine import commit, cpu_model, slug, versions
-from motiflux.bench.measure import RUNS, Clock, Timing, cpu_clock, repeat, wall_clock
-from motiflux.bench.results import Bar, BaselineTime, CaseResult, Report
+from motiflux.bench.machine import cpu_model, slug
+from motiflux.bench.measure import RUNS, Timing
+from motiflux.bench.results import Bar, CaseResult
 from motiflux.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class GraphSource:
 
 @dataclass(frozen=True)
 class BaselineResult:
-    """What another system gave, in the meaning of the case's count; `count` is None if it did not finish.
+    """The result of another system, comparable with the case's count; `count` is None if it did not finish.
 
     After a timeout, `seconds` is the time it was given. `note` is for people.
     """
@@ -94,7 +93,7 @@ class Baseline(Protocol):
         """Whether the case's ratio may be against this one; if not, it is only listed."""
 
     def run(self, settings: Settings) -> BaselineResult | None:
-        """Do it within the time, or give None if it cannot (say, because it is not installed)."""
+        """Run it within the time limit; return None if it cannot run (for example, is not installed)."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +109,9 @@ class Case:
     pattern
         Gives the pattern.
     expected
-        The true count, or what computes it, or None if it is not known.
+        The true count, or a function that computes it, or None if it is not known.
     source
-        Who says so.
+        The source of the expected count.
     symmetry
         ``embeddings`` or ``subgraphs``.
     scaling
@@ -162,7 +161,7 @@ def no_bars(results: Sequence[CaseResult]) -> Sequence[Bar]:
 class Suite:
     """Cases, then probes, and the bars that their results are held against.
 
-    `device` names what is measured on.
+    `device` is the device to measure.
     """
 
     name: str
@@ -222,171 +221,10 @@ def _run_file(path: Path, name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up by name
+    sys.modules[name] = module  # dataclasses find their module by name
     try:
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
     return module
-
-
-def run_suite(
-    suite: Suite,
-    settings: Settings,
-    on_result: Callable[[CaseResult], None],
-    on_results: Callable[[Callable[[], Report]], None] = lambda report: None,
-) -> Report:
-    """Run the cases in order; `on_result` is told each result as it comes.
-
-    `on_results` is then given what makes a report of all so far.
-    """
-    results: list[CaseResult] = []
-    head = commit(Path.cwd())  # as it is before results are written
-
-    def report() -> Report:
-        return Report(
-            suite=settings.label(suite.name),
-            commit=head,
-            date=datetime.now(UTC).date().isoformat(),
-            device=suite.device(),
-            versions=versions(suite.packages),
-            cases=list(results),
-            bars=list(suite.bars(results)),
-        )
-
-    source: GraphSource | None = None
-    for case in suite.cases:
-        if not settings.includes(case):
-            continue
-        if case.graph != source:
-            source, graph = case.graph, case.graph.read()
-        for result in run_case(case, graph, settings):
-            on_result(result)
-            results.append(result)
-            on_results(report)
-    for probe in filter(settings.includes, suite.probes):
-        for result in probe.run(settings):
-            on_result(result)
-            results.append(result)
-            on_results(report)
-    return report()
-
-
-def run_case(case: Case, graph: mf.Graph, settings: Settings) -> Iterator[CaseResult]:
-    """Give motiflux' result on one thread, then those of other systems, then those of more threads."""
-    pattern = case.pattern()
-    expected = case.expected() if callable(case.expected) else case.expected
-    ours = _count(case, graph, pattern, settings, threads=1)
-    others = [(one, found) for one in case.baselines if (found := one.run(settings)) is not None]
-    best = _best([(one.name, found) for one, found in others if one.compared])
-    yield _result(case.name, ours, best, case, expected)
-    if case.first_call:
-        first = _count(case, graph, pattern, settings, threads=1, before=lambda: _forget_queries(graph))
-        yield _result(f"{case.name}, first call", first, best, case, expected)
-    for one, found in others:
-        known, whose = (ours.count, "motiflux") if ours.complete else (expected, case.source)
-        agreed = check_count(found.count, found.count is not None, known, whose)
-        engine = f"{one.name} ({found.note})" if found.note else one.name
-        yield CaseResult(case.name, engine, found.count, agreed.by, found.seconds, disagrees=agreed.disagrees)
-    yield from _scaling(case, graph, pattern, settings, expected)
-
-
-def _scaling(
-    case: Case, graph: mf.Graph, pattern: mf.Pattern, settings: Settings, expected: int | None
-) -> Iterator[CaseResult]:
-    first: BaselineTime | None = None
-    for threads in case.scaling:
-        ours = _count(case, graph, pattern, settings, threads=threads, clock=wall_clock)
-        name = f"{case.name}, wall, {threads} thread{'s' if threads > 1 else ''}"
-        yield _result(name, ours, first, case, expected)
-        if first is None:
-            first = BaselineTime(
-                f"motiflux, {threads} thread{'s' if threads > 1 else ''}",
-                ours.seconds.min,
-                timeout=not ours.complete,
-            )
-
-
-def _forget_queries(graph: mf.Graph) -> None:
-    graph.forget()
-    graph.label_frequencies()  # of the graph alone: a query finds them there
-
-
-def _result(
-    name: str, ours: _Ours, baseline: BaselineTime | None, case: Case, expected: int | None
-) -> CaseResult:
-    checked = check_count(ours.count, ours.complete, expected, case.source)
-    comparable = baseline is not None and ours.complete and ours.seconds.min > 0
-    return CaseResult(
-        name,
-        ours.engine,
-        ours.count if ours.complete else None,
-        checked.by,
-        ours.seconds,
-        baseline,
-        baseline.seconds / ours.seconds.min if baseline and comparable else None,
-        checked.disagrees,
-    )
-
-
-@dataclass(frozen=True)
-class _Ours:
-    count: int
-    complete: bool
-    engine: str
-    seconds: Timing
-
-
-def _count(
-    case: Case,
-    graph: mf.Graph,
-    pattern: mf.Pattern,
-    settings: Settings,
-    *,
-    threads: int,
-    clock: Clock = cpu_clock,
-    before: Callable[[], object] = lambda: None,
-) -> _Ours:
-    import motiflux as mf
-
-    result, seconds = repeat(
-        lambda: mf.count(
-            graph, pattern, symmetry=case.symmetry, threads=threads, timeout=settings.timeout, progress=False
-        ),
-        clock,
-        settings.runs,
-        before,
-    )
-    return _Ours(int(result), bool(result.complete), result.engine, seconds)
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Where a count is known from, None if it is not, and whether it is wrong."""
-
-    by: str | None
-    disagrees: bool
-
-
-def check_count(count: int | None, complete: bool, expected: int | None, source: str) -> Checked:
-    """Compare with what is known. A partial count can only be too large."""
-    if count is None or expected is None or (not complete and count <= expected):
-        return Checked(None, disagrees=False)
-    if count == expected:
-        return Checked(source, disagrees=False)
-    return Checked(f"{source}, DISAGREES: {expected}", disagrees=True)
-
-
-def _best(found: Sequence[tuple[str, BaselineResult]]) -> BaselineTime | None:
-    """Give the fastest that finished, else the one that was given most time: a lower bound."""
-    timed = [(one, one.seconds.min, name) for name, one in found if one.seconds is not None]
-    finished = [(seconds, name) for one, seconds, name in timed if one.count is not None]
-    if finished:
-        seconds, name = min(finished)
-        return BaselineTime(name, seconds)
-    stopped = [(seconds, name) for one, seconds, name in timed if one.timeout]
-    if not stopped:
-        return None
-    seconds, name = max(stopped)
-    return BaselineTime(name, seconds, timeout=True)

@@ -14,7 +14,7 @@ from motiflux.cli.columns import with_columns
 from motiflux.cli.exits import guarded
 from motiflux.cli.search import with_search
 
-# Versions of typer differ in what they put around the name of an argument that is required.
+# Versions of typer differ in the characters around the name of a required argument.
 _BRACES = re.compile(r"^\{(.*)\}(?:\.\.\.)?$")
 
 

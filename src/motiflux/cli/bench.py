@@ -40,7 +40,8 @@ def run(
 ) -> ExitCode:
     """Run it, write it, print it."""
     from motiflux.bench.results import write_report
-    from motiflux.bench.suite import Settings, load_suite, run_suite
+    from motiflux.bench.run import run_suite
+    from motiflux.bench.suite import Settings, load_suite
 
     settings = Settings(timeout=timeout, quick=quick, only=only)
     loaded = load_suite(suite, suites)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 STDOUT = "-"
-"""The name that stands for standard output."""
+"""The name of standard output."""
 
 NO_GRAPH = "none"
-"""The name that stands for a graph without vertices."""
+"""The name of a graph without vertices."""
 
 _SAME_OPTIONS = ("mode", "semantics", "symmetry", "duplicates", "strict", "time_unit")
 _SAME_FACTS = ("batch_size", "stream_format", "columns")
@@ -195,7 +195,7 @@ class Earlier:
     FormatError
         It is none, or damaged.
     UsageError
-        It says nothing of a position in a stream.
+        It has no position in a stream.
     """
 
     def __init__(self, path: Path, threads: int | None) -> None:
@@ -216,7 +216,7 @@ class Earlier:
 
     @property
     def start(self) -> Position:
-        """Where the stream goes on."""
+        """The position at which the stream continues."""
         return Position(self.facts["line"], self.facts["offset"])
 
     def check(self, said: Mapping[str, Any]) -> None:
@@ -246,7 +246,7 @@ class Earlier:
         self._check_parsed(said, options)
 
     def _check_names(self, said: Mapping[str, Any]) -> None:
-        """Compare names of files; what was saved by a program says nothing of them."""
+        """Compare names of files; a checkpoint saved by a program has none."""
         graph = self.facts.get("graph", NO_GRAPH)
         if str(said["graph"]) != NO_GRAPH and absolute(str(said["graph"])) != graph:
             self._refuse("GRAPH", graph, str(said["graph"]))
@@ -255,7 +255,7 @@ class Earlier:
                 self._refuse(what, self.facts[name], str(said[name]))
 
     def _check_parsed(self, said: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        """Compare what can be written in several ways."""
+        """Compare options that have several equivalent texts."""
         from motiflux.config import resolve_tuning
         from motiflux.stream.window import parse_window
 

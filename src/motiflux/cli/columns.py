@@ -32,7 +32,7 @@ _PANEL = "Graph tables (.csv, .parquet and similar formats)"
 
 
 def _option(name: str, metavar: str, parser: Callable[[str], Any], text: str, default: str) -> Any:
-    # The type is what typer shows; the parser gives what is wanted.
+    # The type is shown in the help; the parser returns the value.
     option = typer.Option(
         name, metavar=metavar, parser=parser, help=text, show_default=default, rich_help_panel=_PANEL
     )
@@ -82,7 +82,7 @@ def said() -> dict[str, Any]:
 def with_columns(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options to a command.
 
-    The command does not see them; `said` passes them to the reader of the graph.
+    The command does not receive them; `said` passes them to the reader of the graph.
     """
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -24,7 +24,7 @@ def run(
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
-    """Count, print, and say whether all counts are complete."""
+    """Count and print; return whether all counts are complete."""
     import motiflux as mf
 
     keywords = search.keywords()
@@ -33,7 +33,7 @@ def run(
     )
     started = time.perf_counter()
     with opt.search_progress(progress, "counting") as shown:
-        if len(inputs.patterns) == 1:  # alone it has no number that errors would name
+        if len(inputs.patterns) == 1:  # errors name patterns by number only if there are several
             results = [mf.count(inputs.graph, inputs.patterns[0], progress=shown, **keywords)]
         else:
             results = mf.count(inputs.graph, inputs.patterns, progress=shown, **keywords)

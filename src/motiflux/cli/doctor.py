@@ -245,7 +245,7 @@ def _self_test() -> Check:
 
 
 def _run_kernel() -> tuple["np.ndarray[tuple[int, ...], np.dtype[np.uint32]]", int]:
-    """Return what the kernel writes, and the bytes that the device has free."""
+    """Return the output of the kernel, and the free bytes of the device."""
     from motiflux.device import open_device
     from motiflux.jit.base import Source
     from motiflux.jit.nvrtc import NvrtcToolchain

@@ -220,7 +220,7 @@ def tuning_of(settings: list[str] | None) -> dict[str, str] | None:
     Raises
     ------
     ArgumentError
-        If one has no ``=``, a key comes twice, or there is no such key or value.
+        If one has no ``=``, a key is repeated, or there is no such key or value.
     """
     from motiflux.config import REMOVED, TUNING
 

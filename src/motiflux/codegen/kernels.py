@@ -13,9 +13,9 @@ from motiflux.codegen.sampling import draw_sources
 from motiflux.codegen.space import space_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
-from motiflux.plan.ir import PlanShape, StepShape
-from motiflux.plan.ir import Source as PlanSource
 from motiflux.plan.neighborhood.universal_vertex import cone_shape
+from motiflux.plan.shape import PlanShape, StepShape
+from motiflux.plan.shape import Source as PlanSource
 
 ENTRY = "motiflux_search"
 """Name of the entry point of every search unit."""

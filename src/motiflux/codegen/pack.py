@@ -10,7 +10,7 @@ from motiflux.codegen.kernels import mask, renewed
 from motiflux.codegen.pack_tail import pack_tail
 from motiflux.codegen.tails import DeviceTail
 from motiflux.plan import Plan
-from motiflux.plan.ir import StepShape
+from motiflux.plan.shape import StepShape
 
 RowAddresses = Sequence[Sequence[tuple[int, int]]]
 """Per level and source: where the offsets and the neighbours of its rows begin on the device."""

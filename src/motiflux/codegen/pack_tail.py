@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask
 from motiflux.codegen.tails import PAIR, DeviceTail, Sizes, TailSet, Walked
-from motiflux.plan.ir import TailBlock
+from motiflux.plan.shape import TailBlock
 
 _NO_REUSE = -1
 

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from motiflux.codegen import layout
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.ir import Plan, Source, Tail, TailBlock, TailComponent
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import Source, Tail, TailBlock, TailComponent
 
 _MOST_BY_LANE = 2
 """Rows that one lane intersects for itself, at most."""

@@ -13,7 +13,7 @@ from motiflux.plan import Plan
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.predict import expected_count, host_memory, is_brief
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
-from motiflux.plan.local_counts.formula import Formula
+from motiflux.plan.ir import Formula
 from motiflux.plan.local_counts.memory import table_memory
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
@@ -98,7 +98,7 @@ class CpuEngine:
         )
         enumerated = (
             ()
-            if plan.free is not None and plan.free.always
+            if plan.adaptive_order is not None and plan.adaptive_order.always
             else tuple(sizes if plan.tail is None else sizes[: plan.tail.start])
         )
         return _outcome(plan, request, total, stop, enumerated)

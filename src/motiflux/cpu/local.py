@@ -1,4 +1,4 @@
-"""Evaluates formulas of local counts (`motiflux.plan.local_counts`)."""
+"""Evaluates formulas over tables of local counts (`motiflux.plan.local_counts`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.cpu import native
 from motiflux.graph import Adjacency, Graph
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
+    EndLookup,
     Formula,
     Joined,
-    OfEnd,
     Ones,
     Searched,
     Table,
@@ -25,11 +25,11 @@ from motiflux.plan.local_counts.formula import (
     parts_of,
 )
 from motiflux.plan.local_counts.native import native_walk
-from motiflux.plan.local_counts.rooted import Kinds, Rooted
 from motiflux.plan.passes.steps import adjacency_of
+from motiflux.plan.rooted import Kinds, Rooted
 
 Counts: TypeAlias = tuple[NDArray[np.uint64], int]
-"""A number for each root: its words, low ones first, and how many each number has."""
+"""A number for each root: 64-bit words, low words first, and the number of words of each number."""
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
 
@@ -45,14 +45,14 @@ def evaluate(
     deadline: float | None,
     progress: native.Progress | None = None,
 ) -> int:
-    """Return the number of embeddings that a formula comes to.
+    """Return the number of embeddings by a formula.
 
     Parameters
     ----------
     deadline
-        When to give up, as a moment of `time.perf_counter`; None is never.
+        Time limit, a value of `time.perf_counter`; None: no limit.
     progress
-        Told how many tables are made, of how many.
+        Called with the number of tables that are finished, and of all tables.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def evaluate(
 
 
 class _Evaluation:
-    """The tables made so far that others still need."""
+    """The finished tables that other tables still need."""
 
     def __init__(self, graph: Graph, kinds: Kinds, threads: int, deadline: float | None) -> None:
         self._graph = graph
@@ -84,17 +84,17 @@ class _Evaluation:
         self._known: dict[Table, Counts | int] = {}
 
     def total(self, table: Table) -> int:
-        """Return the number that a table without roots is."""
+        """Return the number that a table without roots holds."""
         found = self._known[table]
         assert isinstance(found, int)
         return found
 
     def drop(self, table: Table) -> None:
-        """Give up what nothing needs any more."""
+        """Drop a table that no other table needs any more."""
         del self._known[table]
 
     def make(self, table: Table) -> None:
-        """Make a table from those that it is made of."""
+        """Compute a table from the tables that it needs."""
         self._remaining()
         match table:
             case Ones():
@@ -108,8 +108,8 @@ class _Evaluation:
                 found = _made(_native.triangles_of_arcs(rows, self._threads, self._remaining()))
             case Walks():
                 found = self._walks(table)
-            case OfEnd():
-                found = self._of_end(table)
+            case EndLookup():
+                found = self._end_lookup(table)
             case Joined():
                 found = self._joined(table)
         self._known[table] = found
@@ -127,7 +127,7 @@ class _Evaluation:
         assert pattern.roots == 2
         return np.ones(len(self._rows(pattern, 0, 1)[1]), dtype=np.uint64), 1
 
-    def _of_end(self, table: OfEnd) -> Counts:
+    def _end_lookup(self, table: EndLookup) -> Counts:
         counts = self._counts(table.table)
         rows = self._rows(table.pattern, 0, 1)
         return _made(_native.table_of_ends(rows, counts, table.end, self._threads, self._remaining()))
@@ -176,21 +176,21 @@ class _Evaluation:
     def _weights(self, table: Table) -> NDArray[np.uint64]:
         words, width = self._counts(table)
         if width > 1:
-            raise OverflowError("walks are weighed by 64-bit numbers")
+            raise OverflowError("weights of walks have 64 bits")
         return words
 
     def _joined(self, table: Joined) -> Counts | int:
         if table.pattern.roots == 0:
             return table.times * self._sum_of(table.factors) - sum(
-                times * self.total(lesser) for times, lesser in table.minus
+                times * self.total(other) for times, other in table.minus
             )
         product = self._product(table.factors)
-        have = table.factors[0].pattern
-        if have.roots > table.pattern.roots:
-            rows = self._rows(have, 0, 1)
+        factor = table.factors[0].pattern
+        if factor.roots > table.pattern.roots:
+            rows = self._rows(factor, 0, 1)
             product = _made(_native.table_row_sums(rows, product, self._threads, self._remaining()))
-        for times, lesser in table.minus:
-            less = self._counts(lesser)
+        for times, other in table.minus:
+            less = self._counts(other)
             product = _made(_native.table_minus(product, times, less, self._threads, self._remaining()))
         return product
 
@@ -222,7 +222,7 @@ class _Evaluation:
 
 
 def _made(table: Counts | None) -> Counts:
-    """Return a table; None stands for a deadline that passed."""
+    """Return a table; raise `Late` for None, which the native code returns after the deadline."""
     if table is None:
         raise Late
     return table

@@ -85,7 +85,7 @@ def count(
 
     The sizes are the partial embeddings up to each level but the last.
 
-    With a `limit` the search ends once more than that many are known. What is expected to be `brief` is tried
+    With a `limit` the search ends once it found more than `limit`. A search expected to be `brief` is tried
     on the calling thread first, for about 100 us.
     """
     with _overflow_explained():
@@ -117,7 +117,7 @@ def count_together(
 ) -> list[tuple[int, Stop]]:
     """Return the number of embeddings that each search of one pass found, and why it ended.
 
-    The searches share two levels (`motiflux.plan.passes.shared_prefix`). Each has its limit, as in `count`.
+    The searches share two levels (`motiflux.plan.shared_prefix`). Each has its limit, as in `count`.
     """
     problems = [search.problem for search in searches]
     native_limits = [_native_limit(limit) for limit in limits]

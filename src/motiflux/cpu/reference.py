@@ -23,18 +23,18 @@ from typing import TypeAlias
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
 
 LabelChoice: TypeAlias = Label | AbstractSet[Label] | None
-"""What a query vertex or edge accepts: any label, one label, or any of a set."""
+"""The labels that a query vertex or edge accepts: any label, one label, or any of a set."""
 
 
 class EdgeKind(StrEnum):
-    """Which data edges a query edge ``u, v`` accepts, as far as direction goes."""
+    """The directions of data edges that a query edge ``u, v`` accepts."""
 
     FOLLOW = "follow"
-    """What the graph has: an arc u->v if it is directed, an edge if it is not."""
+    """As in the graph: an arc u->v if the graph is directed, an edge if it is not."""
     EITHER = "either"
     """An arc u->v or an arc v->u if the graph is directed, an edge if it is not."""
     ARC = "arc"
-    """An arc u->v; cannot be asked of an undirected graph."""
+    """An arc u->v; not allowed in an undirected graph."""
 
 
 PatternEdge: TypeAlias = tuple[int, int, LabelChoice, EdgeKind | str]
@@ -70,14 +70,14 @@ def embeddings(
     vertex_labels, edge_labels
         One per vertex, one per edge; None means that all are `DEFAULT_LABEL`.
     semantics
-        What an embedding is.
+        The kind of embeddings.
     may_coincide
         Pairs of query vertices that may go to the same data vertex, whatever the semantics.
 
     Raises
     ------
     ValueError
-        For a self-loop, or an arc asked of an undirected graph.
+        For a self-loop, or an arc in an undirected graph.
 
     Notes
     -----
@@ -115,7 +115,7 @@ def occurrences(
 ) -> set[frozenset[Embedding]]:
     """All occurrences: the embeddings, grouped by the automorphisms of the pattern.
 
-    Each occurrence is the set of embeddings that it stands for. Parameters as in `embeddings`.
+    Each occurrence is the set of its embeddings. Parameters as in `embeddings`.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def _arcs(
 
 
 def _resolved(kind: EdgeKind | str, *, directed: bool) -> EdgeKind:
-    """Return what the kind means on this graph: an arc, or either way (always so if undirected)."""
+    """Return the kind on this graph: an arc, or either direction (always the latter if undirected)."""
     kind = EdgeKind(kind)
     if directed:
         return EdgeKind.ARC if kind is EdgeKind.FOLLOW else kind

@@ -13,7 +13,7 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.native_plan import native_problem
-from motiflux.plan.passes.adaptive_order import free_order
+from motiflux.plan.passes.adaptive_order import adaptive_order_of
 from motiflux.types import Semantics
 
 LEAST_DEPTH = 3
@@ -70,7 +70,7 @@ def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, s
     part in a failure: samples whose rest was easy are answered by sampling already.
     """
     if plan.space is not None and plan.semantics is not Semantics.INDUCED:
-        plan = replace(plan, free=free_order(plan.shape, plan.args, always=True))
+        plan = replace(plan, adaptive_order=adaptive_order_of(plan.shape, plan.args, always=True))
     problem = native_problem(
         graph,
         plan,

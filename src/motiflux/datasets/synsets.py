@@ -20,10 +20,10 @@ def wordnet(*, threads: int | None = None) -> Graph:
     label the lexicographer file it is from, such as ``noun.animal``; its attribute ``words`` all its words,
     such as ``dog, domestic dog, Canis familiaris``. Definitions are left out.
 
-    An edge is a relation between two synsets, or between words of theirs, and labelled with its name:
-    ``u -[hypernym]-> v`` says that v is a hypernym of u. Each is there once however many words are so
-    related, and where WordNet has both directions (hypernym and hyponym), both are there. What relates a
-    synset to itself (9 derivations) is left out.
+    An edge is a relation between two synsets, or between words of theirs, and labelled with its name: ``u
+    -[hypernym]-> v`` means that v is a hypernym of u. Each edge occurs once, for any number of related words.
+    If WordNet has both directions (hypernym and hyponym), both are there. Edges from a synset to itself (9
+    derivations) are left out.
 
     Parameters
     ----------

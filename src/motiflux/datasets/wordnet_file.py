@@ -15,9 +15,9 @@ targets  int32 [h]        their targets
 singles  uint8 [h]        1 for an edge that has no inverse
 ======== ===============  =====================================================================
 
-Of the two edges of a pair that are each other's inverse (hypernym and hyponym; antonyms) one is stored: that
-of the relation that comes first in `RELATIONS`, and where the relation is its own inverse, the one that goes
-from the greater number to the smaller. Edges are in order of relation, source, target.
+Of two edges that are each other's inverse (hypernym and hyponym; antonyms) one is stored: the edge
+of the relation that comes first in `RELATIONS`; if the relation is its own inverse, the edge from the
+greater number to the smaller. Edges are in order of relation, source, target.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def pack(found: WordNet) -> bytes:
 
 
 def unpack(packed: bytes) -> WordNet:
-    """Return what `pack` was given, the edges in another order."""
+    """Return the input of `pack`, with the edges in another order."""
     content = io.BytesIO(lzma.decompress(packed))
     arrays: list[NDArray[Any]] = [np.lib.format.read_array(content, allow_pickle=False) for _ in range(8)]
     text, kinds, senses, files, counts, steps, targets, singles = arrays

@@ -1,4 +1,4 @@
-"""What motiflux holds on a device, counted in one place, and who can give some of it back."""
+"""The account of the memory that motiflux holds on a device, and the functions that can release some."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from types import MethodType
 from motiflux.errors import DeviceMemoryError
 
 Reclaim = Callable[[int], int]
-"""Gives back up to so many bytes, and returns how many."""
+"""Releases up to the given number of bytes, and returns the number of bytes released."""
 
 
 class MemoryAccount:
     """Bytes held on one device, by who holds them. Safe to use from many threads.
 
-    A holder is any object, known by its identity, and kept while it holds something. What it holds is put
-    down or taken off in one step, and giving it back twice is giving it back once, so whoever does so when
-    Ctrl-C is heard loses nothing.
+    A holder is any object, known by its identity, and kept while it holds memory. Its entry is added or
+    removed in one step, and removing it twice has the effect of removing it once, so an interrupt by Ctrl-C
+    loses nothing.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ class MemoryAccount:
             )
 
     def give_back(self, holder: object) -> None:
-        """Count what `holder` holds, if anything, as held no longer. Takes no lock: finalizers call it."""
+        """Remove the entry of `holder`, if there is one. Takes no lock: finalizers call it."""
         self._held.pop(holder, None)
 
     def add_reclaimer(self, reclaim: Reclaim) -> None:
-        """Have `reclaim(missing)` asked before memory is refused; it returns the bytes it gave back.
+        """Call `reclaim(missing)` before memory is refused; it returns the bytes that it released.
 
-        A method is forgotten with its object, which this does not keep alive; a function never.
+        A method is removed with its object, which this does not keep alive; a function stays.
         """
         known = weakref.WeakMethod(reclaim) if isinstance(reclaim, MethodType) else lambda: reclaim
         with self._lock:
@@ -90,7 +90,7 @@ class MemoryAccount:
             self._reclaimers.append(known)
 
     def reclaim(self, missing: int) -> int:
-        """Ask one reclaimer after another until `missing` bytes came back; return how many did."""
+        """Call the reclaimers until `missing` bytes are released; return how many were."""
         with self._lock:
             reclaimers = tuple(self._reclaimers)
         freed = 0
@@ -104,7 +104,7 @@ class MemoryAccount:
         return freed
 
     def _try(self, holder: object, nbytes: int, budget: int | None) -> int:
-        """Count `nbytes` if the budget has room for them, and return how many bytes it lacks."""
+        """Count `nbytes` if they fit into the budget; return the number of bytes that are missing."""
         with self._lock:
             held = self.held()
             if budget is not None and held + nbytes > budget:

@@ -18,7 +18,7 @@ _LEGACY_STREAM = 1
 
 
 class _Ordered(Protocol):
-    """A stream that can be put in order with those of other libraries."""
+    """A stream that can be ordered with streams of other libraries."""
 
     @property
     def handle(self) -> int: ...
@@ -55,7 +55,7 @@ class DeviceArray:
     """A contiguous array of one or two dimensions in device memory.
 
     It exports ``__dlpack__`` and, on CUDA, ``__cuda_array_interface__``, without a copy. Memory lives as long
-    as this, or whatever was made of it, does; a library that lets go of it must be done with it.
+    as this array and all views of it; a library that releases a view must not use it any more.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class DeviceArray:
         budget: int | None = None,
         stream: Stream | None = None,
     ) -> DeviceArray:
-        """Return a new array of unspecified values; `what` it is for is told by errors."""
+        """Return a new array of unspecified values; errors contain `what`, its purpose."""
         checked = check_shape((shape,) if isinstance(shape, int) else tuple(shape))
         nbytes = math.prod(checked) * check_dtype(np.dtype(dtype)).itemsize
         return cls(device, device.allocate(nbytes, what, budget=budget), dtype, checked, stream=stream)
@@ -199,7 +199,7 @@ class DeviceArray:
         Raises
         ------
         BufferError
-            A copy, or another device, is asked for.
+            A copy, or another device, is requested.
         """
         device = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(map(int, dl_device)) != device):
@@ -225,7 +225,7 @@ def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> Dev
     device
         Where it has to be.
     stream
-        Where it will be used: that waits for whatever still writes it. None waits here.
+        The stream that will use it, which waits for pending writes. None: the caller waits here.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def _from_dlpack(found: Any, device: Device, stream: Stream | None) -> DeviceArr
 
 
 def _capsule(found: Any, device: Device, stream: Stream | None) -> object:
-    """Return an array's capsule; `stream` waits for whatever still writes it, or we do if there is none."""
+    """Return an array's capsule; `stream` waits for pending writes, or the caller does without one."""
     if dlpack_device(device)[0] == dlpack.CPU:
         return found.__dlpack__()
     if ordered := _ordered(stream):
@@ -384,5 +384,5 @@ def _order_handle(device: Device, stream: Stream | None, producer: int) -> None:
 
 
 def _ordered(stream: Stream | None) -> _Ordered | None:
-    """Return a stream as one that other libraries' streams can be ordered with, if it is one."""
+    """Return a stream as a stream that other libraries' streams can be ordered with, if it is one."""
     return cast("_Ordered", stream) if hasattr(stream, "handle") else None

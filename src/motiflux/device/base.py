@@ -1,4 +1,4 @@
-"""What a device must offer. Nothing here knows graphs, plans or compilers.
+"""The interface of a device. Nothing here knows graphs, plans or compilers.
 
 Handles belong to the process that opened the device; after a fork the child must not use them.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class Buffer(Protocol):
-    """Memory of the device. Given back when closed, or when nobody holds it any more."""
+    """Memory of the device. Released when it is closed, or when it is not referenced any more."""
 
     @property
     def address(self) -> int:
@@ -28,8 +28,9 @@ class Buffer(Protocol):
     def close(self) -> None:
         """Give it back, once all work that was enqueued before on its stream is done.
 
-        Its streams are those that copied to or from it, cleared it or hold it; if none did, or these are
-        closed by now, every stream of the device. A kernel on yet another stream must be done before.
+        Its streams are the streams that copied to or from it, cleared it or hold it; if there are none, or
+        they are closed by now, every stream of the device. A kernel on yet another stream must be done
+        before.
         """
 
 
@@ -56,7 +57,7 @@ class Kernel(Protocol):
         """Name of the entry point."""
 
     def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
-        """Return how many blocks of so many threads and dynamic shared bytes run at once; 0 if none fits."""
+        """Return how many blocks of `block` threads and `shared` bytes run at once; 0 if none fits."""
 
 
 class Module(Protocol):
@@ -97,18 +98,18 @@ class Stream(Protocol):
         """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
 
     def clearing(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> Callable[[], None]:
-        """Return what does the same as `clear` whenever it is called; what is given is checked now, once.
+        """Return a function that does the same as `clear` at each call; arguments are checked once, now.
 
-        Like those below it is for as long as what was given, and the stream, is in use.
+        Like the methods below, it is valid as long as its arguments, and the stream, are in use.
         """
 
     def downloading(self, source: Buffer, destination: NDArray[Any]) -> Callable[[], None]:
-        """Return what does the same as `download` whenever it is called."""
+        """Return a function that does the same as `download` at each call."""
 
     def launching(
         self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure
     ) -> Callable[[], None]:
-        """Return what does the same as `launch` whenever it is called, by the argument as it then is."""
+        """Return a function that does the same as `launch` at each call, with the argument as it is then."""
 
     def hold(self, buffer: Buffer) -> None:
         """Have a buffer that kernels on this stream use outlive their work, if it is closed before."""
@@ -146,7 +147,7 @@ class Device(Protocol):
         """Make it the calling thread's current device; call this first on every thread."""
 
     def current(self) -> AbstractContextManager[None]:
-        """Make it the calling thread's current device for a while: who works with several asks for this."""
+        """Make it the calling thread's current device for a while; needed for work with several devices."""
 
     def free_memory(self) -> int:
         """Return the bytes that can be allocated now, by this process's budget and by the device itself."""
@@ -155,18 +156,18 @@ class Device(Protocol):
         """Return the bytes that motiflux holds on the device now."""
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> Buffer:
-        """Return device memory for `what` (words, for errors).
+        """Return device memory for `what` (a text for errors).
 
         `DeviceMemoryError` if motiflux would then hold more than `budget` bytes on the device, or the device
-        has not got it, and what was added by `add_reclaimer` could not help either.
+        has not enough memory, and the functions of `add_reclaimer` did not release enough.
         """
 
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
-        """Have `reclaim` asked for memory before a `DeviceMemoryError` is raised.
+        """Call `reclaim` for memory before a `DeviceMemoryError` is raised.
 
         It is given the bytes that are missing, closes buffers that can be made again (a cached upload), and
-        returns the bytes it gave back; 0 if it has nothing to give. It may be called on any thread that
-        allocates, with no lock of the device held, and must not allocate. A method is forgotten with its
+        returns the bytes it released; 0 for none. It may be called on any thread that
+        allocates, with no lock of the device held, and must not allocate. A method is removed with its
         object; a function is kept for as long as the device.
         """
 

@@ -1,7 +1,7 @@
 """NVIDIA GPUs, through the driver's own interface (`cuda.bindings.driver`).
 
-cuda.core is not used here: it cannot launch with a structure by value, which is how every kernel of ours
-takes its arguments, and what else is needed is a few calls, whose results `cuda_driver` judges in one place.
+cuda.core is not used here: it cannot pass a structure by value to a kernel, as all of ours need. All other
+calls are few, and `cuda_driver` checks their results in one place.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class CudaDevice:
         return self._context.current()
 
     def free_memory(self) -> int:
-        """Return the bytes that can be allocated now: what the device has free, and what our pool keeps."""
+        """Return the bytes that can be allocated now: the free memory of the device and of our pool."""
         with self._context.current():
             self._retirement.drain()
             return self._free_on_device()[0] + self._pool.idle()
@@ -112,7 +112,7 @@ class CudaDevice:
         return self._account.held()
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> CudaBuffer:
-        """Return device memory for `what` (words, for errors).
+        """Return device memory for `what` (a text for errors).
 
         Raises
         ------
@@ -123,7 +123,8 @@ class CudaDevice:
         nbytes = check_integer("nbytes", nbytes, 0)
         with self._context.current():
             self._retirement.drain()
-            # There before its memory is: whatever is heard meanwhile, what it has got by then goes back.
+            # Created before its memory is allocated: an interrupt at any point returns the memory allocated
+            # until then.
             buffer = CudaBuffer(nbytes, self._pool, self._account, self._retirement)
             try:
                 self._account.take(buffer.block, nbytes, what, budget=budget)
@@ -135,7 +136,7 @@ class CudaDevice:
         return buffer
 
     def _take(self, nbytes: int, block: Block) -> bool:
-        """Have a block filled from the pool; where there is no memory, after all that could make room."""
+        """Fill a block from the pool; if there is no memory, release all that can be released first."""
         if self._pool.take(nbytes, block):
             return True
         self._settle()
@@ -170,11 +171,11 @@ class CudaDevice:
         return int(free), int(total)
 
     def _settle(self) -> None:
-        """Wait a little for what work in flight still uses, and take it back."""
+        """Wait briefly for work in flight that still uses memory, and release the memory."""
         self._retirement.drain(_PATIENCE)
 
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
-        """Have `reclaim` asked for memory before a `DeviceMemoryError` is raised."""
+        """Call `reclaim` for memory before a `DeviceMemoryError` is raised."""
         self._account.add_reclaimer(reclaim)
 
     def allocate_host(self, nbytes: int, what: str) -> CudaHostBuffer:
@@ -209,7 +210,7 @@ class CudaDevice:
 
 @dataclass(frozen=True)
 class GpuFacts:
-    """What can be said of a GPU without opening it.
+    """Facts about a GPU that are known without opening it.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ def driver_version() -> str:
 
 
 def list_devices() -> tuple[GpuFacts, ...]:
-    """Return the GPUs that this process sees.
+    """Return the GPUs that are visible to this process.
 
     Raises
     ------
@@ -275,7 +276,7 @@ def open_device(ordinal: int = 0) -> CudaDevice:
     Raises
     ------
     DeviceError
-        It cannot be used; the message says what is missing and what to do.
+        It cannot be used; the message has the cause and advice.
     """
     device = CudaDevice(ordinal)
     device.use()

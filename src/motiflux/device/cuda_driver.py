@@ -57,8 +57,8 @@ def version_text(version: int) -> str:
 class CudaDriver:
     """The driver's functions, by their names in C, with results turned into values or errors.
 
-    ``driver.cuMemGetInfo()`` gives what the bindings give, a tuple that starts with the result;
-    ``driver.ask("what for", driver.cuMemGetInfo())`` gives the rest of it, or raises.
+    ``driver.cuMemGetInfo()`` returns the result of the bindings, a tuple that starts with the status;
+    ``driver.ask("purpose", driver.cuMemGetInfo())`` returns the rest of it, or raises an error.
     """
 
     def __init__(self, bindings: Any) -> None:
@@ -75,7 +75,7 @@ class CudaDriver:
         return hasattr(self._bindings, name)
 
     def check_process(self) -> None:
-        """Raise `DeviceError` in a process that was forked from the one that opened the device."""
+        """Raise `DeviceError` in a process that was forked from the process that opened the device."""
         if os.getpid() != self._process:
             raise DeviceError(
                 f"device 'cuda': opened by process {self._process}, used in process {os.getpid()}, which was "
@@ -85,7 +85,7 @@ class CudaDriver:
 
     @property
     def inherited(self) -> bool:
-        """Whether this process was forked from the one that opened the device."""
+        """Whether this process was forked from the process that opened the device."""
         return os.getpid() != self._process
 
     def ask(self, what: str, answer: tuple[Any, ...]) -> Any:
@@ -97,7 +97,7 @@ class CudaDriver:
         return answer[1:] or None
 
     def error(self, what: str, result: Any) -> DeviceError:
-        """Return the error for a result: its name, what it means, and what to do."""
+        """Return the error for a status: its name, its meaning, and advice."""
         code = int(result)
         name, meaning = self._describe(result)
         message = f"device 'cuda': {what}: {name} ({meaning})"
@@ -136,7 +136,7 @@ def start_driver() -> CudaDriver:
         (started,) = bindings.cuInit(0)
         answer = bindings.cuDriverGetVersion()
     except Exception as error:
-        # The bindings look for libcuda at the first call, and each version of them fails in its own way.
+        # The bindings load libcuda at the first call, and each version of them fails in its own way.
         raise DeviceError(
             "device 'cuda': expected the NVIDIA driver, found no libcuda that works; install the driver of "
             f"your GPU, and give a container access to it (docker run --gpus all): {error}"
@@ -160,7 +160,7 @@ def start_driver() -> CudaDriver:
 
 
 def check_version(supported: int, installed: int) -> None:
-    """Check that the driver supports what motiflux needs and what the installed packages are made for.
+    """Check that the driver supports the versions that motiflux and the installed packages need.
 
     Parameters
     ----------
@@ -232,6 +232,6 @@ def capability_of(driver: CudaDriver, device: Any) -> tuple[int, int]:
 
 
 def model_of(driver: CudaDriver, device: Any) -> str:
-    """Return what a device calls itself."""
+    """Return the name of a device."""
     name: bytes = driver.ask("its name", driver.cuDeviceGetName(128, device))
     return name.split(b"\0", 1)[0].decode(errors="replace")

@@ -26,8 +26,9 @@ KEEP_ALL = 2**64 - 1
 class Block:
     """Memory of a pool, or none: the driver's answer to the call that took it.
 
-    Answers are put down and taken off by single steps, between which Python hears no Ctrl-C (`map` calls the
-    driver, whose functions are no Python code): what was allocated is known, and is freed once.
+    Allocations are recorded and removed by single steps, between which Python raises no KeyboardInterrupt
+    (`map` calls the driver, whose functions are not Python code): each allocation is recorded, and freed
+    once.
     """
 
     __slots__ = ("answers",)
@@ -46,8 +47,8 @@ class MemoryPool:
     """A pool of our own, so that the settings of the process's default pool stay as they are.
 
     The driver orders allocations by stream. All of ours go through one stream that never runs anything else
-    and is therefore always idle: what it allocates can be used on every stream as soon as the call returns,
-    and what `Retirement` lets it free is free at once.
+    and is therefore always idle: memory that it allocates can be used on every stream as soon as the call
+    returns, and memory that `Retirement` lets it free is free at once.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -94,13 +95,13 @@ class MemoryPool:
             list(map(self._driver.cuMemFreeAsync, taken, (self._stream,)))
 
     def trim(self) -> None:
-        """Return what the pool holds, and nobody uses, to the driver."""
+        """Return the unused memory of the pool to the driver."""
         driver = self._driver
         driver.ask("trimming memory", driver.cuStreamSynchronize(self._stream))
         driver.ask("trimming memory", driver.cuMemPoolTrimTo(self._pool, 0))
 
     def idle(self) -> int:
-        """Return the bytes that the pool holds and nobody uses."""
+        """Return the unused bytes of the pool."""
         reserved = self._attribute("CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT")
         return max(0, reserved - self._attribute("CU_MEMPOOL_ATTR_USED_MEM_CURRENT"))
 
@@ -116,7 +117,7 @@ class CudaBuffer:
     Attributes
     ----------
     block
-        Its memory, which whoever makes the buffer has filled. It holds it in the account.
+        Its memory, already allocated. The buffer holds it in the account.
     """
 
     __slots__ = ("__weakref__", "_finalizer", "_nbytes", "_release", "block", "lines")
@@ -146,7 +147,7 @@ class CudaBuffer:
         self._finalizer()
 
     def give_up(self) -> None:
-        """Give back at once what it has got so far: nothing has used it."""
+        """Release the memory allocated so far at once: nothing has used it."""
         self._release()
         self._finalizer.detach()
 

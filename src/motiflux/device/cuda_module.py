@@ -66,7 +66,7 @@ class CudaKernel:
     Attributes
     ----------
     function
-        What the driver launches.
+        The function that the driver launches.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CudaKernel:
         return self._attribute("NUM_REGS")
 
     def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
-        """Return how many blocks of so many threads and dynamic shared bytes run at once; 0 if none fits."""
+        """Return how many blocks of `block` threads and `shared` bytes run at once; 0 if none fits."""
         if not 0 < block <= self._max_block or not 0 <= shared <= self._max_shared:
             return 0
         self._allow_shared(shared)
@@ -102,7 +102,7 @@ class CudaKernel:
         return int(driver.ask(f"occupancy of {self._name}", answer))
 
     def check(self, block: int, shared: int, parameter: int) -> None:
-        """Check a launch's block, dynamic shared bytes and parameter bytes; what was checked once is quick.
+        """Check a launch's block, dynamic shared bytes and parameter bytes; a repeated check is quick.
 
         Raises
         ------
@@ -163,7 +163,7 @@ def check_grid(grid: int) -> None:
 
 
 def check_cubin(image: bytes, name: str) -> None:
-    """Check that an image is a whole cubin; the driver reads past the end of one that is cut off.
+    """Check that an image is a whole cubin; the driver reads past the end of a truncated one.
 
     Raises
     ------

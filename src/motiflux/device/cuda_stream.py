@@ -37,7 +37,7 @@ class CudaMark:
     def __init__(self, driver: CudaDriver, stream: Any) -> None:
         self._driver = driver
         self.event = event = driver.ask("a mark", driver.cuEventCreate(0))
-        # The driver keeps what is recorded; destroying an event waits for nothing.
+        # The driver keeps recorded events; destroying an event waits for nothing.
         weakref.finalize(self, _destroy_event, driver, event).atexit = False
         self.move(stream)
 
@@ -155,7 +155,7 @@ class CudaStream:
         if nbytes == 0:
             return _do_nothing
         driver, stream, address = self._driver, self._stream, source.address + offset
-        memory = ctypes.c_char.from_buffer(destination.data)  # held: nobody else may have the array
+        memory = ctypes.c_char.from_buffer(destination.data)  # held, so that the array is not resized
         target, copy = ctypes.addressof(memory), driver.cuMemcpyDtoHAsync
 
         def download(_held: object = memory) -> None:
@@ -166,7 +166,7 @@ class CudaStream:
         return download
 
     def clear(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> None:
-        """Set bytes to zero: from `offset` to the end, or so many."""
+        """Set bytes to zero: from `offset` to the end, or `nbytes` of them."""
         self.clearing(buffer, offset, nbytes)()
 
     def clearing(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> Callable[[], None]:
@@ -245,7 +245,7 @@ class CudaStream:
             self._line.end()
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """Return what CuPy and cuda.core take for a stream: the protocol's version and the handle."""
+        """Return the stream for CuPy and cuda.core: the version of the protocol, and the handle."""
         return 0, self.handle
 
     def hold(self, buffer: Buffer) -> None:

@@ -79,7 +79,7 @@ _get_raw = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
 
 
 class Tensor(NamedTuple):
-    """What a capsule says."""
+    """The content of a capsule."""
 
     address: int
     dtype: np.dtype[Any]
@@ -95,14 +95,14 @@ class _Owner:
 
 
 _exported: dict[int, tuple[object, ...]] = {}
-"""What consumers hold: their structure's number, and all that must live as long."""
+"""The objects that consumers hold: their structure's number, and all objects that must live as long."""
 _numbers = itertools.count(1)
 
 
 def export(
     address: int, dtype: np.dtype[Any], shape: tuple[int, ...], device: tuple[int, int], owner: object
 ) -> object:
-    """Return a capsule ``dltensor`` of a contiguous array; `owner` lives until the consumer lets go."""
+    """Return a capsule ``dltensor`` of a contiguous array; `owner` lives until the consumer releases it."""
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     managed = DLManagedTensor()
     managed.dl_tensor = DLTensor(
@@ -161,17 +161,17 @@ def _numpy_dtype(found: DLDataType) -> np.dtype[Any]:
 
 
 def _let_go(pointer: int) -> None:
-    """Let go what was exported: the consumer has no more use for it."""
+    """Release an exported object that the consumer does not need any more."""
     _exported.pop(DLManagedTensor.from_address(pointer).manager_ctx, None)
 
 
 def _drop(capsule: int) -> None:
-    """Let go what a capsule holds that nobody took."""
+    """Release the object of a capsule that was not consumed."""
     if _is_valid_raw(capsule, _NAME):
         _let_go(_get_raw(capsule, _NAME))
 
 
 _delete = _Deleter(_let_go)
 _drop_capsule = _CapsuleDestructor(_drop)
-for _callback in (_delete, _drop_capsule):  # consumers may call them after this module is gone
+for _callback in (_delete, _drop_capsule):  # consumers may call them after this module is unloaded
     _python.Py_IncRef(ctypes.py_object(_callback))

@@ -26,7 +26,7 @@ def why_no_gpu() -> str | None:
 
 
 def look(environment: Mapping[str, str], root: Path, packages: Callable[[], bool]) -> str | None:
-    """Return why no GPU can be used with these variables and files, and what `packages` says is installed.
+    """Return why no GPU can be used with these variables and files, by the packages that are installed.
 
     Examples
     --------

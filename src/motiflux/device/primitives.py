@@ -1,6 +1,6 @@
 """Sorting, prefix sums and the like on device memory: CuPy's, on our streams and out of our memory.
 
-CuPy is told per call which stream to work on and where to take memory from; what the user has set for CuPy
+CuPy gets, per call, a stream to work on and an allocator of memory; the user's own settings of CuPy
 stays as it is, and the budget holds for temporary memory too. Arrays have one dimension.
 """
 
@@ -26,7 +26,7 @@ REDUCTIONS = ("sum", "min", "max")
 
 
 def sort(keys: DeviceArray, stream: Stream, *, budget: int | None = None) -> DeviceArray:
-    """Return a sorted copy of `keys` (what is empty is not copied)."""
+    """Return a sorted copy of `keys` (an empty array itself)."""
     with _cupy(keys.device, stream, budget) as work:
         wrapped = work.wrap(keys)
         return work.result(work.cupy.sort(wrapped) if keys.size else wrapped)
@@ -109,14 +109,14 @@ class _Work:
         return self.cupy.ndarray(array.shape, array.dtype, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def result(self, found: Any) -> DeviceArray:
-        """Return our view of what CuPy made; its memory is ours already."""
+        """Return our view of an array of CuPy; its memory is ours already."""
         found = found if found.flags.c_contiguous else found.copy()
         buffer = ForeignBuffer(found.data.ptr, found.nbytes, found)
         return DeviceArray(self._device, buffer, found.dtype, found.shape, stream=self._stream)
 
 
 class _Allocator:
-    """What CuPy takes memory from meanwhile."""
+    """The allocator of CuPy during a call."""
 
     def __init__(self, cupy: Any, device: CudaDevice, stream: CudaStream, budget: int | None) -> None:
         self._cupy = cupy
@@ -152,7 +152,7 @@ def _cupy(device: Device, stream: Stream, budget: int | None) -> Iterator[_Work]
         ):
             yield _Work(cupy, device, stream)
     except Exception as error:
-        # CuPy calls the allocator out of C++ in places, and then tells only that there was no memory.
+        # CuPy calls the allocator from C++ in places, and then reports only that there was no memory.
         if allocator.refused is not None and error is not allocator.refused:
             raise allocator.refused from error
         raise

@@ -41,7 +41,7 @@ class _Registry:
                 try:
                     _call(entry)
                 except BaseException:
-                    self.asked.discard(entry)  # said again at the next use, not silently forgotten
+                    self.asked.discard(entry)  # the error is raised again at the next use
                     raise
 
 
@@ -49,7 +49,7 @@ _CUDA = re.compile(r"cuda(?::(0|[1-9][0-9]*))?", re.ASCII)
 
 
 def _cuda_factory(name: str) -> Callable[[], Device] | None:
-    """Return what opens one of several GPUs: ``cuda:1``; None if the name is of no GPU."""
+    """Return a function that opens one of several GPUs: ``cuda:1``; None for a name of another form."""
     named = _CUDA.fullmatch(name)
     if named is None or named[1] is None:
         return None
@@ -79,7 +79,7 @@ def register(name: str, factory: Callable[[], Device]) -> None:
     Raises
     ------
     ArgumentError
-        The name is not one that ``device=`` could take.
+        The name is not a valid value of ``device=``.
     """
     if not name or name in ("cpu", "auto"):
         raise ArgumentError("name", "the name of a new device, other than 'cpu' and 'auto'", name)
@@ -89,7 +89,7 @@ def register(name: str, factory: Callable[[], Device]) -> None:
 
 
 def devices_like(name: str) -> tuple[str, ...]:
-    """Return the names of all devices of one kind, in the order of their ordinals: those of this machine.
+    """Return the names of all devices of one kind on this machine, in the order of their ordinals.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def is_device(name: str) -> bool:
 def known_devices() -> tuple[str, ...]:
     """Return the names that `open_device` takes, whether or not they can be opened here.
 
-    One of several GPUs goes by its ordinal too: ``"cuda:1"``.
+    One of several GPUs can be given by its ordinal: ``"cuda:1"``.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def open_device(name: str) -> Device:
     ArgumentError
         There is no device of that name.
     DeviceError
-        It cannot be used here; the message says what is missing and what to do.
+        It cannot be used here; the message has the cause and advice.
     """
     with _registry.lock:
         _registry.ask_environment()

@@ -1,8 +1,8 @@
 """Give things back only when nothing on the device can be using them any more.
 
-Finalizers run at any moment, on any thread, so they only put down what is to be done. The next call that
-allocates, or that asks how much is held, does it: at once where the streams in question are idle, else when
-they have passed a mark set then. Nothing here ever waits for a kernel that does not end.
+Finalizers run at any moment, on any thread, so they only queue actions. The next call that allocates, or that
+reads how much is held, runs them: at once if the streams in question are idle, else when they have passed a
+mark set then. Nothing here ever waits for a kernel that does not end.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Retirement:
         self._waiting: list[_Retired] = []
 
     def open_line(self, line: Line) -> None:
-        """Count a line among those that work may be on."""
+        """Add a line to the lines on which work may be."""
         with self._lock:
             self._lines.add(line)
 
@@ -58,24 +58,25 @@ class Retirement:
         self._lines.discard(line)
 
     def end_line(self, line: Line) -> None:
-        """Forget a line on which all work is done, at once: nothing here looks at it afterwards."""
+        """Remove a line on which all work is done, at once: nothing here reads it afterwards."""
         with self._lock:
             self._lines.discard(line)
 
     def add(self, lines: Collection[Line], action: Callable[[], None], again: bool = False) -> None:
-        """Put down an action for when work on `lines`, or on any line if none of them is open, is done.
+        """Queue an action for the time when work on `lines`, or on any line if none of them is open, is done.
 
         Takes no lock and calls no driver: finalizers call it.
 
         Parameters
         ----------
         again
-            Whether the action does no harm if it is done twice: then it is until Ctrl-C is not heard within.
+            Whether the action may run twice without harm: it then stays queued until it ran without an
+            interrupt.
         """
         self._incoming.append(_Retired(lines, action, again, []))
 
     def drain(self, patience: float = 0.0) -> bool:
-        """Do what can be done now, and return whether something is left; wait up to `patience` seconds."""
+        """Run the actions that can be run now; return whether any remain. Waits up to `patience` seconds."""
         until = time.monotonic() + patience
         while True:
             with self._lock:
@@ -87,7 +88,7 @@ class Retirement:
             time.sleep(0.001)
 
     def _admit(self) -> None:
-        """Give all that came in its points to wait for: one point per line serves them all."""
+        """Set points to wait for, for all new actions: one point per line serves them all."""
         tails: dict[Line, Point | None] = {}
         while self._incoming:
             retired = self._incoming[0]
@@ -102,10 +103,10 @@ class Retirement:
             self._waiting.extend(map(deque.popleft, (self._incoming,)))  # in one step
 
     def _settle(self) -> None:
-        """Do what waits for nothing any more.
+        """Run the actions that need not wait any more.
 
-        Each action is taken off before it is done, unless it may be done again: Ctrl-C may be heard within,
-        and a handle that is given back twice is somebody else's the second time.
+        Each action is removed before it runs, unless it may run twice: Ctrl-C may interrupt it,
+        and a handle that is released twice may belong to another owner the second time.
         """
         at = 0
         while at < len(self._waiting):

@@ -62,7 +62,7 @@ def prepared_query(graph: Graph, pattern: Pattern, request: Request) -> Prepared
 
 def keep_query(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery) -> None:
     """Keep how a query is executed, for calls with an equal pattern and equal options."""
-    graph.memo.put_down(_POOL, _key(pattern, request), query, _MOST)
+    graph.memo.store(_POOL, _key(pattern, request), query, _MOST)
 
 
 def _key(pattern: Pattern, request: Request) -> Hashable:

@@ -1,7 +1,7 @@
-"""Pictures of points and lines as SVG: where to put them, and how to write them. It knows no graphs.
+"""Pictures of points and lines as SVG: layout and output. Knows no graphs.
 
 `diagram` lays out nodes and links, `Panel` takes shapes that were placed by hand, `Picture` is the document.
-What patterns, plans and matches look like is said where they are.
+The drawings of patterns, plans and matches are defined in their packages.
 """
 
 from motiflux.draw.diagram import MAX_NODES, Link, Node, diagram

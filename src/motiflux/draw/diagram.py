@@ -43,7 +43,7 @@ class Node:
     style
         ``open``, ``faint``, or a number of a colour from `slots_for`.
     title
-        What a viewer shows when it is pointed at; default: all of its text.
+        Text that a viewer shows under the pointer; default: all of its text.
     dashed
         Whether its rim is.
     """
@@ -70,7 +70,7 @@ class Link:
     style
         ``line``, ``faint`` or ``found``.
     title
-        What a viewer shows when it is pointed at; default: its label.
+        Text that a viewer shows under the pointer; default: its label.
     """
 
     source: int
@@ -93,9 +93,9 @@ def diagram(
     Parameters
     ----------
     at
-        Where nodes lie to each other, float64 [nodes, 2], y downwards; default: what `place` finds.
+        Relative positions of nodes, float64 [nodes, 2], y downwards; default: the result of `place`.
     scale
-        How long lines without labels are at least and how far apart, as a multiple of what is usual.
+        Least length and distance of lines without labels, as a multiple of the default.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _texts(node: Node) -> tuple[str, list[str]]:
 
 
 def _label_size(lines: Sequence[str]) -> tuple[float, float]:
-    """Return width and height of a label with what is kept free around it."""
+    """Return width and height of a label with the margin around it."""
     width = max((width_of(line, LABEL_SIZE) for line in lines), default=0.0)
     return width + 8, len(lines) * LABEL_SIZE * _LEADING + 3
 
@@ -173,7 +173,7 @@ def _sized(
     labels: Sequence[Sequence[str]],
     scale: float,
 ) -> NDArray[np.float64]:
-    """Return the points in pixels: boxes do not meet, and every label has room on its line."""
+    """Return the points in pixels: boxes do not overlap, and every label fits on its line."""
     if len(at) < 2:
         return at * 0.0
     sizes = np.array([(box.width, box.height) for box in boxes])
@@ -206,7 +206,7 @@ def _curves(
     labels: Sequence[Sequence[str]],
     scale: float,
 ) -> list[Curve | None]:
-    """Return the visible part of each line: those between two nodes side by side, none over a third."""
+    """Return the visible part of each line: parallel lines side by side, around other nodes if possible."""
     found: list[Curve | None] = [None] * len(links)
     sizes = np.array([(box.width, box.height) for box in boxes])
     room = 5 * scale

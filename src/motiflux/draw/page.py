@@ -12,7 +12,7 @@ RIGHT = ' style="text-align: right"'
 
 
 def facts_table(facts: Iterable[tuple[str, str]]) -> str:
-    """Return a table of two columns: headings and what there is to say.
+    """Return a table of two columns: headings and texts.
 
     >>> print(facts_table([("name", "<a>")]))
     <table>

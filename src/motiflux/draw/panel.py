@@ -1,4 +1,4 @@
-"""A panel: shapes in a plane of their own, which knows how far they reach."""
+"""A panel: shapes in a plane of their own, with their bounding box."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Panel:
         return float(max(0.0, self.bottom - self.top))
 
     def reach(self, x: float, y: float, around: float = 0.0) -> None:
-        """Make the panel hold a point, and what is `around` it."""
+        """Extend the panel to a point, with a margin `around` it."""
         self.left, self.right = min(self.left, x - around), max(self.right, x + around)
         self.top, self.bottom = min(self.top, y - around), max(self.bottom, y + around)
 
@@ -92,7 +92,7 @@ class Panel:
         self._add(element("text", how | self._paint(role), words(line)))
 
     def path(self, steps: str, points: Sequence[tuple[float, float]], role: str) -> None:
-        """Add a path; `points` are such that no part of it lies outside what they span."""
+        """Add a path; the bounding box of `points` contains all of it."""
         for x, y in points:
             self.reach(x, y, 1.0)
         self._add(element("path", {"d": steps} | self._paint(role)))

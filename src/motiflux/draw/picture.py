@@ -28,15 +28,15 @@ def shortened(text: str) -> str:
 class Picture(str):
     """A picture: the text of an SVG document, which notebooks show as a picture.
 
-    The same picture is the same text. Its ids come from what is in it, so that pictures on one page do not
-    meet in them; what several pictures share looks the same in each.
+    Equal pictures have equal text. Their ids are made from their content, so that pictures on one page do not
+    share ids by accident; definitions that several pictures share are equal in all of them.
 
     Attributes
     ----------
     name : str
-        What the picture is called aloud.
+        The name of the picture for screen readers.
     panel : motiflux.draw.Panel
-        What is on it.
+        The content.
 
     Examples
     --------

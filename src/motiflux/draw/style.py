@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """How what has a part in a picture is painted: pairs (light, dark), empty for nothing."""
+    """The colours of an element of a picture: pairs (light, dark), empty for none."""
 
     fill: tuple[str, str] = ("none", "none")
     stroke: tuple[str, str] | None = None

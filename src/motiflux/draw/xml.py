@@ -1,4 +1,4 @@
-"""Elements of SVG as text: whatever users named is escaped, and what XML cannot hold is replaced."""
+"""Elements of SVG as text: names are escaped, and characters that XML cannot hold are replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *inside: str) -> str:
-    """Return an element around what is inside, which is XML already.
+    """Return an element around its content, which is XML already.
 
     >>> element("circle", {"r": 2.50, "class": "<a>"})
     '<circle r="2.5" class="&lt;a&gt;"/>'

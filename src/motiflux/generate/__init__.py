@@ -2,12 +2,13 @@
 
 Each function returns a `motiflux.Graph`. Behind each is a generator, which gives the same edges as arrays, in
 blocks, or in a file: `Rmat`, `UniformEdges`, `UniformGraph`, `PowerLaw`, `Flows`, `Transfers`. Every random
-number is a function of the seed and of what it is for, so that any number of threads, blocks of any size and
-a GPU give the same graph.
+number is a function of the seed and of its position and purpose, so that any number of threads, blocks of any
+size and a GPU give the same graph.
 """
 
-from motiflux.generate.base import Duplicates, EdgeColumns, Generator
+from motiflux.generate.base import Duplicates, EdgeColumns
 from motiflux.generate.degrees import PowerLaw, power_law
+from motiflux.generate.generator import Generator
 from motiflux.generate.netflow import Flows, flows
 from motiflux.generate.payments import Transfers, transfers
 from motiflux.generate.planting import BANDS, Planted

@@ -1,8 +1,7 @@
-"""What every generator offers: its edges as arrays, in blocks, as a graph."""
+"""Drawn edges as arrays, in blocks, and as a graph; checks of arguments that generators share."""
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,18 +11,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux import _native
-from motiflux.arguments import check_integer, resolve_threads
+from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, LabelTable
 from motiflux.io.progress import is_shown, meter
 from motiflux.types import MAX_VERTICES, Label
 
 Duplicates = Literal["keep", "drop"]
-"""What becomes of an edge that is drawn again."""
+"""The treatment of an edge that is drawn again."""
 
 Progress = bool | Callable[[int], None]
-"""True for a bar on stderr (if that is a terminal), or a function that is told how many edges are drawn."""
+"""True for a bar on stderr (if it is a terminal), or a function called with the number of edges drawn."""
 
 Codes = NDArray[np.uint32]
 
@@ -39,7 +37,7 @@ MAX_ROWS = 2**62
 
 @dataclass(frozen=True, eq=False)
 class EdgeColumns:
-    """Edges as arrays, one entry for each: what a graph is made of, or one block of it.
+    """Edges as arrays, with one entry per edge: of a whole graph, or of one block of it.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ class EdgeColumns:
     num_vertices
         Vertices of the graph.
     directed
-        Whether an edge goes from its source to its target only.
+        Whether an edge leads from its source to its target only.
     edge_labels
         uint32 [m], positions in `edge_label_names`; None where all have one label.
     vertex_labels
@@ -96,8 +94,8 @@ def _named(table: LabelTable, names: tuple[Label, ...]) -> LabelTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generator(ABC):
-    """A graph that can be drawn, whole or in parts. Every draw gives the same.
+class EdgeSource(ABC):
+    """Draws the edges of a graph, whole or block by block; every draw gives the same.
 
     Parameters
     ----------
@@ -109,7 +107,7 @@ class Generator(ABC):
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            # NumPy's numbers will do, but what is packed for the drawing functions are Python's.
+            # NumPy's numbers are allowed, but the structures of the drawing functions need Python's.
             if one.init and isinstance(value := getattr(self, one.name), np.generic):
                 object.__setattr__(self, one.name, value.item())
         check_integer("seed", self.seed, 0, MAX_SEED)
@@ -150,8 +148,8 @@ class Generator(ABC):
         threads
             Threads to draw with; default: as many as this process may use.
         progress
-            True for a bar on stderr (if that is a terminal), or a function that is told now and then how many
-            edges are drawn.
+            True for a bar on stderr (if it is a terminal), or a function that is called repeatedly with the
+            number of edges drawn.
         """
 
     @property
@@ -177,115 +175,10 @@ class Generator(ABC):
         """Draw the graph; parameters as for `columns`."""
         return self.columns(threads=threads, progress=progress).to_graph(threads=threads)
 
-    def write(
-        self, path: str | os.PathLike[str], *, threads: int | None = None, progress: Progress = False
-    ) -> int:
-        """Draw into a file, block by block: memory does not grow with the graph.
-
-        Where duplicates are dropped, and for ``.mfg``, all edges are in memory once.
-
-        Parameters
-        ----------
-        path
-            ``.npz``, ``.csv`` (a line of column names first), ``.txt``, ``.edges``, ``.el`` (edge lists of
-            integers: labels by their codes, no attributes), or ``.mfg``. A `MotifluxWarning` names what is
-            left out.
-        threads, progress
-            As for `columns`.
-
-        Returns
-        -------
-        int
-            Edges written.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written. Then nothing appears under its name.
-        """
-        from motiflux.generate.write import write
-
-        return write(self, path, threads=threads, progress=progress)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountedGenerator(Generator):
-    """A generator that knows the number of edges before it draws them, and can draw any of them."""
-
-    @property
-    @abstractmethod
-    def num_rows(self) -> int:
-        """Number of edges drawn."""
-
-    @property
-    def drops_duplicates(self) -> bool:
-        """Whether of equal edges the first only is kept."""
-        return False
-
-    @abstractmethod
-    def draw_ends(
-        self, first: int, sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int
-    ) -> None:
-        """Fill the arrays with the ends of the edges number `first`, ..."""
-
-    def draw_values(self, first: int, size: int, threads: int) -> Values:
-        """Return the label codes and attributes of `size` edges from number `first` on."""
-        return None, {}
-
-    def columns(self, *, threads: int | None = None, progress: Progress = False) -> EdgeColumns:
-        """Draw all edges into arrays; see `Generator.columns`."""
-        count = resolve_threads(threads)
-        sources, targets = room_for(self.num_rows)
-        with told(progress, "drawing edges", self.num_rows) as update:
-            for first in range(0, self.num_rows, BLOCK_ROWS):
-                block = slice(first, first + BLOCK_ROWS)
-                self.draw_ends(first, sources[block], targets[block], count)
-                update(min(first + BLOCK_ROWS, self.num_rows))
-        if self.drops_duplicates:
-            kept = _native.keep_distinct(sources, targets, count)
-            sources, targets = sources[:kept], targets[:kept]
-        labels, attributes = self.draw_values(0, len(sources), count)
-        return self._made(sources, targets, labels, attributes, self.vertex_labels(threads=threads))
-
-    def blocks(self, *, rows: int = BLOCK_ROWS, threads: int | None = None) -> Iterator[EdgeColumns]:
-        """Draw the edges part by part; see `Generator.blocks`."""
-        check_integer("rows", rows, 1)
-        count = resolve_threads(threads)
-        whole = self.columns(threads=threads) if self.drops_duplicates else None
-        size = self.num_rows if whole is None else len(whole)
-        for first in range(0, size, rows):
-            here = min(rows, size - first)
-            if whole is not None:
-                sources, targets = whole.sources[first : first + here], whole.targets[first : first + here]
-            else:
-                sources, targets = room_for(here)
-                self.draw_ends(first, sources, targets, count)
-            yield self._made(sources, targets, *self.draw_values(first, here, count), None)
-
-    def _made(
-        self,
-        sources: NDArray[np.uint32],
-        targets: NDArray[np.uint32],
-        edge_labels: Codes | None,
-        edge_attributes: dict[str, NDArray[Any]],
-        vertex_labels: Codes | None,
-    ) -> EdgeColumns:
-        return EdgeColumns(
-            sources=sources,
-            targets=targets,
-            num_vertices=self.num_vertices,
-            directed=self.is_directed,
-            edge_labels=edge_labels,
-            vertex_labels=vertex_labels,
-            edge_label_names=self.edge_label_names,
-            vertex_label_names=self.vertex_label_names,
-            edge_attributes=edge_attributes,
-        )
-
 
 @contextmanager
-def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Yield what is told how many edges are drawn, of `total` if that is known."""
+def reporting(progress: Progress, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of edges drawn, of `total` if it is known."""
     if callable(progress):
         yield progress
     elif progress and is_shown():
@@ -295,8 +188,8 @@ def told(progress: Progress, what: str, total: int | None) -> Iterator[Callable[
         yield lambda done: None
 
 
-def room_for(rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return arrays for the ends of so many edges."""
+def empty_ends(rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return arrays for the ends of `rows` edges."""
     try:
         return np.empty(rows, dtype=np.uint32), np.empty(rows, dtype=np.uint32)
     except (MemoryError, ValueError):
@@ -315,7 +208,7 @@ def check_rows(argument: str, value: object) -> int:
 
 
 def check_flag(argument: str, value: object) -> None:
-    """Refuse what is neither True nor False."""
+    """Refuse a value other than True and False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(argument, "True or False", value)
 

@@ -13,7 +13,6 @@ from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     Codes,
-    CountedGenerator,
     Duplicates,
     Progress,
     Values,
@@ -24,18 +23,19 @@ from motiflux.generate.base import (
     check_vertices,
 )
 from motiflux.generate.draws import Stream, draw_codes, zipf_shares
+from motiflux.generate.generator import CountedGenerator
 from motiflux.graph import Graph
 from motiflux.types import Label
 
 LabelShares = Literal["uniform", "zipf"]
-"""How often each label comes: all alike, or the k-th in proportion to 1/k."""
+"""The distribution of labels: uniform, or the k-th in proportion to 1/k."""
 
 MAX_LABELS = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
 class PowerLaw(CountedGenerator):
-    """A Chung-Lu graph: vertices are drawn as often as their weights say, which follow a power law.
+    """A Chung-Lu graph: vertices are drawn in proportion to their weights, which follow a power law.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PowerLaw(CountedGenerator):
     vertex_label_count, edge_label_count
         Number of labels, ``0, 1, ...``; 1 for none.
     label_shares
-        ``"zipf"``: label k is drawn in proportion to ``1 / (k + 1)``; ``"uniform"``: all alike.
+        ``"zipf"``: label k is drawn in proportion to ``1 / (k + 1)``; ``"uniform"``: all equally often.
     directed
         Whether edges have a direction. If not, the smaller id comes first.
     permute
@@ -148,7 +148,7 @@ class PowerLaw(CountedGenerator):
 
 
 def skew_of(seed: int, vertices: int, exponent: float, ids: int | None) -> tuple[int, float, bytes]:
-    """Return what the drawing functions take for power-law degrees.
+    """Return the parameters of the drawing functions for power-law degrees.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Random columns, and what each stream of random numbers is for."""
+"""Random columns, and the numbers of the random streams."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw_units(seed: int, stream: int, first: int, size: int, threads: int) -> N
 def draw_codes(
     seed: int, stream: int, shares: NDArray[np.float64], first: int, size: int, threads: int
 ) -> NDArray[np.uint32]:
-    """Return codes, each as often as its share says: uint32 [size]."""
+    """Return codes with the frequencies `shares`: uint32 [size]."""
     out = np.empty(size, dtype=np.uint32)
     ends = np.minimum(np.cumsum(shares) / np.sum(shares) * 2**32, 2**32 - 1).astype(np.uint32)
     _native.draw_codes(seed, stream, ends, first, out, threads)

@@ -1,4 +1,4 @@
-"""Flows between hosts, as a network's router sees them."""
+"""Flows between hosts in a network."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.arguments import check_integer
-from motiflux.generate.base import (
-    CountedGenerator,
-    Progress,
-    Values,
-    check_number,
-    check_rows,
-    check_vertices,
-)
+from motiflux.generate.base import Progress, Values, check_number, check_rows, check_vertices
 from motiflux.generate.degrees import skew_of
 from motiflux.generate.draws import Stream, draw_codes, times_of
+from motiflux.generate.generator import CountedGenerator
 from motiflux.graph import Graph
 from motiflux.types import Label
 
@@ -40,7 +34,7 @@ class Flows(CountedGenerator):
     exponent
         Of the power law that both degrees of hosts follow; above 2, at most 100.
     seconds
-        How long it takes; the attribute ``time`` is in milliseconds from 0 on and never falls.
+        Duration; the attribute ``time`` is in milliseconds from 0 and never decreases.
 
     Examples
     --------

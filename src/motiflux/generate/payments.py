@@ -9,16 +9,10 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.arguments import check_integer
-from motiflux.generate.base import (
-    CountedGenerator,
-    Progress,
-    Values,
-    check_number,
-    check_rows,
-    check_vertices,
-)
+from motiflux.generate.base import Progress, Values, check_number, check_rows, check_vertices
 from motiflux.generate.degrees import skew_of
 from motiflux.generate.draws import Stream, draw_codes, draw_units, times_of
+from motiflux.generate.generator import CountedGenerator
 from motiflux.generate.planting import BANDS, KINDS, Planted, Planting, plant
 from motiflux.graph import Graph
 from motiflux.types import Label
@@ -33,36 +27,36 @@ _LEAST, _MOST, _TAIL = 10.0, 1e6, 1.2
 class Transfers(CountedGenerator):
     """Transfers in the order of their times, among them planted rings, collectors and the like.
 
-    Most transfers are of no account: between accounts of which few do much of the business, of any amount but
-    those from 5,000 to 10,000. These amounts are for the planted structures, each kind of which has a band of
-    its own (`motiflux.generate.BANDS`), and for decoys. Decoys of a band are wires along one path
-    through the accounts that no structure uses: they come in long chains, but there is no ring among them,
-    and nobody sends or receives two. No two structures share an account. So **wires within a band form the
-    planted structures of its kind, chains, and nothing else**: a pattern of that kind and size with a
-    condition on the amount (`Planted.pattern`) finds each planted structure once, and no other.
+    Most transfers are ordinary: a few accounts make many of them, and their amounts are outside 5,000 to
+    10,000. Amounts in this range are for the planted structures, each kind with a band of its own
+    (`motiflux.generate.BANDS`), and for decoys. Decoys of a band are wires along one path through accounts
+    that no structure uses: they form long chains without rings, and no account sends or receives two. No two
+    structures share an account. So **wires within a band form the planted structures of its kind, chains, and
+    nothing else**: a pattern of this kind and size with a condition on the amount (`Planted.pattern`) finds
+    each planted structure once, and no other.
 
-    Without the condition there is much to be found by chance: members do ordinary business too.
+    Without the condition, many matches occur by chance, as members also make ordinary transfers.
 
     Parameters
     ----------
     transfers
-        How many, the planted ones included.
+        Number of transfers, with the planted ones.
     accounts
-        How many; None: a third of the transfers.
+        Number of accounts; None: a third of the transfers.
     rings, fan_ins, fan_outs, gather_scatters
-        How many structures of each kind.
+        Number of structures of each kind.
     ring_size
         Accounts of a ring, at least 3.
     fan_size
         Payers of a collector, payees of a distributor, and both of a gather-scatter; at least 2.
     decoy_every
-        One transfer of so many is a decoy, while the path lasts.
+        One transfer of this number is a decoy, as long as the path has accounts.
     exponent
         Of the power law that both degrees of accounts follow; above 2, at most 100.
     seconds
-        How long it takes; the attribute ``time`` is in milliseconds from 0 on and never falls. The transfers
-        of a structure follow each other within a short time: around the ring from its first account on, what
-        is gathered before what is scattered.
+        Duration; the attribute ``time`` is in milliseconds from 0 and never decreases. The transfers of a
+        structure follow each other within a short time: around the ring from its first account, and gathering
+        before scattering.
 
     Examples
     --------
@@ -184,7 +178,7 @@ class Transfers(CountedGenerator):
 
 
 def _ordinary(units: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return amounts outside all bands: those that would be in one are above the last."""
+    """Return amounts outside all bands: amounts that would be in one are moved above the last band."""
     lowest, highest = min(low for low, _ in BANDS.values()), max(high for _, high in BANDS.values())
     amounts = _in_cents(np.minimum(_LEAST * (1 - units) ** (-1 / _TAIL), _MOST))
     amounts[amounts >= lowest] += highest - lowest
@@ -209,7 +203,7 @@ def transfers(
     threads: int | None = None,
     progress: Progress = False,
 ) -> tuple[Graph, tuple[Planted, ...]]:
-    """Return a graph of transfers and what is planted in it; parameters as for `Transfers`.
+    """Return a graph of transfers and its planted structures; parameters as for `Transfers`.
 
     Returns
     -------

@@ -30,7 +30,7 @@ BANDS: Mapping[Kind, tuple[int, int]] = {
 """Amounts of the wires of each kind, from the first to below the second."""
 
 _ROWS_OF_EDGE = 64
-"""A structure's rows lie among so many for each of its edges, at most."""
+"""The rows of a structure lie within this number of rows for each of its edges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Planting:
     rows, sources, targets, bands
         Row, payer, payee and kind (a position in `KINDS`) of each planted transfer, by ascending row.
     seed, accounts, members
-        What the accounts' order is made of, how many there are, and how many are in structures.
+        Seed of the order of the accounts, their number, and the number of accounts in structures.
     """
 
     structures: tuple[Planted, ...]
@@ -118,7 +118,7 @@ class Planting:
         return max(0, self.accounts - self.members - 1)
 
     def on_path(self, band: int, steps: NDArray[np.int64], threads: int) -> NDArray[np.uint32]:
-        """Return the account that the path of a band is at after so many steps."""
+        """Return the accounts on the path of a band after the given numbers of steps."""
         others = self.accounts - self.members
         places = permute(self.seed, Stream.BANDS + band, others, steps.astype(np.uint32), threads)
         return permute(self.seed, Stream.ACCOUNTS, self.accounts, places + np.uint32(self.members), threads)

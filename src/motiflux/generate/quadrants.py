@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.arguments import check_integer
+from motiflux.arguments import check_bytes, check_integer
 from motiflux.codegen import layout
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
-    CountedGenerator,
     Duplicates,
     Progress,
     check_duplicates,
@@ -24,6 +23,7 @@ from motiflux.generate.base import (
     check_rows,
 )
 from motiflux.generate.draws import Stream, draw_units
+from motiflux.generate.generator import CountedGenerator
 from motiflux.graph import Graph
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Rmat(CountedGenerator):
     permute
         Whether ids are put in random order; otherwise low ids have many edges.
     duplicates
-        ``"keep"``: as many edges as asked for, some more than once. ``"drop"``: each once, ascending.
+        ``"keep"``: `edges` edges, some more than once. ``"drop"``: each edge once, ascending.
 
     Notes
     -----
@@ -131,15 +131,15 @@ class Rmat(CountedGenerator):
         device
             Name of the device.
         rows
-            Edges of a block, at most; fewer where `gpu_memory` has no room for so many.
+            Most edges of a block; `gpu_memory` may allow fewer.
         gpu_memory
-            Most memory to hold on the device, in bytes or as ``"8GiB"``; None: what is free.
+            Most memory to hold on the device, in bytes or as ``"8GiB"``; None: the free memory.
 
         Yields
         ------
         tuple
             Sources and targets, uint32 arrays in device memory with ``__dlpack__`` and
-            ``__cuda_array_interface__``. There is room for two blocks: let go of all but the last.
+            ``__cuda_array_interface__``. Memory holds two blocks: release all but the last one.
 
         Raises
         ------
@@ -148,14 +148,18 @@ class Rmat(CountedGenerator):
         DeviceError
             There is no such device here.
         DeviceMemoryError
-            `gpu_memory` has no room for a block, or blocks that are held fill it.
+            `gpu_memory` is too small for a block, or blocks that are still referenced fill it.
         """
         from motiflux.generate.on_device import rmat_blocks
 
-        return rmat_blocks(self, device, rows, gpu_memory)
+        check_integer("rows", rows, 1)
+        budget = None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory)
+        if self.drops_duplicates:
+            raise ArgumentError("duplicates", "'keep' on a device", self.duplicates)
+        return rmat_blocks(self.parameters(), self.num_rows, device, rows, budget)
 
     def parameters(self) -> layout.Rmat:
-        """Return what the drawing functions take (``motiflux/generate/rmat.hpp``)."""
+        """Return the parameters of the drawing functions (``motiflux/generate/rmat.hpp``)."""
         packed = layout.Rmat(seed=self.seed, levels=self.scale)
         ids = _native.make_permutation(self.seed, Stream.RMAT_IDS, self.num_vertices)
         packed.ids = layout.Permutation.from_buffer_copy(ids)

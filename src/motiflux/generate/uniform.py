@@ -13,15 +13,14 @@ from motiflux.arguments import check_integer, resolve_threads
 from motiflux.errors import ArgumentError
 from motiflux.generate.base import (
     BLOCK_ROWS,
-    CountedGenerator,
     EdgeColumns,
-    Generator,
     Progress,
     check_flag,
     check_number,
     check_rows,
-    told,
+    reporting,
 )
+from motiflux.generate.generator import CountedGenerator, Generator
 from motiflux.graph import Graph
 from motiflux.types import MAX_VERTICES
 
@@ -36,7 +35,7 @@ def most_edges(vertices: int, *, directed: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class UniformEdges(CountedGenerator):
-    """G(n, m): a number of distinct edges, every set of so many as likely as every other.
+    """G(n, m): `edges` distinct edges; every set of this size is equally likely.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class UniformEdges(CountedGenerator):
     Notes
     -----
     The edges are the first m of a pseudo-random order of all that there can be, a Feistel network over their
-    numbers: no edge is drawn twice, and none is remembered.
+    numbers: no edge is drawn twice, and no edge is stored.
 
     Examples
     --------
@@ -111,8 +110,8 @@ class UniformGraph(Generator):
 
     Notes
     -----
-    What is not there is skipped in one step (Batagelj and Brandes, Physical Review E 71, 2005), so that
-    drawing takes time in proportion to the edges there are.
+    Absent edges are skipped in one step (Batagelj and Brandes, Physical Review E 71, 2005), so that the time
+    of drawing is proportional to the number of edges.
 
     Examples
     --------
@@ -172,7 +171,7 @@ class UniformGraph(Generator):
         """Draw all edges into arrays; see `Generator.columns`."""
         expected = round(most_edges(self.vertices, directed=self.directed) * self.probability)
         parts, done = [np.empty((2, 0), dtype=np.uint32)], 0
-        with told(progress, "drawing edges", expected) as update:
+        with reporting(progress, "drawing edges", expected) as update:
             for block in self.blocks(threads=threads):
                 parts.append(np.stack([block.sources, block.targets]))
                 done += len(block)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import MotifluxWarning, OutputError
-from motiflux.generate.base import EdgeColumns, Generator, Progress, told
+from motiflux.generate.base import EdgeColumns, EdgeSource, Progress, reporting
 from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
 from motiflux.io.atomic import AtomicFile, check_place
@@ -31,7 +31,7 @@ _SLICE_ROWS = 1 << 16
 
 
 def write(
-    generator: Generator, path: str | os.PathLike[str], *, threads: int | None, progress: Progress
+    generator: EdgeSource, path: str | os.PathLike[str], *, threads: int | None, progress: Progress
 ) -> int:
     """Draw into a file; see `Generator.write`."""
     output = Path(path)
@@ -45,7 +45,7 @@ def write(
         write_graph(graph, output)
         return graph.num_edge_copies
     rows = getattr(generator, "num_rows", None)
-    with AtomicFile(output) as file, told(progress, f"drawing {output.name}", rows) as update:
+    with AtomicFile(output) as file, reporting(progress, f"drawing {output.name}", rows) as update:
         if suffix == ".npz":
             return _write_npz(generator, file, threads, update)
         return _write_text(generator, file, threads, update, as_csv=suffix == ".csv")
@@ -75,8 +75,8 @@ def check_output(path: str | os.PathLike[str]) -> None:
     check_place(output)
 
 
-def _warn_of_losses(generator: Generator, output: Path, suffix: str) -> None:
-    """Say what will not be in the file."""
+def _warn_of_losses(generator: EdgeSource, output: Path, suffix: str) -> None:
+    """Warn of data that the file does not hold."""
     lost = ["vertex labels"] if generator.vertex_label_names and suffix in (".csv", *_TEXT) else []
     if suffix in _TEXT:
         if any(isinstance(name, str) for name in generator.edge_label_names):
@@ -89,7 +89,7 @@ def _warn_of_losses(generator: Generator, output: Path, suffix: str) -> None:
 
 
 def _write_text(
-    generator: Generator,
+    generator: EdgeSource,
     file: AtomicFile,
     threads: int | None,
     update: Callable[[int], None],
@@ -129,9 +129,9 @@ def _names(names: tuple[Label, ...]) -> NDArray[Any]:
 
 
 def _write_npz(
-    generator: Generator, file: AtomicFile, threads: int | None, update: Callable[[int], None]
+    generator: EdgeSource, file: AtomicFile, threads: int | None, update: Callable[[int], None]
 ) -> int:
-    """Write the archive that `motiflux.read_graph` reads. Each member is drawn anew: none needs another."""
+    """Write an archive for `motiflux.read_graph`. Each member draws the edges again, so none is in memory."""
     rows = getattr(generator, "num_rows", None)
     if rows is None or getattr(generator, "drops_duplicates", False):
         rows = sum(len(block) for block in generator.blocks(threads=threads))

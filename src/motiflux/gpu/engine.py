@@ -30,7 +30,7 @@ from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.predict import distinct_keys, expected_count, narrowed_bytes
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
-from motiflux.plan.local_counts.formula import Searched
+from motiflux.plan.ir import Searched
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
 from motiflux.plan.neighborhood.universal_vertex import is_cone
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
@@ -271,8 +271,8 @@ class DfsEngine:
         narrowed = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
         rows = narrowed if space is None else space.nbytes
         stage = physical.stages[0]
-        if stage.passes is not None:
-            device = table_bytes(graph, stage.passes)
+        if stage.schedule is not None:
+            device = table_bytes(graph, stage.schedule)
         else:
             device = device_bytes(self.group.first.device, graph, stage, request)
         return Prediction(

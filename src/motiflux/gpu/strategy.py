@@ -12,8 +12,8 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import arcs_of
-from motiflux.plan.local_counts.formula import Walks, Wedges
-from motiflux.plan.local_counts.passes import Passes, passes_of
+from motiflux.plan.ir import Walks, Wedges
+from motiflux.plan.local_counts.schedule import Schedule, schedule_of
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
 from motiflux.plan.neighborhood.bits import MOST_MEMBERS, Bits, bits_of, is_worth_bits
 from motiflux.plan.neighborhood.cliques import clique_key
@@ -83,7 +83,7 @@ class Statistics:
         Arcs and row lengths of a clique; None if the plan counts something else.
     bits
         How the plan is counted in bits, if a vertex is universal and that is worth a look.
-    passes
+    schedule
         How the formula of the plan is evaluated, if it counts.
     """
 
@@ -91,7 +91,7 @@ class Statistics:
     searching: float | None = None
     clique: RowLengths | None = None
     bits: Bits | None = None
-    passes: Passes | None = None
+    schedule: Schedule | None = None
 
 
 def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> Statistics:
@@ -102,7 +102,7 @@ def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> S
     searching = None if work is None else H100.search(work, device.speed)
     if (formula := usable_formula(plan, request, DEVICE_SPEEDS)) is not None:
         # Cliques and patterns with a universal vertex have no formula that is faster than their kernels.
-        return Statistics(graph.num_vertices, searching, passes=passes_of(formula))
+        return Statistics(graph.num_vertices, searching, schedule=schedule_of(formula))
     switch = request.tuning["bitmaps"]
     clique = bits = None
     if switch != "off" and (key := clique_key(plan)) is not None:
@@ -182,18 +182,18 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
         )
     elif bits is not None:
         physical = replace(physical, notes=f"; {bits.words}{physical.notes}")
-    if statistics.passes is not None:
-        physical = _by_tables(plan, statistics.passes, physical)
+    if statistics.schedule is not None:
+        physical = _by_tables(plan, statistics.schedule, physical)
     return physical
 
 
-def _by_tables(plan: Plan, passes: Passes, fallback: PhysicalPlan) -> PhysicalPlan:
-    whole = any(isinstance(scalar, Walks | Wedges) for scalar in passes.scalars)  # sums that devices share
+def _by_tables(plan: Plan, schedule: Schedule, fallback: PhysicalPlan) -> PhysicalPlan:
+    whole = any(isinstance(scalar, Walks | Wedges) for scalar in schedule.scalars)  # sums that devices share
     return PhysicalPlan(
         ENGINE,
         plan,
-        (Stage(Family.TABLES, plan, passes=passes),),
-        passes.formula.seconds,
+        (Stage(Family.TABLES, plan, schedule=schedule),),
+        schedule.formula.seconds,
         whole=whole,
         fallback=replace(fallback, notes=""),
     )

@@ -1,4 +1,4 @@
-"""From columns to what a graph is made of."""
+"""Assembles the fields of a graph from columns."""
 
 from __future__ import annotations
 

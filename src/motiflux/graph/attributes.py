@@ -1,7 +1,7 @@
 """The attributes of a graph's vertices or edges, by name, and the conditions on them.
 
-The rules are those of `motiflux.conditions`: a condition is true, false or unknown. It is kept as two masks,
-where it is true and where it is false; it is unknown where it is neither.
+The rules are in `motiflux.conditions`: a condition is true, false or unknown. It is stored as two masks, of
+rows in which it is true, and of rows in which it is false; it is unknown in all others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class AttributeTable(Mapping[str, Column]):
     columns
         Columns of one length by name.
     ready
-        Called before a value is looked at; raises where the columns cannot be used.
+        Called before a value is read; raises an error if the columns cannot be used.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class AttributeTable(Mapping[str, Column]):
         return [array for column in self._columns.values() for array in column.arrays()]
 
     def kinds(self) -> dict[str, Kind]:
-        """Return what the values of each column are, without a look at any."""
+        """Return the kind of the values of each column, without reading any value."""
         return {name: column.kind for name, column in self._columns.items()}
 
     @property
@@ -109,7 +109,7 @@ class AttributeTable(Mapping[str, Column]):
                 )
 
     def check(self, condition: Condition) -> None:
-        """Refuse a condition that cannot be asked of this graph.
+        """Refuse a condition that does not fit the attributes of this graph.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class AttributeTable(Mapping[str, Column]):
         condition
             One that `check` has let pass.
         length
-            The length of the columns, or what it would be if there were any.
+            The length of the columns; needed if there are none.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class AttributeTable(Mapping[str, Column]):
 
 
 def make_attributes(of: str, given: Mapping[str, object] | None, length: int | None = None) -> AttributeTable:
-    """Return what was given for the attributes of vertices or edges as a table.
+    """Return the given attributes of vertices or edges as a table.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def make_attributes(of: str, given: Mapping[str, object] | None, length: int | N
 
 
 def _kind_of(value: Value) -> Kind | None:
-    """Return what a value is, numbers of all types alike."""
+    """Return the kind of a value, the same for numbers of all types."""
     if isinstance(value, (bool, np.bool_)):
         return Kind.BOOLEAN
     if isinstance(value, (int, float, np.integer, np.floating)):

@@ -20,7 +20,7 @@ _EXPECTED = "integers, floats, booleans or strings"
 
 
 class Kind(StrEnum):
-    """What the values of a column are."""
+    """The kind of the values of a column."""
 
     BOOLEAN = "booleans"
     INTEGER = "integers"
@@ -42,9 +42,9 @@ class Column:
         The values [n] of type bool, int8 to uint64 or float16 to float64; uint32 codes for strings. Where a
         value is missing, anything.
     mask
-        bool [n], True where the value is missing; None where none is. NaN is missing too, whatever this says.
+        bool [n], True for missing values; None if none is missing. NaN is always missing.
     strings
-        What the codes stand for; None for other types.
+        The strings that the codes refer to; None for other types.
     """
 
     data: NDArray[Any]
@@ -53,7 +53,7 @@ class Column:
 
     @property
     def kind(self) -> Kind:
-        """What the values are; ``NOTHING`` for a column made of missing values of no type."""
+        """The kind of the values; ``NOTHING`` for a column of missing values without a type."""
         if self.strings is not None:
             return Kind.STRING
         kinds = {"b": Kind.BOOLEAN, "i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.FLOAT, "V": Kind.NOTHING}
@@ -113,7 +113,7 @@ def make_column(values: object, what: str) -> Column:
         A NumPy array, masked or not; anything with the Arrow array or stream capsule, which pyarrow takes;
         a sequence, in which None is a missing value; `Coded` values; or a column.
     what
-        What to call them in an error.
+        The name of the column in errors.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """A column compared with a value, exactly: where that is true and where it is false.
 
-NumPy rounds 64-bit integers when it compares them with floats; here a number is compared as what it is.
+NumPy rounds 64-bit integers when it compares them with floats; here integers are compared exactly.
 """
 
 from __future__ import annotations

@@ -69,14 +69,15 @@ class Csr:
 
 
 class LazyCsr(Csr):
-    """Rows fetched when an array of them is first looked at; their sizes are known before.
+    """Rows that are fetched on the first access to one of their arrays; their sizes are known before.
 
     Parameters
     ----------
     num_vertices, num_arcs, nbytes
-        What the fetched rows will say.
+        The sizes of the rows.
     fetch
-        Returns the rows, their arrays read-only. What it raises is passed on, and the next look tries again.
+        Returns the rows, with read-only arrays. Its exceptions are raised at the access; the next access
+        tries again.
     """
 
     __slots__ = ("_fetch", "_sizes")
@@ -86,7 +87,7 @@ class LazyCsr(Csr):
         object.__setattr__(self, "_fetch", fetch)
 
     def __getattr__(self, name: str) -> Any:
-        # Python asks here for what has not been set: threads may fetch twice, and set the same.
+        # Python calls this for attributes that are not set. Two threads may both fetch, and set equal rows.
         if name not in {field.name for field in fields(Csr)}:
             raise AttributeError(name)
         rows = self._fetch()

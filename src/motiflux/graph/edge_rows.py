@@ -26,7 +26,8 @@ def edges_of_arcs(forward: Csr) -> NDArray[np.uint32]:
     first = _first_arcs(forward)
     edges = np.empty(len(first), dtype=np.uint32)
     edges[first] = np.arange(len(first) // 2, dtype=np.uint32)
-    # The other arcs are by (target, source, label) what the first ones are by (source, target, label).
+    # The order of the other arcs by (target, source, label) is that of the first arcs by (source, target,
+    # label).
     edges[~first] = np.argsort(forward.neighbors[first], kind="stable")
     return edges
 
@@ -37,7 +38,7 @@ def edges_by_target(forward: Csr) -> NDArray[np.uint32]:
 
 
 def edges_with_any(marked: NDArray[np.bool_], starts: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-    """Return which edges have a marked row, from bool [rows] and what `row_starts` returned."""
+    """Return which edges have a marked row, from bool [rows] and the result of `row_starts`."""
     return marked if starts is None or not len(starts) else np.logical_or.reduceat(marked, starts)
 
 

@@ -1,21 +1,19 @@
-"""What can be made of a `Graph`."""
+"""Methods of `Graph` that return objects of other libraries."""
 
 from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from motiflux.errors import GraphError
+from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.attributes import AttributeTable
 from motiflux.graph.columns import Column, Kind
 from motiflux.packages import require
 from motiflux.types import DEFAULT_LABEL
-
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -32,7 +30,7 @@ class ArrowTables(NamedTuple):
     vertices: Any
 
 
-class Exporters:
+class Exporters(GraphArrays):
     """The ways from a graph to objects of other libraries."""
 
     def to_arrow(self) -> ArrowTables:
@@ -57,18 +55,17 @@ class Exporters:
         >>> vertices.to_pylist()
         [{'id': 'ann', 'label': 'x'}, {'id': 'bob', 'label': 'y'}]
         """
-        graph = cast("Graph", self)
         pa = require("pyarrow", "to_arrow")
-        sources, targets, labels, copies = graph.to_edges()
+        sources, targets, labels, copies = self.to_edges()
         edges: dict[str, Any] = {"src": np.repeat(sources, copies), "dst": np.repeat(targets, copies)}
         if labels is not None:
             edges["label"] = np.repeat(labels, copies)
-        vertices: dict[str, Any] = {"id": graph.vertex_ids}
-        if _has_vertex_labels(graph):
-            vertices["label"] = _labels(graph)
+        vertices: dict[str, Any] = {"id": self.vertex_ids}
+        if _has_vertex_labels(self):
+            vertices["label"] = _labels(self)
         return ArrowTables(
-            _arrow_table(pa, edges, graph.edge_attributes),
-            _arrow_table(pa, vertices, graph.vertex_attributes),
+            _arrow_table(pa, edges, self.edge_attributes),
+            _arrow_table(pa, vertices, self.vertex_attributes),
         )
 
     def to_networkx(self) -> Any:
@@ -88,17 +85,16 @@ class Exporters:
         >>> g.to_networkx()["ann"]["bob"]
         {'since': 2019, 'label': 'knows'}
         """
-        graph = cast("Graph", self)
         nx = require("networkx", "to_networkx")
-        sources, targets, labels, copies = graph.to_edges()
-        pairs = np.stack([graph.forward.sources(), graph.forward.neighbors], axis=1)
+        sources, targets, labels, copies = self.to_edges()
+        pairs = np.stack([self.forward.sources(), self.forward.neighbors], axis=1)
         parallel = bool((copies > 1).any()) or bool((pairs[1:] == pairs[:-1]).all(axis=1).any())
-        made = getattr(nx, ("Multi" if parallel else "") + ("DiGraph" if graph.directed else "Graph"))()
-        vertex_labels = _labels(graph) if _has_vertex_labels(graph) else None
+        made = getattr(nx, ("Multi" if parallel else "") + ("DiGraph" if self.directed else "Graph"))()
+        vertex_labels = _labels(self) if _has_vertex_labels(self) else None
         made.add_nodes_from(
             zip(
-                graph.vertex_ids.tolist(),
-                _records(graph.vertex_attributes, vertex_labels, graph.num_vertices),
+                self.vertex_ids.tolist(),
+                _records(self.vertex_attributes, vertex_labels, self.num_vertices),
                 strict=True,
             )
         )
@@ -108,7 +104,7 @@ class Exporters:
             zip(
                 np.repeat(sources, copies).tolist(),
                 np.repeat(targets, copies).tolist(),
-                _records(graph.edge_attributes, every_label, rows),
+                _records(self.edge_attributes, every_label, rows),
                 strict=True,
             )
         )
@@ -140,29 +136,28 @@ class Exporters:
         >>> mf.Graph.from_edges([(0, 1), (1, 2)]).to_scipy().toarray().tolist()
         [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
         """
-        graph = cast("Graph", self)
         sparse = require("scipy.sparse", "to_scipy")
-        ascending = np.argsort(graph.vertex_ids, kind="stable")
-        row_of = np.empty(graph.num_vertices, dtype=np.int64)
-        row_of[ascending] = np.arange(graph.num_vertices)
-        first, second = graph.forward.sources(), graph.forward.neighbors
-        kept = np.ones(len(first), dtype=bool) if graph.directed else first < second
-        values = graph.to_edges().multiplicity
+        ascending = np.argsort(self.vertex_ids, kind="stable")
+        row_of = np.empty(self.num_vertices, dtype=np.int64)
+        row_of[ascending] = np.arange(self.num_vertices)
+        first, second = self.forward.sources(), self.forward.neighbors
+        kept = np.ones(len(first), dtype=bool) if self.directed else first < second
+        values = self.to_edges().multiplicity
         rows, columns = row_of[first[kept]], row_of[second[kept]]
         if weight is not None:
             rows, columns = np.repeat(rows, values), np.repeat(columns, values)
-            values = _weights(graph.edge_attributes, weight)
-        if not graph.directed:
+            values = _weights(self.edge_attributes, weight)
+        if not self.directed:
             rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
             values = np.concatenate([values, values])
-        return sparse.coo_array((values, (rows, columns)), shape=(graph.num_vertices, graph.num_vertices))
+        return sparse.coo_array((values, (rows, columns)), shape=(self.num_vertices, self.num_vertices))
 
 
-def _has_vertex_labels(graph: Graph) -> bool:
+def _has_vertex_labels(graph: GraphArrays) -> bool:
     return graph.vertex_labels is not None or graph.vertex_label_table.values != (DEFAULT_LABEL,)
 
 
-def _labels(graph: Graph) -> Any:
+def _labels(graph: GraphArrays) -> Any:
     values = np.array(graph.vertex_label_table.values)
     if graph.vertex_labels is None:
         return np.repeat(values, graph.num_vertices)

@@ -1,12 +1,13 @@
-"""What `Graph` can be made of beside arrays of edges."""
+"""Methods of `Graph` that take objects of other libraries."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from motiflux.arguments import resolve_threads
+from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
 from motiflux.interop.igraph import from_igraph
@@ -17,20 +18,9 @@ from motiflux.interop.scipy_sparse import from_scipy
 from motiflux.interop.tables import read_table
 from motiflux.types import Label
 
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
 
-
-class Importers:
+class Importers(GraphArrays):
     """The ways from objects of other libraries to a graph."""
-
-    if TYPE_CHECKING:
-
-        @classmethod
-        def from_columns(
-            cls, columns: GraphColumns, *, self_loops: SelfLoops = "error", threads: int | None = None
-        ) -> Graph:
-            """Build a graph from columns."""
 
     @classmethod
     def from_table(
@@ -48,7 +38,7 @@ class Importers:
         directed: bool = False,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from a table of edges.
 
         Parameters
@@ -57,9 +47,9 @@ class Importers:
             An object with the Arrow stream or array capsule (of pandas, polars, pyarrow, DuckDB: this takes
             the package pyarrow), a mapping from names to arrays, or a structured array of NumPy.
         src, dst, label, time, attributes
-            Which column means what: names, or positions counted from 0. Without them the ends are the columns
-            ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, else the first two; the label
-            is the column ``label``; ``time`` or ``timestamp`` becomes the edge attribute ``time``; all
+            The columns of each kind: names, or positions counted from 0. Without them the ends are the
+            columns ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, else the first two; the
+            label is the column ``label``; ``time`` or ``timestamp`` becomes the edge attribute ``time``; all
             other columns become edge attributes of their own names. ``attributes=[...]`` takes only these.
         vertices
             A table of the vertices, which are then all that there are.
@@ -78,7 +68,7 @@ class Importers:
         Raises
         ------
         ArgumentError
-            There is no such column; lists those there are.
+            There is no such column; the message lists the columns.
         GraphError
             An id or a label is missing or of another type, with its column and row, counted from 0; or the
             table describes no graph.
@@ -115,7 +105,7 @@ class Importers:
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from one of networkx, of any of its four kinds.
 
         Parameters
@@ -125,7 +115,7 @@ class Importers:
         vertex_label, edge_label
             The attributes that hold labels. Where nothing has one there are no labels.
         default_vertex_label, default_edge_label
-            The label of what has none where others have one. None refuses that.
+            The label of elements without one, if others have one. None: such elements are an error.
         vertex_attributes, edge_attributes
             Names of the attributes to take; None takes all but the labels.
         directed
@@ -169,10 +159,10 @@ class Importers:
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from one of igraph: ids are the names of its vertices, or their indexes if unnamed.
 
-        All parameters are those of `from_networkx`.
+        All parameters are as in `from_networkx`.
 
         Raises
         ------
@@ -202,7 +192,7 @@ class Importers:
         vertex_labels: Any = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from a sparse matrix or array of scipy, in any format.
 
         Parameters
@@ -245,7 +235,7 @@ class Importers:
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from a Data or HeteroData of PyTorch Geometric.
 
         Parameters

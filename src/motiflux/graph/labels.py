@@ -36,7 +36,7 @@ class LabelTable:
         return len(self.values)
 
     def codes(self, labels: Iterable[Label]) -> tuple[int, ...]:
-        """Return the codes of those `labels` that occur, ascending."""
+        """Return the codes of the `labels` that occur, ascending."""
         return tuple(sorted(self._codes[label] for label in set(labels) if label in self._codes))
 
 
@@ -146,7 +146,7 @@ def _as_array(values: ArrayLike, what: str) -> NDArray[Any]:
     except (ValueError, TypeError) as error:
         raise GraphError(f"{what}: expected an array of integers or strings, found none: {error}") from None
     if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
-        # NumPy turns [1, "a"] into strings; look at what was given.
+        # NumPy turns [1, "a"] into strings, so the types are checked in the list itself.
         return np.asarray(values, dtype=object)
     return array.astype(object) if array.dtype.kind == "T" else array
 
@@ -174,7 +174,7 @@ def _refuse_trailing_nul(array: NDArray[Any], what: str) -> None:
 
 
 def mask(codes: Sequence[int] | None, size: int) -> NDArray[np.uint8] | None:
-    """Return a byte per code, 1 for those in `codes`; None stands for all."""
+    """Return a byte per code, 1 for codes in `codes`; None if `codes` is None."""
     if codes is None:
         return None
     result = np.zeros(size, dtype=np.uint8)

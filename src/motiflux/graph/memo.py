@@ -1,4 +1,4 @@
-"""What was derived from a graph, kept with it."""
+"""A cache of data derived from a graph, kept with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 _MOST_ENTRIES = 512
 _UNKNOWN: Any = object()
-"""Stands for no result. A `KeyError` would be the context of whatever `make` raises."""
+"""No result. A `KeyError` would be the context of exceptions of `make`."""
 
 
 class _Sized(Protocol):
@@ -20,7 +20,7 @@ S = TypeVar("S", bound=_Sized)
 
 
 class Memo:
-    """Results by key, the oldest forgotten first.
+    """Results by key; the oldest are dropped first.
 
     Single dictionary operations only: they are atomic, so threads share this without a lock that a fork could
     inherit in its locked state. Two threads may compute the same result; one of them is kept.
@@ -32,7 +32,7 @@ class Memo:
         self._pools: dict[Hashable, dict[Hashable, Any]] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what ``make()`` gave for `key`, calling it if that is not known any more."""
+        """Return the cached result for `key`; without one, call ``make()`` and cache its result."""
         found: T = self._results.get(key, _UNKNOWN)
         if found is _UNKNOWN:
             found = self._results.setdefault(key, make())
@@ -45,9 +45,10 @@ class Memo:
         return key in self._results
 
     def get_sized(self, pool: str, key: Hashable, make: Callable[[], S], room: int) -> S:
-        """Do the same for what takes memory (``nbytes``).
+        """Do the same for a result with a size (``nbytes``), in a pool of its own.
 
-        Of each `pool` the newest are kept that take at most `room` bytes together, and this one always.
+        The newest results of a `pool` that take at most `room` bytes together are kept, and this one in any
+        case.
         """
         kept = self._pools.setdefault(pool, {})
         found: S | None = kept.get(key)
@@ -60,30 +61,30 @@ class Memo:
         return found
 
     def recent(self, pool: str, key: Hashable) -> Any:
-        """Return what was put down under `key` in a pool, None if it is not known any more."""
+        """Return the value stored under `key` in a pool; None if it was dropped."""
         kept = self._pools.get(pool)
         return None if kept is None else kept.get(key)
 
-    def put_down(self, pool: str, key: Hashable, value: object, most: int) -> None:
-        """Have a value be known under `key` in a pool, of which the newest are kept, so many."""
+    def store(self, pool: str, key: Hashable, value: object, most: int) -> None:
+        """Store a value under `key` in a pool, and keep the `most` newest values of the pool."""
         kept = self._pools.setdefault(pool, {})
         kept[key] = value
         for oldest in list(kept)[:-most]:
             kept.pop(oldest, None)
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Do the same for what is forgotten only by `clear`: things of the graph, not of a query."""
+        """Do the same for data of the graph itself, which is dropped only by `clear`."""
         found: T = self._kept.get(key, _UNKNOWN)
         return self._kept.setdefault(key, make()) if found is _UNKNOWN else found
 
     def drop(self, key: Hashable) -> None:
-        """Forget what is known by one key, or a whole pool."""
+        """Drop the results under one key, or a whole pool."""
         self._results.pop(key, None)
         self._kept.pop(key, None)
         self._pools.pop(key, None)
 
     def forget_queries(self) -> None:
-        """Forget what is known of queries: all but things of the graph."""
+        """Drop the results of queries: all but data of the graph itself."""
         self._results.clear()
         self._pools.clear()
 

@@ -142,7 +142,7 @@ def _check_vertices(count: int) -> None:
 
 
 def find_ids(wanted: ArrayLike, vertex_ids: IdArray, ascending: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return the positions of ids among `vertex_ids`, -1 for those that are not there.
+    """Return the positions of ids among `vertex_ids`; -1 if an id is not among them.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def find_ids(wanted: ArrayLike, vertex_ids: IdArray, ascending: NDArray[np.intp]
     if column.dtype.kind != vertex_ids.dtype.kind:
         kind = "integers" if vertex_ids.dtype.kind == "i" else "strings"
         raise ArgumentError("ids", f"{kind}, as the graph's ids are", column[0].item())
-    # In the type of the ids, so that no copy of them is made as wide as the longest string asked for.
+    # In the type of the ids: a copy of them could be as wide as the longest string in `wanted`.
     narrowed = column.astype(vertex_ids.dtype)
     place = np.searchsorted(vertex_ids, narrowed, sorter=ascending)
     positions = ascending[np.minimum(place, len(ascending) - 1)].astype(np.int64)

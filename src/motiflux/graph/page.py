@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from motiflux.draw.page import facts_table
+from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.attributes import AttributeTable
+from motiflux.graph.stats import GraphStats
 from motiflux.types import DEFAULT_LABEL
 from motiflux.units import bytes_text, grouped
-
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
 
 _MOST_LABELS, _MOST_NAMES, _MOST_CHARACTERS = 8, 12, 40
 
 
-def graph_page(graph: Graph) -> str:
+def graph_page(graph: GraphArrays, stats: GraphStats) -> str:
     """Return the sizes, labels, attributes and degrees of a graph as a table."""
-    stats = graph.stats()
     edges = grouped(stats.edges) + (", directed" if stats.directed else ", undirected")
     if stats.edge_copies > stats.edges:
         edges += f", given {grouped(stats.edge_copies)} times in all"
@@ -38,7 +34,7 @@ def graph_page(graph: Graph) -> str:
     return facts_table([*facts, ("memory", bytes_text(graph.nbytes))])
 
 
-def _vertex_labels(graph: Graph) -> str:
+def _vertex_labels(graph: GraphArrays) -> str:
     """Return the labels that most vertices have, with their numbers."""
     values = graph.vertex_label_table.values
     if graph.vertex_labels is None:
@@ -48,7 +44,7 @@ def _vertex_labels(graph: Graph) -> str:
     return _few([f"{_cut(str(values[code]))}: {grouped(int(counts[code]))}" for code in order], len(values))
 
 
-def _edge_labels(graph: Graph) -> str:
+def _edge_labels(graph: GraphArrays) -> str:
     values = graph.edge_label_table.values
     return (
         "" if values == (DEFAULT_LABEL,) else _few([_cut(str(v)) for v in values[:_MOST_LABELS]], len(values))

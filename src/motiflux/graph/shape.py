@@ -7,15 +7,14 @@ the same graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, narrow
-
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction
+from motiflux.graph.arrays import GraphArrays
+from motiflux.graph.narrow import narrow
 
 _SAMPLES = 8192
 _SEED = 1
@@ -31,7 +30,7 @@ class ShapeStats:
     Parameters
     ----------
     out_histogram, in_histogram
-        Number of vertices by degree: at 0 those of degree 0, at k those from 2**(k - 1) to 2**k - 1.
+        Number of vertices by degree: entry 0 for degree 0, entry k for degrees from 2**(k - 1) to 2**k - 1.
     out_degree_sum, in_degree_sum
         Sum of all degrees: the number of arcs.
     out_degree_squares, in_degree_squares
@@ -65,7 +64,7 @@ class ShapeStats:
     samples: int
 
 
-def describe(graph: Graph, threads: int) -> ShapeStats:
+def describe(graph: GraphArrays, threads: int) -> ShapeStats:
     """Return the shape of `graph`; linear in its vertices, with directions or labels in its arcs."""
     out, into = _Degrees(graph.forward.degrees()), _Degrees(graph.reverse.degrees())
     # Not through the graph, which would keep rows that may serve no query.
@@ -90,7 +89,7 @@ def describe(graph: Graph, threads: int) -> ShapeStats:
 
 
 class _Degrees:
-    """Exact sums over degrees, whatever their size."""
+    """Exact sums over degrees of any size."""
 
     def __init__(self, degrees: NDArray[np.int64]) -> None:
         values, counts = (column.tolist() for column in np.unique(degrees, return_counts=True))
@@ -114,7 +113,7 @@ def _closed_wedges(rows: Adjacency, degrees: NDArray[np.int64], random: np.rando
 
 
 def _common_neighbors(rows: Adjacency, degrees: NDArray[np.int64], random: np.random.Generator) -> float:
-    """Return the mean over sampled arcs; of each, one neighbour of the end that has fewer is looked at."""
+    """Return the mean over sampled arcs, by one random neighbour of the end with fewer neighbours."""
     arcs = _below(np.full(_SAMPLES, len(rows[1]), dtype=np.int64), random)
     source = np.searchsorted(rows[0], arcs.astype(np.uint64), side="right").astype(np.int64) - 1
     target = rows[1][arcs].astype(np.int64)

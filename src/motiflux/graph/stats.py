@@ -1,4 +1,4 @@
-"""What a graph looks like: sizes for people, frequencies for the planner."""
+"""Sizes of a graph for people, and label frequencies for the planner."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.csr import Csr
 from motiflux.types import LabelArray
 
-if TYPE_CHECKING:
-    from motiflux.graph.graph import Graph
-
 _PIECE = 1 << 20
-"""Arcs that are counted between looks at the clock: some 10 ms."""
+"""Arcs that are counted between checks of the deadline: about 10 ms."""
 # Count label triples in a table of at most this many cells; beyond it by sorting.
 _LARGEST_TABLE = 1 << 22
 
@@ -27,7 +25,7 @@ _MOST_SUMS = 4096
 
 Triples: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
-# Label triples looked up one by one; more are summed by NumPy, which takes 25 us.
+# Label triples looked up one by one; NumPy, which takes 25 us, sums larger numbers of them.
 _MOST_LOOKUPS = 64
 _MOST_TABLED = 1 << 16
 
@@ -50,7 +48,7 @@ class GraphStats:
     max_degree: int
 
 
-def summarize(graph: Graph) -> GraphStats:
+def summarize(graph: GraphArrays) -> GraphStats:
     """Return the sizes of `graph`; linear in its vertices."""
     degrees = graph.forward.degrees()
     if graph.directed:
@@ -110,7 +108,7 @@ class LabelFrequencies:
         num_edge_labels: int,
         deadline: float | None = None,
     ) -> LabelFrequencies:
-        """Return those of a graph; linear in its arcs. `TimeoutError` if `deadline` passes meanwhile."""
+        """Return the frequencies of a graph; linear in its arcs. `TimeoutError` if `deadline` passes."""
         if vertex_labels is None:
             of_vertices = np.array([forward.num_vertices])
         else:
@@ -119,7 +117,7 @@ class LabelFrequencies:
         return cls(of_vertices, triples, arcs, num_edge_labels)
 
     def vertices(self, labels: Iterable[int] | None) -> int:
-        """Return the number of vertices with one of `labels`; None stands for all."""
+        """Return the number of vertices with one of `labels`; None: all labels."""
         return (
             self.num_vertices
             if labels is None
@@ -132,7 +130,7 @@ class LabelFrequencies:
         edge_labels: tuple[int, ...] | None,
         target_labels: tuple[int, ...] | None,
     ) -> int:
-        """Return the number of arcs between such labels; None stands for all."""
+        """Return the number of arcs between vertices of such labels; None: all labels."""
         labels = (source_labels, edge_labels, target_labels)
         known = self._sums.get(labels)
         if known is None:

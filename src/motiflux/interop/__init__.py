@@ -1,4 +1,4 @@
-"""Data of other libraries and of files as columns: what graphs are made of. Knows no graphs and no files."""
+"""Data of other libraries and of files as columns, from which graphs are made. Imports no graphs or files."""
 
 from motiflux.interop.columns import Coded, GraphColumns, RowError
 from motiflux.interop.mapping import ChosenColumns, ColumnMapping, ColumnName, VertexMapping

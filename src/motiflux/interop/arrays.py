@@ -33,7 +33,7 @@ def as_host_array(values: Any, what: str) -> NDArray[Any]:
         return values
     if hasattr(values, "__cuda_array_interface__"):
         return _from_cuda(values)
-    if hasattr(values, "detach"):  # PyTorch refuses to export what it may differentiate
+    if hasattr(values, "detach"):  # PyTorch does not export tensors that require gradients
         values = values.detach()
     if hasattr(values, "__dlpack__") and hasattr(values, "__dlpack_device__"):
         kind = int(values.__dlpack_device__()[0])

@@ -1,4 +1,4 @@
-"""Arrow arrays and tables of any library, through pyarrow, as what `tables` takes."""
+"""Arrow arrays and tables of any library, converted by pyarrow for `tables`."""
 
 from __future__ import annotations
 
@@ -137,14 +137,14 @@ def at(array: Any, places: NDArray[np.intp]) -> Any:
 
 
 def _rows(array: Any) -> Any:
-    """Return strings of a type whose rows pyarrow takes: it takes none of views, such as polars has."""
+    """Return strings in a type whose rows pyarrow can take: it cannot take rows of views, as in polars."""
     types = _types()
     view = hasattr(types, "is_string_view") and types.is_string_view(array.type)
     return array.cast(import_module("pyarrow").large_string()) if view else array
 
 
 def codes(names: Names, array: Any) -> NDArray[np.uint32]:
-    """Return the numbers of strings, coded or not, none missing; `names` holds those that came before."""
+    """Return the numbers of strings, coded or not, none missing; `names` has the earlier strings."""
     long_type = import_module("pyarrow").large_string()
     if is_coded(array):
         places = array.indices.to_numpy(zero_copy_only=False)
@@ -174,7 +174,7 @@ def plain(array: Any, what: str) -> Any:
     """Return an array as one of a type that attributes can have, if there is one: times as integers.
 
     Timestamps, dates, times of day and durations become the integers that Arrow keeps, in their own units;
-    decimals become what `numbers` makes of them.
+    decimals are converted by `numbers`.
     """
     pa, types = import_module("pyarrow"), _types()
     if is_coded(array) and not is_string(array):
@@ -187,12 +187,12 @@ def plain(array: Any, what: str) -> Any:
 def numbers(array: Any, what: str) -> Any:
     """Return decimals as numbers of 64 bits: integers where the type has no fraction, else floats.
 
-    Other arrays are returned as they are, but coded ones other than strings as what they stand for.
+    Other arrays are returned as they are; coded arrays other than strings are decoded.
 
     Raises
     ------
     GraphError
-        An integer has more than 64 bits; says what to do.
+        An integer has more than 64 bits; the message has advice.
     """
     pa, types = import_module("pyarrow"), _types()
     if is_coded(array) and not is_string(array):

@@ -1,4 +1,4 @@
-"""What every reader and every importer makes: a graph as plain columns."""
+"""Graphs as plain columns: the result of every reader and importer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from motiflux.interop.strings import StringTable
 
 
 class RowError(GraphError):
-    """What a row of a table says is wrong.
+    """An error in a row of a table.
 
     Parameters
     ----------
     table
-        What to call the table.
+        The name of the table.
     row
         Counted from 0.
     message
-        What was found and what was expected.
+        The value found and the value expected.
     """
 
     def __init__(self, table: str, row: int, message: str) -> None:
@@ -56,7 +56,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class GraphColumns:
-    """A graph as columns; `motiflux.Graph.from_columns` makes a graph of it and checks what it holds.
+    """A graph as columns; `motiflux.Graph.from_columns` checks them and makes a graph of them.
 
     Parameters
     ----------
@@ -65,17 +65,17 @@ class GraphColumns:
     vertex_ids
         The ids of all vertices, [n], each once.
     num_vertices
-        n, where the ids are ``0..n-1``. Without this and `vertex_ids`, the vertices are those that occur in
-        an edge (or ``0..k-1`` for k vertex labels or values of a vertex attribute).
+        n; the ids are ``0..n-1``. Without this and `vertex_ids`, the vertices are the ends of edges
+        (or ``0..k-1`` for k vertex labels or values of a vertex attribute).
     vertex_labels, edge_labels
         Integers or strings, [n] in the order of the ids, and [m]; or `Coded`.
     vertex_attributes, edge_attributes
         Columns by name, of all types that `motiflux.Graph.from_edges` takes, and `Coded`.
     directed
-        Whether an edge goes from its source to its target only.
+        Whether an edge leads from its source to its target only.
     positions
-        `sources` and `targets` are no ids but positions in `vertex_ids`, whatever these are: for those who
-        have numbered the ids already.
+        `sources` and `targets` are not ids but positions in `vertex_ids`, for ids that are numbered
+        already.
     first_line
         The line of a file that the first edge is on, where every line after it is one edge.
     """

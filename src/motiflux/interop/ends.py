@@ -17,7 +17,7 @@ from motiflux.packages import require
 
 _AT_ONCE = 1 << 20
 _MAX_UINT32 = 2**32 - 1
-# A file that announces more rows is not believed before they come.
+# Memory for more rows is allocated only when they are read, as the number may be wrong.
 _MOST_EXPECTED = 1 << 28
 _MAX_INT64 = 2**63 - 1
 _EXPECTED = "an id, an integer or a string"
@@ -29,9 +29,9 @@ class Ends:
     Parameters
     ----------
     names
-        What to call the columns in an error: of sources and targets, or of one column alone.
+        The names of the columns in errors: of sources and targets, or of one column only.
     rows
-        How many there will be, if that is known; then no memory is taken beyond what they need.
+        The number of rows, if it is known; then memory is allocated for exactly this number.
     """
 
     def __init__(self, names: Sequence[str], rows: int | None) -> None:
@@ -45,7 +45,7 @@ class Ends:
         Raises
         ------
         GraphError
-            One is missing, or no id, or of another kind than those before; names its column and row.
+            A value is missing, is not an id, or has another type than earlier ones; names its column and row.
         """
         for column, values in zip(self._columns, columns, strict=True):
             column.add(values, self._rows)
@@ -129,7 +129,7 @@ class _Ids:
         self.kind = kind
 
     def code(self) -> None:
-        """Make codes of NumPy's strings, as those of another column have some."""
+        """Convert NumPy's strings to codes, as another column has codes."""
         strings, self.strings = self.strings, []
         for values in strings:
             try:

@@ -20,7 +20,7 @@ class Gathered:
     Parameters
     ----------
     name
-        What to call the column in an error.
+        The name of the column in errors.
     """
 
     def __init__(self, name: str) -> None:

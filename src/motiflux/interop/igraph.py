@@ -26,7 +26,8 @@ def from_igraph(graph: Any, vertices: Wanted, edges: Wanted) -> GraphColumns:
     Raises
     ------
     GraphError
-        It is none, its names are not all integers or all strings, or what `split_records` raises.
+        It is not a graph of igraph, its names are not all integers or all strings, or an error of
+        `split_records`.
     """
     if not is_igraph(graph):
         raise GraphError(f"graph: expected a graph of igraph, found {type(graph).__name__}")

@@ -1,4 +1,4 @@
-"""Which column of a table means what."""
+"""The meaning of the columns of a table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ChosenColumns:
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """Which column of a table of edges means what: names, or positions counted from 0.
+    """The meaning of the columns of a table of edges: names, or positions counted from 0.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ColumnMapping:
     attributes: Sequence[ColumnName] | None = None
 
     def said(self) -> dict[str, object]:
-        """Return what is said, by argument."""
+        """Return the arguments that were given, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def choose(self, names: Sequence[str], table: str = "the table") -> ChosenColumns:
@@ -94,12 +94,12 @@ class ColumnMapping:
         names
             The names of all columns in their order.
         table
-            What to call the table in an error.
+            The name of the table in errors.
 
         Raises
         ------
         ArgumentError
-            There is no such column, more than one, or one is said to be two things; lists the columns.
+            There is no such column, more than one, or one has two meanings; lists the columns.
         """
         header = _Header(names, table)
         ends = self._ends(header)
@@ -136,7 +136,7 @@ class ColumnMapping:
 
 @dataclass(frozen=True)
 class VertexMapping:
-    """Which column of a table of vertices means what: names, or positions counted from 0.
+    """The meaning of the columns of a table of vertices: names, or positions counted from 0.
 
     Parameters
     ----------
@@ -156,11 +156,11 @@ class VertexMapping:
     label: ColumnName | None = None
 
     def said(self) -> dict[str, object]:
-        """Return what is said, by argument."""
+        """Return the arguments that were given, by name."""
         return {f"vertex_{name}": value for name, value in vars(self).items() if value is not None}
 
     def refuse_alone(self) -> None:
-        """Refuse what is said where there is no table of vertices."""
+        """Refuse arguments for a table of vertices if there is none."""
         for argument, found in self.said().items():
             raise ArgumentError(argument, "a table of vertices beside it (vertices=)", found)
 
@@ -204,7 +204,7 @@ class _Header:
         return ArgumentError(argument, self.listing, found)
 
     def find(self, argument: str, wanted: ColumnName | None) -> int | None:
-        """Return the position of a column that was asked for; None where none was."""
+        """Return the position of the column `wanted`; None if it is None."""
         if wanted is None:
             return None
         if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
@@ -232,7 +232,7 @@ class _Header:
         return self.named(names, taken) if place is None else place
 
     def attributes(self, wanted: Sequence[ColumnName] | None, taken: Iterable[int | None]) -> dict[str, int]:
-        """Return the attributes that are asked for, or all columns that are not taken."""
+        """Return the attributes in `wanted`, or all columns that are not taken."""
         used = set(taken)
         if isinstance(wanted, str):
             raise ArgumentError("attributes", "a list of columns", wanted)

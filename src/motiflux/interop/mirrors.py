@@ -19,7 +19,7 @@ def one_way(
     sources, targets
         The ends of each row [m].
     values
-        What a row and its mirror image have to have in common beside the ends: arrays [m].
+        Further values that a row and its mirror image must have in common: arrays [m].
     """
     kept = sources <= targets
     there, back = sources < targets, ~kept

@@ -26,7 +26,8 @@ def from_networkx(graph: Any, vertices: Wanted, edges: Wanted) -> GraphColumns:
     Raises
     ------
     GraphError
-        It is none, its nodes are not all integers or all strings, or what `split_records` raises.
+        It is not a graph of networkx, its nodes are not all integers or all strings, or an error of
+        `split_records`.
     """
     if not is_networkx(graph):
         raise GraphError(f"graph: expected a graph of networkx, found {type(graph).__name__}")

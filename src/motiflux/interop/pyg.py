@@ -1,4 +1,4 @@
-"""Data and HeteroData of PyTorch Geometric, by what they can do: neither it nor PyTorch is imported."""
+"""Data and HeteroData of PyTorch Geometric, recognized by their methods, without importing it or PyTorch."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def from_pyg(
 
 
 def _is_undirected(data: Any) -> bool:
-    """Tell what the library calls undirected: every edge is there both ways."""
+    """Return whether the graph is undirected as the library defines it: each edge has its reverse."""
     return bool(data.is_undirected()) if hasattr(data, "is_undirected") else False
 
 
 def _one_way(columns: GraphColumns) -> GraphColumns:
-    """Return the columns with each edge one way instead of both, if both say the same of it."""
+    """Return the columns with each edge once instead of in both directions, if both have equal values."""
     labels = [] if columns.edge_labels is None else [columns.edge_labels]
     said = [*labels, *columns.edge_attributes.values()]
     kept = one_way(columns.sources, columns.targets, [part for values in said for part in _parts(values)])

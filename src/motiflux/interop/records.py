@@ -1,4 +1,4 @@
-"""Attributes that come vertex by vertex and edge by edge, in dictionaries, as columns."""
+"""Attributes of single vertices and edges, in dictionaries, turned into columns."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PLAIN = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is taken of the attributes of vertices, or of edges.
+    """The attributes of vertices, or of edges, to take.
 
     Parameters
     ----------
     label
         The attribute that holds the label; None: there are no labels.
     default
-        The label of what has none; None refuses that, unless nothing has one.
+        The label of elements without one; None: such elements are an error, unless no element has a label.
     attributes
-        Names of those to take; None takes all but the label.
+        Names of the attributes to take; None takes all but the label.
     """
 
     label: str | None
@@ -43,9 +43,9 @@ def split_records(
     records
         The attributes of each vertex, or of each edge.
     wanted
-        What of them is taken.
+        The attributes to take.
     name
-        What to call one of them in an error.
+        The name of an element in errors.
     of
         ``"vertex"`` or ``"edge"``.
 

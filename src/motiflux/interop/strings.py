@@ -19,9 +19,9 @@ _MOST_RATIO = 64
 class StringTable(Sequence[str]):
     """Distinct strings in ascending order of code points, as UTF-8 one after the other.
 
-    NumPy's strings all take the bytes of the longest, four for each character: one long remark among a
-    million short ones would fill the memory. Here each takes what it needs, and is made a Python string when
-    it is looked at.
+    NumPy's strings all have the length of the longest, four bytes for each character: one long string among a
+    million short ones would fill the memory. Here each string has its own length, and becomes a Python string
+    on access.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def from_utf8(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np
 
 
 def from_list(strings: Sequence[str]) -> NDArray[np.str_]:
-    """Return strings [n] as an array; raises what `from_utf8` does."""
+    """Return strings [n] as an array; raises the same errors as `from_utf8`."""
     longest = max(strings, key=len, default="")
     most = max(_MOST_BYTES, _MOST_RATIO * sum(map(len, strings)))
     if 4 * len(strings) * len(longest) > most:

@@ -1,6 +1,6 @@
 """Tables of edges and of vertices, batch by batch, as columns.
 
-A table is what `Table` says: names, and a way to go through some of its columns in batches. Arrow tables of
+A `Table` has names, and a method to iterate over some of its columns in batches. Arrow tables of
 all libraries, mappings from names to arrays, NumPy's structured arrays and files all become one.
 """
 
@@ -22,7 +22,7 @@ from motiflux.interop.vertices import VertexColumns
 
 
 class Table(NamedTuple):
-    """A table that can be gone through once.
+    """A table that can be read once.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def read_edges(table: Table, mapping: ColumnMapping, what: str, threads: int = 1
 
 
 def read_vertices(table: Table, mapping: VertexMapping, what: str, threads: int = 1) -> VertexColumns:
-    """Return a table of vertices as columns; raises what `read_edges` does."""
+    """Return a table of vertices as columns; raises the same errors as `read_edges`."""
     chosen = mapping.choose(table.names, what)
     (place,) = chosen.ends
     ends = Ends((table.names[place],), table.rows)

@@ -15,7 +15,7 @@ from motiflux.interop.columns import Coded, GraphColumns, RowError
 
 @dataclass(frozen=True, eq=False)
 class VertexColumns:
-    """What a table of vertices says.
+    """The columns of a table of vertices.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A graph of whatever is given."""
+"""Makes a graph of objects of many types."""
 
 from __future__ import annotations
 

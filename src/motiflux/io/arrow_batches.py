@@ -30,9 +30,9 @@ class ArrowTables:
     Parameters
     ----------
     matches
-        What to convert.
+        The matches to convert.
     what
-        Who asks, for the error where pyarrow is missing.
+        The name of the call, for the error if pyarrow is missing.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class ArrowTables:
             yield self._pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _maker(self, field: Field) -> Callable[[Column], Any]:
-        """Return what makes an Arrow array of a column."""
+        """Return a function that makes an Arrow array of a column."""
         pa = self._pa
         if field.kind is Kind.NOTHING:
             return lambda column: pa.nulls(len(column))
@@ -100,7 +100,7 @@ def first_surrogate(strings: StringTable) -> int | None:
 
 
 def arrow_reader(matches: MatchTables) -> Any:
-    """Return a ``pyarrow.RecordBatchReader`` over the rows, made as they are asked for."""
+    """Return a ``pyarrow.RecordBatchReader`` over the rows, which are made on demand."""
     tables = ArrowTables(matches, "Arrow")
     return tables._pa.RecordBatchReader.from_batches(tables.schema, tables.batches())
 
@@ -128,7 +128,7 @@ def pandas_frame(matches: MatchTables) -> Any:
 def polars_frame(matches: MatchTables) -> Any:
     """Return all rows as a ``polars.DataFrame``."""
     polars = require("polars", "to_polars")
-    # In one piece: polars would make a dictionary of strings anew for each.
+    # In one piece: polars would make a dictionary of strings for each piece.
     return polars.from_arrow(arrow_table(matches).combine_chunks())
 
 

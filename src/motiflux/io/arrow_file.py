@@ -22,7 +22,7 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
     Raises
     ------
     FormatError
-        The file is no Arrow file, is damaged, or does not hold what edges need; names the row.
+        The file is not an Arrow file, is damaged, or has no valid edges; names the row.
     ArgumentError
         It has no such columns.
     """
@@ -30,7 +30,7 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
 
 
 def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
-    """Read a table of vertices; raises what `read` does."""
+    """Read a table of vertices; raises the same errors as `read`."""
     return read_vertex_table(path, open_file, mapping)
 
 
@@ -54,7 +54,7 @@ def open_file(path: Path, pa: Any, threads: int | None) -> Table:
 
 
 def _telling(path: Path, reader: Any) -> Iterator[Any]:
-    """Yield the batches of a file, and tell those who watch how many there have been."""
+    """Yield the batches of a file, and report their number as progress."""
     size, count = path.stat().st_size, reader.num_record_batches
     for index in range(count):
         yield reader.get_batch(index)

@@ -1,4 +1,4 @@
-"""What the readers of Parquet and Arrow files share: pyarrow, progress, and errors that name the file."""
+"""Shared parts of the readers of Parquet and Arrow files: pyarrow, progress, and errors with the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
     Raises
     ------
     FormatError
-        The file is damaged or of another format, or does not hold what edges need; names the row.
+        The file is damaged, of another format, or has no valid edges; names the row.
     ArgumentError
         It has no such columns.
     """
@@ -35,14 +35,14 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
 
 
 def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:
-    """Read a table of vertices; raises what `read_edge_table` does."""
+    """Read a table of vertices; raises the same errors as `read_edge_table`."""
     with naming(path, said=bool(mapping.said())) as pa:
         return read_vertices(opened(path, pa, None), mapping, str(path))
 
 
 @contextmanager
 def naming(path: Path, *, said: bool) -> Iterator[Any]:
-    """Give the package pyarrow; what goes wrong in the ``with`` block is said of the file.
+    """Yield the package pyarrow; errors in the ``with`` block are raised again with the name of the file.
 
     A column that is not there is the caller's fault where one was `said`, else the file's.
     """

@@ -46,7 +46,7 @@ def write_arrow(matches: MatchTables, path: Path) -> int:
 
 @contextmanager
 def parquet_rows(matches: MatchTables, path: Path, batch_rows: int | None = None) -> Iterator[Append]:
-    """Open a Parquet file; give what appends the rows that `matches` holds then, and returns their number.
+    """Open a Parquet file; yield a function that appends the rows of `matches` and returns their number.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _append(tables: ArrowTables, writer: Any, batch_rows: int | None) -> int:
 
 @contextmanager
 def _opened(matches: MatchTables, path: Path) -> Iterator[tuple[ArrowTables, Any]]:
-    """Open the file, which is there at the end; what pyarrow cannot write is an `OutputError`."""
+    """Open the file, which appears at the end; values that pyarrow cannot write are an `OutputError`."""
     pyarrow = _package("pyarrow", path)
     try:
         tables = ArrowTables(matches, str(path))

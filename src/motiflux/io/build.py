@@ -1,4 +1,4 @@
-"""The last step of every reader: columns to a `Graph`, what is wrong with them said of the file."""
+"""The last step of every reader: from columns to a `Graph`, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build_graph(path: Path, columns: GraphColumns, *, threads: int | None = None
 
 @contextmanager
 def said_of(path: Path, columns: GraphColumns | VertexColumns) -> Iterator[None]:
-    """Say of a file what is wrong with its columns: the line if that is known, else the row."""
+    """Name the file in errors about its columns, with the line if it is known, else the row."""
     try:
         yield
     except RowError as error:

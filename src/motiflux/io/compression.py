@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from motiflux.errors import FormatError
 
 _READ_BYTES = 2**16
-"""Read at once from a stream that forgets, when it fails, what it had got."""
+"""Bytes read at once from a stream that loses the bytes already decompressed when it fails."""
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
@@ -39,7 +39,7 @@ def gunzip(path: Path, file: Stream, chunk_bytes: int) -> Iterator[bytes]:
     Raises
     ------
     FormatError
-        The data is corrupt or cut short; says how far it got.
+        The data is corrupt or truncated; with the number of bytes read.
     """
     member: zlib._Decompress | None = None
     complete = False  # at least one member, and the last one has ended
@@ -100,11 +100,11 @@ def unzstd(path: Path, file: Stream, chunk_bytes: int) -> Iterator[bytes]:
 Decompressor = Callable[[Path, Stream, int], Iterator[bytes]]
 
 DECOMPRESSORS: dict[str, Decompressor] = {".gz": gunzip, ".zst": unzstd}
-"""What undoes the compression that a suffix stands for."""
+"""The decompressors by suffix."""
 
 
 def _zstd(path: Path) -> tuple[Callable[[Stream], Any], tuple[type[Exception], ...]]:
-    """Return what opens a stream that undoes Zstandard, and what it raises."""
+    """Return a function that opens a stream of Zstandard data, and the errors of the stream."""
     if sys.version_info >= (3, 14):
         zstd = import_module("compression.zstd")
         return zstd.ZstdFile, (zstd.ZstdError, EOFError)

@@ -30,7 +30,7 @@ class ByteSink(Protocol):
 
 
 def write(matches: MatchTables, path: Path) -> int:
-    """Write a line of column names, then one line per match; with tabs where the name says ``.tsv``.
+    """Write a line of column names, then one line per match; with tabs for ``.tsv``.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def write(matches: MatchTables, path: Path) -> int:
 
 
 def write_to(stream: ByteSink, matches: MatchTables, *, name: str, separator: str = ",") -> int:
-    """Write what `write` writes to an open stream; return the number of matches.
+    """Write the output of `write` to an open stream; return the number of matches.
 
     Raises
     ------
@@ -62,13 +62,13 @@ class Appending:
     Parameters
     ----------
     stream
-        Where it goes.
+        The stream.
     matches
         The table.
     name
-        What errors call the stream.
+        The name of the stream in errors.
     separator
-        What stands between fields.
+        The separator of fields.
     with_header
         Whether to write that line: it is there already where lines are appended to a file.
     """
@@ -92,7 +92,7 @@ class Appending:
             stream.write(header([field.name for field in matches.fields], separator, name))
 
     def append(self) -> int:
-        """Write what the table holds; return the number of rows."""
+        """Write the rows of the table; return their number."""
         rows = 0
         for columns in self._matches.tables():
             length = len(columns[0])
@@ -117,9 +117,9 @@ class TextTable:
     separator
         Between cells; cells with one in them are put in quotes.
     name
-        What is written, for errors.
+        The name of the output in errors.
     prefix
-        What each line begins with.
+        Text at the start of each line.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class TextTable:
         self._quoted = {id(table): (table, self._quote(table)) for table in tables if table is not None}
 
     def format(self, columns: Sequence[Column], part: slice) -> bytes:
-        """Return some rows as text; what is missing is an empty cell."""
+        """Return some rows as text; a missing value is an empty cell."""
         rows = len(columns[0].data[part])
         return format_table([self._cells(one, part) for one in columns], rows, self._prefix, self._separator)
 
@@ -169,7 +169,7 @@ def _plain(data: NDArray[Any]) -> NDArray[Any]:
 
 
 def _escaped(table: StringTable, name: str) -> StringTable:
-    """Return the strings with surrogates that stand for bytes of a file name as these bytes.
+    """Return the strings, with surrogates for bytes of file names replaced by these bytes.
 
     Raises
     ------

@@ -30,7 +30,7 @@ from motiflux.io.text_table import (
 )
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""What stands between two fields, by suffix."""
+"""The separator of fields, by suffix."""
 
 
 def read(
@@ -41,7 +41,7 @@ def read(
     Raises
     ------
     FormatError
-        Naming the line, the column, what was found there and what was expected.
+        With the line, the column, the value found and the value expected.
     ArgumentError
         There is no such column.
     """
@@ -63,7 +63,7 @@ def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> V
 
 
 def edge_columns(table: Table, chosen: ChosenColumns) -> GraphColumns:
-    """Return the columns of a table whose fields are those of `wanted_fields`."""
+    """Return the columns of a table that has the fields `wanted_fields`."""
     (sources, targets), names = table.ids(0, 1)
     return GraphColumns(
         sources,
@@ -95,7 +95,7 @@ def wanted_fields(chosen: ChosenColumns, names: Sequence[str], want: Want = Want
 
 
 def column_names(fields: Sequence[str], *, named: bool) -> list[str]:
-    """Return the names of all columns; those without one are named after their position."""
+    """Return the names of all columns; a column without a name has its position as its name."""
     return [(named and name) or f"column{place}" for place, name in enumerate(fields)]
 
 

@@ -29,16 +29,16 @@ _EXPECTED = "'source target' or 'source target label'"
 def read(
     path: Path, mapping: ColumnMapping, options: TextOptions, *, threads: int | None = None
 ) -> GraphColumns:
-    """Read ``source target`` or ``source target label`` lines, or others where `mapping` says what they hold.
+    """Read ``source target`` or ``source target label`` lines, or lines with the fields in `mapping`.
 
     Lines that start with ``#`` or ``%`` and blank lines are skipped. Fields are apart by blanks, or by commas
     where the first line has one. Ids are integers, or names where neither id of the first edge is a number;
-    labels likewise. The vertices are those that occur.
+    labels likewise. The vertices are the ends of edges.
 
     Raises
     ------
     FormatError
-        Naming the line, what was found there and what was expected.
+        With the line, the value found and the value expected.
     ArgumentError
         There is no such column.
     """
@@ -87,7 +87,7 @@ def _fault(path: Path, record: Record, expected: str) -> FormatError:
 
 
 def _fields(chosen: ChosenColumns, edge: Record) -> list[Field]:
-    """Return the fields to read; the first edge says whether ids and labels are integers or names."""
+    """Return the fields to read; the first edge determines whether ids and labels are integers or names."""
     names = not any(is_number(edge.fields[place]) for place in chosen.ends)
     ids = Want.NAME if names else Want.INTEGER
     fields = [

@@ -29,7 +29,7 @@ _Names: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.int64]]"
 
 
 class _Columns(NamedTuple):
-    """What a file holds, in file order."""
+    """The content of a file, in file order."""
 
     vertices: NDArray[np.int64]
     vertex_labels: NDArray[np.int64]
@@ -48,7 +48,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     Raises
     ------
     FormatError
-        Naming the line, what was found there and what was expected.
+        With the line, the value found and the value expected.
     """
     parsed = _parse(path, wildcards=False)
     count = len(parsed.vertices)
@@ -82,7 +82,7 @@ def read_query(path: Path) -> Pattern:
     Raises
     ------
     FormatError
-        Naming the line, what was found there and what was expected.
+        With the line, the value found and the value expected.
     PatternError
         If the file holds a graph that is no pattern: disconnected, too small or too large.
     """

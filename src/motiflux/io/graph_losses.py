@@ -1,4 +1,4 @@
-"""What a format has no place for, and what it has a place for but no form.
+"""The data of a graph that a format cannot hold, and values that it cannot represent.
 
 The first is left out with a warning that names it; the second is an error that names it.
 """
@@ -25,13 +25,13 @@ def warn_of_losses(
     edge_attributes: Iterable[str] = (),
     advice: str = "",
 ) -> None:
-    """Say what of a graph will not be in the file.
+    """Warn of data of a graph that the file does not hold.
 
     Parameters
     ----------
     keeps
-        What the format has a place for: ``"vertex labels"``, ``"edge labels"``, ``"vertex attributes"``,
-        ``"edge attributes"``, ``"vertices"`` (those without an edge).
+        The data that the format holds: ``"vertex labels"``, ``"edge labels"``, ``"vertex attributes"``,
+        ``"edge attributes"``, ``"vertices"`` (vertices without an edge).
     edge_attributes
         Names of edge attributes that it has a place for.
     advice
@@ -73,7 +73,7 @@ def check_integer_ids(path: Path, graph: Graph, suffix: str) -> None:
 
 
 def check_numbered_ids(path: Path, graph: Graph, suffix: str) -> int:
-    """Return what makes ids of 0 to n - 1 those of rows, 1 to n: 1, with a warning; for 1 to n it is 0.
+    """Return the difference of row numbers and ids: 1 for ids 0 to n - 1, with a warning; 0 for 1 to n.
 
     Raises
     ------

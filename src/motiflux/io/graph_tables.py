@@ -28,7 +28,7 @@ Rows = NDArray[np.int64]
 class EdgeTable:
     """The rows of edges: columns ``src``, ``dst``, ``label`` if edges have labels, and the attributes.
 
-    What writes `motiflux.io.tables.MatchTables` writes it too. The first `fixed` columns are no attributes.
+    Writers of `motiflux.io.tables.MatchTables` write it too. The first `fixed` columns are not attributes.
     """
 
     def __init__(self, graph: Graph, *, labels: bool | None = None, attributes: bool = True) -> None:
@@ -56,7 +56,7 @@ class EdgeTable:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Whether edges have a direction: for people, readers are told."""
+        """Whether edges have a direction: for people; readers have an argument for it."""
         return {"motiflux.directed": "true" if self._graph.directed else "false"}
 
     def __len__(self) -> int:
@@ -126,7 +126,7 @@ class IdColumns:
             self._strings = graph.memo.keep("id strings", lambda: StringTable.of(graph.vertex_ids.tolist()))
 
     def field(self, name: str) -> Field:
-        """Return what the columns are."""
+        """Return the type of the columns."""
         return Field(name, np.dtype(np.int64 if self._strings is None else np.uint32), self._strings)
 
     def take(self, vertices: NDArray[Any]) -> Column:
@@ -147,7 +147,7 @@ class LabelColumns:
             self._strings = StringTable.of(map(str, table.values))
 
     def field(self, name: str) -> Field:
-        """Return what the columns are."""
+        """Return the type of the columns."""
         return Field(name, np.dtype(np.int64 if self._strings is None else np.uint32), self._strings)
 
     def take(self, rows: Rows) -> Column:
@@ -159,12 +159,12 @@ class LabelColumns:
 
 
 def has_vertex_labels(graph: Graph) -> bool:
-    """Whether vertices have labels, other than the one that they have if nothing was said."""
+    """Whether vertices have labels, other than the default label."""
     return graph.vertex_label_table.values != (DEFAULT_LABEL,)
 
 
 def has_edge_labels(graph: Graph) -> bool:
-    """Whether edges have labels, other than the one that they have if nothing was said."""
+    """Whether edges have labels, other than the default label."""
     return graph.edge_label_table.values != (DEFAULT_LABEL,)
 
 

@@ -17,15 +17,15 @@ _BUFFER_BYTES = 1 << 20
 class GrowingFile:
     """A file under its own name from the start, of which pieces are kept or dropped.
 
-    What comes between two calls of `keep` is one piece: readers see it at once if it is less than a megabyte,
-    and `cut` takes back one that is not whole.
+    The data between two calls of `keep` is one piece: readers see it at once if it is smaller than a
+    megabyte, and `cut` removes an incomplete piece.
 
     Parameters
     ----------
     path
-        What is there is replaced.
+        The path; an existing file is replaced.
     kept
-        Go on after so many bytes of what is there instead, and drop what comes after them.
+        Continue an existing file after this number of bytes instead, and drop the bytes after them.
 
     Raises
     ------
@@ -84,14 +84,14 @@ class GrowingFile:
         self.kept = self._written
 
     def sync(self) -> None:
-        """Return when what is kept is on disk."""
+        """Return when the kept data is on disk."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise output_error(self._path, error) from error
 
     def cut(self) -> None:
-        """Drop what is not kept."""
+        """Drop data that is not kept."""
         self._waiting.clear()
         if self._written == self.kept and os.fstat(self._file.fileno()).st_size == self.kept:
             return
@@ -103,7 +103,7 @@ class GrowingFile:
         self._written = self.kept
 
     def close(self) -> None:
-        """Close it; what is not kept was dropped before."""
+        """Close it; call `cut` before to drop data that is not kept."""
         with contextlib.suppress(OSError):
             self._file.close()
 

@@ -29,14 +29,14 @@ WEIGHT = "weight"
 _BANNER = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
 _FIELDS = ("pattern", "integer", "real")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
-# More vertices than this need entries to stand for: a damaged size would fill the memory.
+# A matrix with more vertices than this needs entries: a damaged size would fill the memory.
 _FREE_VERTICES = 2**22
 _VERTICES_PER_ENTRY = 256
 
 
 @dataclass(frozen=True)
 class _Header:
-    """What a file says before its entries."""
+    """The header of a file."""
 
     field: str
     symmetry: str
@@ -66,13 +66,13 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
 
     The vertices are ``1..n``, as the file numbers them. A ``general`` or ``skew-symmetric`` matrix is
     directed, a ``symmetric`` one is not; values are the edge attribute ``weight``. Entries below the diagonal
-    stand for those above too: a skew-symmetric matrix, and a symmetric one read as directed, has these as
-    edges of their own.
+    are read as entries above it too: a skew-symmetric matrix, and a symmetric one read as directed, has these
+    as edges of their own.
 
     Raises
     ------
     FormatError
-        Naming the line, what was found there and what was expected.
+        With the line, the value found and the value expected.
     """
     file = TextFile(path)
     header = _read_header(file)

@@ -1,4 +1,4 @@
-"""Graphs as they are in memory (``.mfg``): opened at once, whatever their size.
+"""Graphs as they are in memory (``.mfg``): opened at once, for any size.
 
 The container is that of `motiflux.io.sections`. With n vertices in internal order, a arcs, k labels and r
 rows of edges (an undirected edge has two arcs, and one row for each copy), it holds:
@@ -22,10 +22,9 @@ rows of edges (an undirected edge has two arcs, and one row for each copy), it h
 The facts are the numbers n, a and r, whether the graph is directed, how many self-loops were left out when it
 was built, the kinds of its attributes, and its shape (`motiflux.ShapeStats`).
 
-Opening a file looks at the header and the labels. What a search relies on without looking (offsets within
-bounds, neighbours that are vertices, codes that are labels) is checked once, when rows or attributes are
-first looked at: a damaged file is refused then and never crashes a search. `verify_graph` compares checksums
-too.
+Opening a file reads the header and the labels. The properties that a search relies on (offsets within
+bounds, neighbours that are vertices, codes that are labels) are checked once, at the first access to rows or
+attributes: a damaged file is refused then and never crashes a search. `verify_graph` compares checksums too.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     Raises
     ------
     FormatError
-        Naming the section or fact, what was found and what was expected.
+        With the section or fact, the value found and the value expected.
     """
     graph = _open(path, threads).graph()
     if directed is None or directed == graph.directed:
@@ -166,7 +165,7 @@ def _open(path: Path, threads: int | None) -> _Opened:
 
 
 class _Opened:
-    """A file whose header was checked, and what becomes of it."""
+    """A file with a checked header, and the state of its further checks."""
 
     def __init__(self, path: Path, threads: int) -> None:
         self.file = SectionFile(path)
@@ -210,7 +209,7 @@ class _Opened:
         return graph
 
     def check(self) -> None:
-        """Check what a search relies on, once.
+        """Check, once, the properties that a search relies on.
 
         Raises
         ------

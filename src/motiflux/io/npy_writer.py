@@ -15,7 +15,7 @@ _HEADER_BYTES = 128  # room for a shape of any 64-bit numbers; the format wants 
 
 
 def write(matches: MatchTables, path: Path) -> int:
-    """Write an int64 array [rows, columns]; the number of rows goes into the header at the end.
+    """Write an int64 array [rows, columns]; the number of rows is written into the header last.
 
     Raises
     ------

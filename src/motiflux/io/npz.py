@@ -1,4 +1,4 @@
-"""NumPy archives (``.npz``): ``edges`` and what goes with them.
+"""NumPy archives (``.npz``): ``edges`` and further arrays.
 
 ===============  =========  ==================================================================
 key              shape      holds
@@ -54,7 +54,7 @@ _MAX_INT64 = 2**63 - 1
 # More vertices than this need edges, or values of their own: one damaged number would fill the memory.
 _FREE_VERTICES = 2**26
 _VERTICES_PER_EDGE = 256
-# What the standard library raises on damaged archives.
+# Errors of the standard library on damaged archives.
 _BAD_ARCHIVE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -66,7 +66,7 @@ _BAD_ARCHIVE = (
     RuntimeError,
     ValueError,
 )
-# What NumPy raises on the way from damaged header text to a shape and a dtype.
+# Errors of NumPy on damaged header text.
 _BAD_HEADER = (
     tokenize.TokenError,
     ArithmeticError,
@@ -80,12 +80,12 @@ _BAD_HEADER = (
 
 
 def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
-    """Read an archive; `directed` overrides what it says.
+    """Read an archive; `directed` overrides its own value.
 
     Raises
     ------
     FormatError
-        Naming the key, the row where there is one, what was found and what was expected.
+        With the key, the row if there is one, the value found and the value expected.
     """
     with io.BytesIO(b"".join(read_chunks(path))) if is_compressed(path) else open_source(path) as content:
         archive = _Archive(path, content)
@@ -132,7 +132,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
 
 
 class _Edges:
-    """The ends of edges as they are read: kept as 32-bit ids, and where there is one that is none."""
+    """The ends of edges as they are read: as 32-bit ids, with the position of the first invalid one."""
 
     def __init__(self) -> None:
         self._sources: list[NDArray[np.uint32]] = []
@@ -145,7 +145,7 @@ class _Edges:
         return self._length
 
     def add(self, data: bytes, dtype: np.dtype[Any]) -> None:
-        """Take the next edges; what is left at the end is no edge."""
+        """Add the next edges; the rest at the end is not an edge."""
         edges = np.frombuffer(data, dtype, len(data) // dtype.itemsize // 2 * 2).reshape(-1, 2)
         if not edges.size:
             return
@@ -159,7 +159,7 @@ class _Edges:
         self._length += len(edges)
 
     def first_outside(self, num_vertices: int) -> tuple[int, int, int] | None:
-        """Return row, column and value of the first id that is none of ``0..num_vertices-1``."""
+        """Return row, column and value of the first id outside of ``0..num_vertices-1``."""
         if self._bad is None and self.largest < num_vertices:
             return None
         start = 0
@@ -193,7 +193,7 @@ def _joined(chunks: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 
 
 class _Archive:
-    """The arrays of one archive, each checked for type and shape when it is asked for."""
+    """The arrays of one archive; the type and shape of each are checked on access."""
 
     def __init__(self, path: Path, content: IO[bytes]) -> None:
         self._path = path
@@ -286,10 +286,11 @@ class _Archive:
         return array.astype(dtype.newbyteorder("="), copy=False)
 
     def _read(self, key: str, begin: _Begin) -> _Header:
-        """Read one member in chunks; its size must be what its header announces.
+        """Read one member in chunks; its size must agree with its header.
 
-        `begin` is given the header, and returns what takes the chunks. All but the last are `CHUNK_BYTES`
-        long, and the last may be one byte too long. At the end the archive's checksum is compared.
+        `begin` is called with the header, and returns a function that takes the chunks. All but the last are
+        `CHUNK_BYTES` long; the last may be one byte too long. At the end the checksum of the archive is
+        compared.
         """
         try:
             with self._zip.open(self._plainly_compressed(key)) as member:

@@ -24,7 +24,7 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
     Raises
     ------
     FormatError
-        The file is no Parquet file, is damaged, or does not hold what edges need; names the row.
+        The file is not a Parquet file, is damaged, or has no valid edges; names the row.
     ArgumentError
         It has no such columns.
     """
@@ -32,7 +32,7 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
 
 
 def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
-    """Read a table of vertices; raises what `read` does."""
+    """Read a table of vertices; raises the same errors as `read`."""
     return read_vertex_table(path, open_file, mapping)
 
 

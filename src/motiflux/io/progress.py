@@ -11,7 +11,7 @@ from pathlib import Path
 from motiflux.io.source import watched
 
 Update = Callable[[int, int, str], None]
-"""Called with how much is done, how much there is, and what else there is to say."""
+"""Called with the amount done, the total amount, and further text."""
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -34,7 +34,7 @@ def reading_meter(path: Path) -> Iterator[None]:
     try:
         size = path.stat().st_size
     except (OSError, ValueError):
-        size = 0  # reading will say why
+        size = 0  # reading will raise the error
     with meter(f"reading {path.name}") as update, watched(lambda done: update(min(done, size), size, "")):
         yield
 
@@ -62,7 +62,7 @@ def _bar(what: str) -> Iterator[Update]:
 
 @contextmanager
 def _lines(what: str) -> Iterator[Update]:
-    """Print what is told first, then every few seconds, and at the end what was not printed yet."""
+    """Print the first update, then one every few seconds, and the last one at the end."""
     start = time.monotonic()
     printed = -SECONDS_BETWEEN_LINES
     pending = what

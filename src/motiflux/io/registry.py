@@ -36,28 +36,28 @@ if TYPE_CHECKING:
 
 
 class GraphReader(Protocol):
-    """What a reader module's ``read`` looks like."""
+    """The signature of ``read`` in a reader module."""
 
     def __call__(self, path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
         """Read one file."""
 
 
 class TableReader(Protocol):
-    """What the ``read`` of a module that reads tables of edges looks like."""
+    """The signature of ``read`` in a module that reads tables of edges."""
 
     def __call__(self, path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
         """Read the columns that are wanted from one file."""
 
 
 class VertexTableReader(Protocol):
-    """What the ``read_vertices`` of a module that reads tables looks like."""
+    """The signature of ``read_vertices`` in a module that reads tables."""
 
     def __call__(self, path: Path, mapping: VertexMapping) -> VertexColumns:
         """Read one table of vertices."""
 
 
 class TextReader(Protocol):
-    """What the ``read`` of a module that reads tables of edges as text looks like."""
+    """The signature of ``read`` in a module that reads tables of edges as text."""
 
     def __call__(
         self, path: Path, mapping: ColumnMapping, options: TextOptions, *, threads: int | None = None
@@ -66,7 +66,7 @@ class TextReader(Protocol):
 
 
 class TextVertexReader(Protocol):
-    """What the ``read_vertices`` of a module that reads tables as text looks like."""
+    """The signature of ``read_vertices`` in a module that reads tables as text."""
 
     def __call__(self, path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
         """Read one table of vertices."""
@@ -210,7 +210,7 @@ def read_graph(
 
 
 class _Wanted(NamedTuple):
-    """What is to be read of a table."""
+    """The parts of a table to read."""
 
     edges: ColumnMapping
     vertices: object | None
@@ -218,7 +218,7 @@ class _Wanted(NamedTuple):
     text: TextOptions
 
     def refuse_of_vertices(self) -> None:
-        """Refuse what is said of a table of vertices, as there is none."""
+        """Refuse arguments for a table of vertices, as there is none."""
         self.of_vertices.refuse_alone()
         if self.text.vertices_header is not None:
             raise ArgumentError(
@@ -226,7 +226,7 @@ class _Wanted(NamedTuple):
             )
 
     def refuse(self, suffix: str) -> None:
-        """Refuse all that is said, as the format has no columns."""
+        """Refuse all arguments, as the format has no columns."""
         beside = {} if self.vertices is None else {"vertices": self.vertices}
         for argument, found in {
             **self.edges.said(),

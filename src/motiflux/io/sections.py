@@ -3,8 +3,8 @@
 All numbers are little-endian.
 
     byte 0    8    magic: 89 'm' 'f' 'g' 0D 0A 1A 0A (a transfer as text breaks it)
-         8    4    major version: a reader refuses one that it does not know
-         12   4    minor version: additions that a reader may leave aside
+         8    4    major version: a reader refuses an unknown one
+         12   4    minor version: additions that a reader may ignore
          16   8    bytes of the whole file
          24   8    bytes of the table
          32   4    CRC-32 of the table
@@ -14,9 +14,9 @@ All numbers are little-endian.
                    "sections": [[name, type, shape, offset, bytes, CRC-32], ...]}
          ...       the sections, each at a multiple of 64 bytes, in the order of the table
 
-Opening reads the first 64 bytes and the table, and checks them; a section's checksum is compared only when it
-is asked for. CRC-32 finds any damage of up to 32 bits in a row and all but one in 4 billion others; `zlib`
-has it, near the speed of memory.
+Opening reads and checks the first 64 bytes and the table. The checksum of a section is compared only on
+request. CRC-32 finds any damage of up to 32 bits in a row and all but one in 4 billion others; `zlib` has it,
+near the speed of memory.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DTYPE = re.compile(r"[|](?:b1|i1|u1)|<(?:[iu][248]|f[248]|U[1-9][0-9]{0,8})")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Where an array lies, and what it is."""
+    """The position of an array in the file, and its type and shape."""
 
     name: str
     dtype: str
@@ -74,7 +74,7 @@ def write_sections(path: Path, facts: Mapping[str, object], arrays: Mapping[str,
     Parameters
     ----------
     facts
-        Anything that JSON can say.
+        Any value that JSON can represent.
     arrays
         By name.
 
@@ -114,7 +114,7 @@ class SectionFile:
     """A file of arrays, mapped.
 
     The arrays are read-only and stay valid as long as they are held, even when another file takes the name.
-    Were the file itself cut short meanwhile, a look at what is gone would end the process (SIGBUS).
+    If the file itself were truncated meanwhile, an access to a missing part would end the process (SIGBUS).
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ class SectionFile:
     Attributes
     ----------
     facts
-        What was written beside the arrays.
+        The data written in addition to the arrays.
     sections
         By name.
 
     Raises
     ------
     FormatError
-        It cannot be opened, is of a newer version, or is damaged where it says what it holds.
+        It cannot be opened, is of a newer version, or its header or table is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -148,7 +148,7 @@ class SectionFile:
                 raise self.fault(f"cannot be mapped into memory: {error}") from error
 
     def fault(self, message: str) -> FormatError:
-        """Return the error that says what is wrong with this file."""
+        """Return an error about this file."""
         return FormatError(self.path, message)
 
     def array(self, name: str, dtypes: str, shape: tuple[int, ...] | int) -> NDArray[Any]:
@@ -157,14 +157,14 @@ class SectionFile:
         Parameters
         ----------
         dtypes
-            The types it may have, with blanks between; ``<U`` stands for strings of any width.
+            The types it may have, separated by blanks; ``<U`` means strings of any width.
         shape
             The shape it must have, or for any shape the number of its dimensions.
 
         Raises
         ------
         FormatError
-            There is none of that name, type and shape.
+            There is no section of this name, type and shape.
         """
         section = self.sections.get(name)
         if section is None:
@@ -197,7 +197,7 @@ class SectionFile:
         Raises
         ------
         FormatError
-            Names those that are damaged.
+            With the names of the damaged sections.
         """
         self._compare(self.sections.values())
 
@@ -253,7 +253,7 @@ class SectionFile:
 
 
 def _section_fault(section: Section, start: int, size: int) -> str:
-    """Say what is wrong with a table's entry; sections follow each other from `start` on."""
+    """Return the error in an entry of the table; sections follow each other from `start` on."""
     numbers: list[Any] = [*section.shape, section.offset, section.nbytes, section.checksum]
     if not all(isinstance(text, str) for text in (section.name, section.dtype)):
         return "found no name and type, expected strings"

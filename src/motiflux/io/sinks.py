@@ -1,4 +1,4 @@
-"""Files that are written from start to end, compressed if their name says so."""
+"""Files that are written from start to end, compressed by their suffix."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _zstandard(path: Path, opener: Callable[[Any], Any]) -> Iterator[Sink]:
 
 
 def _zstd_opener(path: Path) -> Callable[[Any], Any]:
-    """Return what opens a stream of Zstandard data to a file.
+    """Return a function that opens a stream of Zstandard data to a file.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _zstd_opener(path: Path) -> Callable[[Any], Any]:
 
 
 class _InPieces:
-    """Passes on what is written a piece at a time: between two, Ctrl-C is answered."""
+    """Writes large data piece by piece: between two pieces, Ctrl-C is answered."""
 
     def __init__(self, take: Callable[[memoryview], object]) -> None:
         self._take = take
@@ -107,7 +107,7 @@ class _InPieces:
 
 
 class CountingFile:
-    """What libraries take for a file that can only be written, from its start to its end."""
+    """A file object for libraries, which can only be written, from start to end."""
 
     closed = False
 
@@ -125,7 +125,7 @@ class CountingFile:
         return view.nbytes
 
     def abandon(self) -> None:
-        """Take no more: a library that closes its stream, or forgets it, writes what it still holds."""
+        """Ignore further data: a library writes its buffers when it closes or deletes its stream."""
         self._abandoned = True
 
     def tell(self) -> int:
@@ -136,7 +136,7 @@ class CountingFile:
         """Do nothing: the file is flushed when it is published."""
 
     def close(self) -> None:
-        """Do nothing: whoever opened the file closes it."""
+        """Do nothing: the file is closed where it was opened."""
 
     def writable(self) -> bool:
         """Return True."""

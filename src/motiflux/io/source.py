@@ -1,4 +1,4 @@
-"""Bytes of a file in chunks, compression undone, and what goes wrong on the way as `FormatError`."""
+"""The bytes of a file in chunks, decompressed; errors on the way are `FormatError`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from motiflux._native import ParseError
 
 CHUNK_BYTES = 4 * 2**20
-"""Most bytes handed on at once: between two chunks Ctrl-C is answered."""
+"""Most bytes of a chunk: between two chunks Ctrl-C is answered."""
 
 _WATCHED_BYTES = 2**20
-"""Read at once, at least, while someone watches: they are told as often."""
+"""Least bytes of a chunk with a progress function, which is called after each chunk."""
 
 OnRead = Callable[[int], None]
-"""Told how many bytes of a file, as it lies on disk, have been read so far."""
+"""Called with the number of bytes of a file on disk that have been read so far."""
 
 _on_read: ContextVar[OnRead | None] = ContextVar("on_read", default=None)
 
@@ -37,7 +37,7 @@ class ChunkParser(Protocol):
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the name says that the file is compressed."""
+    """Whether the suffix is that of a compressed file."""
     return path.suffix.lower() in DECOMPRESSORS
 
 
@@ -81,7 +81,7 @@ def watched(on_read: OnRead) -> Iterator[None]:
 
 
 def tell_read(done: int) -> None:
-    """Tell those who watch how many bytes have been read, where it is not `open_source` that reads."""
+    """Report the number of bytes read, for files that `open_source` does not read."""
     on_read = _on_read.get()
     if on_read is not None:
         on_read(done)
@@ -98,7 +98,7 @@ def read_chunks(path: Path) -> Iterator[bytes]:
     Raises
     ------
     FormatError
-        If the file cannot be read, or its compression is corrupt or cut short; says how far it got.
+        If the file cannot be read, or its compression is corrupt or truncated; with the bytes read.
     """
     with open_source(path) as file:
         undo = DECOMPRESSORS.get(path.suffix.lower(), as_it_is)
@@ -112,7 +112,7 @@ def feed_all(parser: ChunkParser, path: Path) -> None:
 
 
 def parse_failure(path: Path, error: ParseError) -> FormatError:
-    """Return the `FormatError` that says in which file a parser failed."""
+    """Return a `FormatError` that names the file in which a parser failed."""
     line, message = error.args
     return FormatError(path, message, line)
 
@@ -137,11 +137,11 @@ class _RawBytes:
         return chunk
 
     def close(self) -> None:
-        """Leave the file open: pyarrow closes what it has read, `read_chunks` what it has opened."""
+        """Leave the file open: pyarrow closes files that it reads; `read_chunks` closes its own."""
 
 
 class _WatchedFile(io.FileIO):
-    """A file that tells how much of it has been read."""
+    """A file that reports how much of it has been read."""
 
     def __init__(self, path: Path, on_read: OnRead) -> None:
         super().__init__(path)

@@ -29,7 +29,7 @@ _OF_VERTICES = ("vertex labels", "vertex attributes", "vertices")
 def write(graph: Graph, path: Path, vertices: Path | None = None) -> int:
     """Write a table of edges, and after one of vertices if that is named; return the bytes of both.
 
-    The vertices come first: once the table of edges is there, all is.
+    The vertices are written first: once the table of edges exists, both files are complete.
 
     Raises
     ------

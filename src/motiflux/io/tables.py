@@ -1,7 +1,7 @@
-"""Tables of matches, batch by batch: what is written to files and handed to other libraries.
+"""Tables of matches, batch by batch: the input of writers and of exports to other libraries.
 
-A batch is a list of columns, each with the values of as many rows. What the columns are is the same in all
-batches, and is known before the first: a `Field` for each.
+A batch is a list of columns, each with the values of as many rows. All batches have the same columns, which
+are known before the first batch: a `Field` describes each.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Field:
     dtype
         Of the values, or of the codes of strings.
     strings
-        What the codes stand for, in all batches; None where the values are no strings, or each batch brings
-        its own table.
+        The strings that the codes refer to, in all batches; None if the values are not strings, or each batch
+        has its own table.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Field:
 
     @property
     def kind(self) -> Kind:
-        """What the values are."""
+        """The kind of the values."""
         return Column(np.empty(0, self.dtype), None, self.strings).kind
 
 
 @runtime_checkable
 class MatchTables(Protocol):
-    """Matches as tables: what `motiflux.Matches` offers to writers."""
+    """Matches as tables: the part of `motiflux.Matches` that writers use."""
 
     @property
     def fields(self) -> Sequence[Field]:
@@ -59,10 +59,10 @@ class MatchTables(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What is known of all rows."""
+        """Metadata of all rows."""
 
     def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
-        """Iterate over batches; with `batch_rows` each has so many rows, but for the last."""
+        """Iterate over batches; with `batch_rows`, each has `batch_rows` rows, except the last one."""
 
 
 class MatchBatches(Protocol):
@@ -77,7 +77,7 @@ class MatchBatches(Protocol):
 
 
 class ArrayTables:
-    """Batches that are arrays already, as tables; what the columns are shows in the first."""
+    """Batches that are arrays already, as tables; the first batch determines the columns."""
 
     metadata: Mapping[str, str] = {}
 
@@ -110,7 +110,7 @@ def as_tables(matches: MatchTables | MatchBatches) -> MatchTables:
 
 
 def rebatched(blocks: Iterable[Block], rows: int) -> Iterator[Block]:
-    """Yield blocks of exactly `rows` rows, but for the last; a block within one that is given is a view."""
+    """Yield blocks of exactly `rows` rows, except the last; a part of one given block is a view."""
     held: list[Block] = []
     count = 0
     for block in blocks:

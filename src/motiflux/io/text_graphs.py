@@ -26,7 +26,7 @@ WEIGHT = "weight"
 
 _BATCH_ROWS = 1 << 15
 _MOST_WEIGHT = 2**63 - 1
-"""What readers of matrices take for an integer."""
+"""The greatest integer for readers of matrices."""
 
 
 def write_edge_list(graph: Graph, path: Path) -> int:

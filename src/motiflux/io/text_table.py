@@ -29,7 +29,7 @@ _MAX_INT64 = 2**63 - 1
 
 
 class Want(IntEnum):
-    """What a column may hold, as the native parser numbers it."""
+    """The types that a column may have, with the numbers of the native parser."""
 
     ANYTHING = 0
     IDENTIFIER = 1
@@ -40,7 +40,7 @@ class Want(IntEnum):
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How a table of text is written, where its suffix does not say so.
+    """The format of a table of text, in addition to its suffix.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class TextOptions:
     sep
         The character between two fields.
     vertices_header
-        What `header` is for a table of vertices beside it.
+        `header` of the table of vertices in another file.
     """
 
     header: bool | None = None
@@ -66,7 +66,7 @@ class TextOptions:
         raise ArgumentError("sep", "one ASCII character other than a quote or a line end", sep)
 
     def said(self) -> dict[str, object]:
-        """Return what is said, by the name of the argument."""
+        """Return the arguments that were given, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def of_vertices(self, *, same_kind: bool) -> TextOptions:
@@ -93,9 +93,9 @@ class Field:
     position
         Among the fields of a record.
     what
-        What errors call it.
+        The name of the column in errors.
     want
-        What it may hold.
+        The type that it may have.
     dictionary
         Columns with the same number are of one kind, and equal strings in them have equal codes.
     low, high
@@ -113,7 +113,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the records of a table begin, and what they have in common.
+    """The positions and common properties of the records of a table.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Rows:
 
 
 class Parsed(NamedTuple):
-    """A column as the parser made it: values, where they are missing, and what codes stand for."""
+    """A parsed column: values, a mask of missing values, and the strings that codes refer to."""
 
     values: NDArray[Any] | int
     missing: NDArray[np.bool_] | None
@@ -150,7 +150,7 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds: columns in the order in which they were asked for.
+    """The content of a file: columns in the order of the request.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Table:
         return self.lines_before + 1 if self.lines - self.lines_before == self.rows else None
 
     def ids(self, *which: int) -> tuple[list[NDArray[Any]], NDArray[np.str_] | None]:
-        """Return columns of ids, and what they are positions in where they are strings."""
+        """Return columns of ids, and, for strings, the array of strings that they index."""
         columns = [self.columns[place] for place in which]
         values = [_none_as_integers(column.values) for column in columns]
         strings = columns[0].strings
@@ -188,7 +188,7 @@ class Table:
 
 
 class TextFile:
-    """A file of records, whose beginning may be looked at before all of it is parsed.
+    """A file of records; its beginning can be read before all of it is parsed.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class TextFile:
     ) -> Record:
         """Return the first record, or the one after `after`; without fields where there is none.
 
-        What to do about text that is not UTF-8 is said as for `bytes.decode`.
+        Errors in UTF-8 are handled as by `bytes.decode`.
 
         Raises
         ------
@@ -239,7 +239,7 @@ class TextFile:
         Raises
         ------
         FormatError
-            Naming the line, what was found there and what was expected.
+            With the line, the value found and the value expected.
         """
         wanted = list(fields)
         head = self._head[rows.begin :]
@@ -261,7 +261,7 @@ class TextFile:
                         for values, missing, place in columns
                     ],
                 )
-            # What these columns said cannot be had back from the numbers that it was taken for.
+            # The text of these columns cannot be recovered from the numbers that were parsed.
             for place in reread:
                 wanted[place] = replace(wanted[place], strings=True)
             chunks, start = read_chunks(self.path), rows.begin
@@ -307,7 +307,7 @@ def as_names(path: Path, strings: StringTable) -> NDArray[np.str_]:
 
 
 def is_number(text: str) -> bool:
-    """Whether text reads as a number, of whatever kind."""
+    """Whether text is a number of any type."""
     try:
         float(text)
     except ValueError:

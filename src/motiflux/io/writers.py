@@ -36,10 +36,10 @@ GRAPH_WRITERS: dict[str, GraphWriter] = {
     ".mtx": text_graphs.write_matrix,
     **dict.fromkeys(table_graphs.WRITERS, table_graphs.write),
 }
-"""Writers of graphs; those of text may be followed by ``.gz`` or ``.zst``."""
+"""Writers of graphs; suffixes of text formats may be followed by ``.gz`` or ``.zst``."""
 
 COMPRESSED = (".csv", ".tsv", ".graph", ".txt", ".mtx")
-"""What may be compressed."""
+"""The formats that may be compressed."""
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
@@ -196,15 +196,14 @@ def _check_output(output: Path, writers: Mapping[str, object]) -> None:
 def write_matches(matches: MatchTables | MatchBatches, path: str | os.PathLike[str]) -> int:
     """Write matches to a file as they are found, never all in memory.
 
-    The file appears under its name when it is complete. If anything goes wrong before, Ctrl-C included,
-    nothing appears, and a file of that name that was there stays as it was. Matches that a limit or a
-    timeout cut short are written as far as they go: ``matches.complete`` tells. `matches` is left to the
-    caller to close.
+    The file appears under its name when it is complete. If an error or Ctrl-C stops the call before, no file
+    appears, and an existing file of that name stays as it was. If a limit or a timeout stops the search, the
+    matches until then are written: ``matches.complete`` is False then. The caller must close `matches`.
 
     Parameters
     ----------
     matches
-        What `match` returned; it is exhausted.
+        The result of `match`; it is exhausted.
     path
         ``.parquet`` or ``.arrow`` (a column for each of ``matches.fields``; the package pyarrow writes them),
         ``.csv`` (a line of column names, then one line per match; also ``.csv.gz``, ``.csv.zst``), or

@@ -2,7 +2,7 @@
 
 A `Compiler` turns a `Source` into `Code` with a `Toolchain`: `NvrtcToolchain` for GPUs. It compiles each unit
 once, in the background where a caller has to stay interruptible, and keeps images in memory and in a
-`KernelCache` on disk, under keys that cover everything that decides what comes out. Nothing here knows graphs
+`KernelCache` on disk, under keys that cover all inputs of the compilation. Nothing here knows graphs
 or plans.
 """
 

@@ -1,4 +1,4 @@
-"""What is compiled, what comes out, and what a toolchain must offer."""
+"""Units to compile, compiled images, and the interface of a toolchain."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Source:
     text
         The C++ text; it may include motiflux' headers.
     options
-        Compiler options of this unit alone, beside those the toolchain always gives.
+        Compiler options of this unit, in addition to the options of the toolchain.
     description
-        What the unit is for, in words (for a search: its plan). Shown when it does not compile; not part of
-        what is compiled.
+        The purpose of the unit, as text (for a search: its plan). Shown if it does not compile; not
+        compiled.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a toolchain gives: the binary image, and what it said about it."""
+    """The output of a toolchain: the binary image, and the messages."""
 
     image: bytes
     log: str = ""
@@ -50,9 +50,9 @@ class Code:
     image
         The binary: a cubin, or a shared library for the emulator.
     key
-        Digest of everything that decided what came out.
+        Digest of all inputs of the compilation.
     log
-        What the toolchain said; empty if it came from the cache.
+        Messages of the toolchain; empty for an image from the cache.
     cached
         Whether it came from the cache.
     seconds
@@ -68,7 +68,7 @@ class Code:
 
 
 class BuildError(Exception):
-    """A toolchain refused a unit; `log` is all it said."""
+    """A toolchain refused a unit; `log` has all its messages."""
 
     def __init__(self, log: str) -> None:
         super().__init__(log)
@@ -79,7 +79,7 @@ class Toolchain(Protocol):
     """Turns text into binary images for one kind of device."""
 
     def identity(self) -> Mapping[str, str]:
-        """Return all that decides what comes out beside source and headers: versions, target, options."""
+        """Return all inputs of the compilation beside source and headers: versions, target, options."""
 
     def build(self, source: Source, include: tuple[Path, ...]) -> Built:
         """Compile `source` with headers from `include`; raise `BuildError` if it is refused."""

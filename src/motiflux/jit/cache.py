@@ -4,9 +4,9 @@ One file per key, named after it::
 
     magic (8)   length of image (8)   key (32)   SHA-256 of image (32)   image
 
-A file appears whole or not at all, and what is damaged later is noticed when it is read, dropped and built
-again. When the files outgrow the limit, those not used for longest go first. Nothing here is ever a reason to
-fail: a folder that cannot be used means compiling anew in each process, and one warning.
+A file appears whole or not at all. A file that is damaged later is noticed when it is read, dropped and built
+again. When the files exceed the limit, the files that were unused for longest are removed first. The cache
+never causes an error: without a usable folder, each process compiles its kernels, and gives one warning.
 """
 
 # cuda.core has such a cache (FileStreamProgramCache), but keeps no checksum, so that a damaged image reaches
@@ -31,7 +31,7 @@ from pathlib import Path
 from motiflux.errors import ArgumentError, MotifluxWarning
 
 DEFAULT_LIMIT = 512 * 2**20
-"""Bytes that the files of a cache may take together, unless `MOTIFLUX_CACHE_BYTES` says otherwise."""
+"""Most bytes of the files of a cache, unless `MOTIFLUX_CACHE_BYTES` is set."""
 
 _HEADER = struct.Struct("<8sQ32s32s")
 _MAGIC = b"mfkern\x00\x01"
@@ -62,7 +62,7 @@ class KernelCache:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> KernelCache:
-        """Return the cache that the user's environment asks for.
+        """Return the cache for the user's environment variables.
 
         `MOTIFLUX_CACHE` names the folder, or is ``off``; else it is ``motiflux/kernels`` in
         `XDG_CACHE_HOME`, or in ``~/.cache``. `MOTIFLUX_CACHE_BYTES` is the limit.
@@ -100,7 +100,7 @@ class KernelCache:
         return image
 
     def put(self, key: str, image: bytes) -> None:
-        """Keep `image` under `key`, then drop what exceeds the limit."""
+        """Store `image` under `key`, then drop files that exceed the limit."""
         if self.folder is None or _HEADER.size + len(image) > self.limit:
             return
         header = _HEADER.pack(_MAGIC, len(image), bytes.fromhex(key), hashlib.sha256(image).digest())
@@ -111,7 +111,7 @@ class KernelCache:
             self._warn(error)
 
     def save_failed(self, name: str, text: str) -> Path | None:
-        """Save the source of a unit that does not compile, for whoever looks into it.
+        """Save the source of a unit that does not compile, for inspection.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class KernelCache:
         return self.folder / f"{key}.kernel"
 
     def _tidy(self) -> None:
-        """Drop what crashed writers left, and the entries not used for longest beyond the limit."""
+        """Remove files of crashed writers, and the entries beyond the limit that were unused for longest."""
         assert self.folder is not None
         entries: list[tuple[int, int, Path]] = []
         stale = time.time() - _STALE_SECONDS
@@ -240,7 +240,7 @@ def _keep_newest(folder: Path, count: int) -> None:
 
 
 def _regular_files(folder: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    """Yield the files of a folder that are still there when their turn comes."""
+    """Yield the files of a folder; files that vanish meanwhile are left out."""
     with os.scandir(folder) as entries:
         for entry in entries:
             try:

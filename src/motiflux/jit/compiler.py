@@ -25,25 +25,25 @@ _MEMORY_BYTES = 64 * 2**20
 
 
 class _Job:
-    """A unit that is being compiled or waits for it, and whoever is interested in it."""
+    """A unit that is being compiled or waits for it, with its future and its callbacks."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.future: Future[Code] = Future()
-        # Others may wait for the same unit, so that nobody can cancel it.
+        # Several callers may wait for the same unit, so none of them can cancel it.
         self.future.set_running_or_notify_cancel()
 
 
 class Compiler:
     """Compiles units with one toolchain.
 
-    Safe to use from several threads, and in the child of a fork, where what the parent was compiling is
-    compiled anew. Exiting the interpreter waits for no compilation.
+    Safe to use from several threads, and in the child of a fork, which compiles the units again that the
+    parent was compiling. The interpreter exits without waiting for compilations.
 
     Parameters
     ----------
     toolchain
-        What turns text into images.
+        Compiles source text to images.
     cache
         Where they are kept between processes.
     include
@@ -96,7 +96,7 @@ class Compiler:
         Returns
         -------
         Future
-            Its result, or what `compile` raises. It cannot be cancelled. In the child of a fork, the futures
+            Its result, or the error of `compile`. It cannot be cancelled. In the child of a fork, the futures
             of the parent never complete.
         """
         with self._lock:
@@ -115,7 +115,7 @@ class Compiler:
     def wait(self, source: Source, timeout: float | None = None) -> Code:
         """Return `source` compiled in the background. An interrupt gets through at once.
 
-        After an interrupt, or the timeout, the compilation goes on, so that it is not lost to the next call.
+        After an interrupt, or the timeout, the compilation continues, so that the next call can use it.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Compiler:
         return True
 
     def known(self, source: Source) -> bool:
-        """Return whether `source` needs no compiling, in this process or by what is on disk.
+        """Return whether `source` is compiled already, in this process or on disk.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Compiler:
         return self._load(source, self._key(source)) is not None
 
     def _run(self, job: _Job) -> None:
-        """Compile a job that nobody else has taken, and tell those who wait."""
+        """Compile a job that no other thread has taken, and set its future."""
         try:
             code = self._produce(job.source)
         except Exception as error:  # noqa: BLE001, as those who wait are to get whatever it is
@@ -199,7 +199,7 @@ class Compiler:
             raise self._refused(source, key, error.log) from error
         code = Code(source.name, built.image, key, built.log, seconds=time.perf_counter() - began)
         self._remember(source, code)
-        # An upgrade may have replaced the headers since: the image is then not what its key says.
+        # An upgrade may have replaced the headers since: then the image does not match its key.
         if headers_digest(self._include) == self._identity()[1]:
             self._cache.put(key, built.image)
         return code
@@ -215,7 +215,7 @@ class Compiler:
         return code
 
     def _refused(self, source: Source, key: str, log: str) -> CompileError:
-        # What else is needed to compile it again goes to the end, so that the log's line numbers hold.
+        # Further inputs of the compilation go to the end, so that the line numbers of the log hold.
         identity, _ = self._identity()
         text = "\n".join(
             [
@@ -235,7 +235,7 @@ class Compiler:
         return source_key(identity, headers, source)
 
     def _identity(self) -> tuple[Mapping[str, str], str]:
-        """Return what the toolchain is and the digest of the headers: found out once, by the first unit."""
+        """Return the identity of the toolchain and the digest of the headers, computed once."""
         if self._settings is None:
             self._settings = (self._toolchain.identity(), headers_digest(self._include))
         return self._settings
@@ -248,7 +248,7 @@ class Compiler:
         return code
 
     def _remember(self, source: Source, code: Code) -> None:
-        """Keep a unit in memory, as it is to be returned from there; let go of those not used for longest."""
+        """Keep a unit in memory, and drop the units that were unused for longest."""
         kept = replace(code, log="", cached=True, seconds=0.0)
         with self._lock:
             if source not in self._memory:
@@ -272,7 +272,7 @@ class Compiler:
             self._worker.start()
 
     def _work(self) -> None:
-        """Compile what is queued, then end: a compiler that is not used keeps no thread, nor itself alive."""
+        """Compile the queued jobs, then end: an idle compiler has no thread, and can be collected."""
         while True:
             with self._lock:
                 if not self._queue:
@@ -282,7 +282,7 @@ class Compiler:
             self._run(job)
 
     def _start_anew(self) -> None:
-        """Forget other threads and what they were at: in the child of a fork there are none."""
+        """Discard the state of the parent's threads: in the child of a fork they do not exist."""
         self._lock = threading.RLock()
         self._jobs.clear()
         self._queue.clear()

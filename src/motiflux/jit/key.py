@@ -1,7 +1,7 @@
-"""The key of a compiled unit: a digest of everything that decides what comes out.
+"""The key of a compiled unit: a digest of all inputs of the compilation.
 
-A key is complete or refused: what reaches the compiler from outside of what is digested (a header elsewhere,
-the date) is an error here, not a stale image later.
+A key is complete or refused: an input that is not digested (a header in another folder, the date) is an error
+here, not an outdated image later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from motiflux.errors import InternalError
 from motiflux.jit.base import Source
 
 SCHEMA = 1
-"""Raise it when the meaning of a key, or of what is kept under one, changes."""
+"""Increase it when the meaning of a key, or of the files under keys, changes."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _OUTSIDE = re.compile(
@@ -37,9 +37,9 @@ def source_key(identity: Mapping[str, str], headers: str, source: Source) -> str
     Parameters
     ----------
     identity
-        What `Toolchain.identity` says.
+        The result of `Toolchain.identity`.
     headers
-        What `headers_digest` says.
+        The result of `headers_digest`.
     source
         The unit. Its description does not count; its name does, as it is in the image's line table.
 
@@ -51,7 +51,7 @@ def source_key(identity: Mapping[str, str], headers: str, source: Source) -> str
     Raises
     ------
     InternalError
-        Something that is not digested would decide what comes out.
+        An input of the compilation is not digested.
     """
     _refuse_outside(source)
     digest = hashlib.sha256()

@@ -29,7 +29,7 @@ _OPTIONS: Mapping[str, Any] = {
     "lineinfo": True,
     "ptxas_options": ["-v"],
     "no_source_include": True,
-    # NVRTC 13.0 takes a generic lambda in a kernel for a host function unless told this.
+    # Without this option, NVRTC 13.0 takes a generic lambda in a kernel for a host function.
     "device_as_default_execution_space": True,
 }
 
@@ -55,7 +55,7 @@ class NvrtcToolchain:
         self.arch = arch
 
     def identity(self) -> Mapping[str, str]:
-        """Return what decides the image beside source and headers.
+        """Return the inputs of the compilation beside source and headers.
 
         Raises
         ------
@@ -120,7 +120,7 @@ def _readable(log: str) -> str:
 
 @cache
 def _versions() -> Mapping[str, str]:
-    """Return the versions of NVRTC and of what drives it."""
+    """Return the versions of NVRTC and of the package that calls it."""
     core: Any = _gpu_package("cuda.core")
     nvrtc: Any = _gpu_package("cuda.bindings.nvrtc")
     pathfinder: Any = _gpu_package("cuda.pathfinder")

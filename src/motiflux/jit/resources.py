@@ -1,4 +1,4 @@
-"""What a kernel takes of a multiprocessor, as the assembler reports it."""
+"""The resources of a multiprocessor that a kernel needs, as the assembler reports them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The automorphism group of a pattern, exactly, through a chain of stabilizers.
 
-The group itself may have 32! elements; what is kept is, for a base b0, b1, ..., the orbit of each b_i under
+The group itself may have 32! elements. It is stored, for a base b0, b1, ..., as the orbit of each b_i under
 the automorphisms that fix b0..b_(i-1) (Schreier and Sims). The order is the product of the orbit sizes.
 """
 
@@ -26,7 +26,7 @@ class Automorphisms:
     order
         Number of automorphisms, the identity included.
     generators
-        Permutations that generate the group: vertex v goes to ``generator[v]``.
+        Permutations that generate the group: they map vertex v to ``generator[v]``.
     base
         All query vertices in the order the chain fixes them.
     orbits
@@ -56,8 +56,8 @@ def automorphisms(
 ) -> Automorphisms:
     """Return the permutations of the query vertices that leave the pattern the same.
 
-    They keep what every vertex accepts (labels, ids, conditions), the set of query edges with what they
-    accept and their directions, and the pairs of vertices that may coincide.
+    They preserve the labels, ids and conditions of vertices, the set of query edges with their conditions and
+    directions, and the pairs of vertices that may coincide.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def _stabilizer_orbit(
 ) -> frozenset[int]:
     """Return the orbit of `point` under the automorphisms that `domains` leave open.
 
-    `domains` are what fixing the points before `point` leaves. `generators` generate, on entry, the
-    automorphisms that fix `point` too; those that move it are added.
+    `domains` are the possible images if the points before `point` are fixed. `generators` generate, on entry,
+    the automorphisms that fix `point` too; automorphisms that move it are added.
     """
     orbit = {point}
     refused: set[int] = set()
@@ -129,7 +129,7 @@ def _orbit(point: int, generators: Iterable[Permutation]) -> set[int]:
 
 
 class _Structure:
-    """What an automorphism must keep, as bit masks over the vertices.
+    """The structure that automorphisms preserve, as bit masks over the vertices.
 
     ``domains[v]`` holds the vertices that v may go to.
     """
@@ -147,9 +147,9 @@ class _Structure:
         self.domains = self._refined_domains(pattern)
 
     def _refined_domains(self, pattern: Pattern) -> list[int]:
-        """Return where each vertex may go judged by colour refinement: what it accepts, the colours around.
+        """Return the possible images of each vertex, by colour refinement from labels and conditions.
 
-        Most labelled patterns end with a colour of its own for each vertex, and nothing is left to search.
+        For most labelled patterns each vertex gets a colour of its own, and no search is needed.
         """
         around = [
             [(number, w) for w, number in enumerate(row) if number != _NO_RELATION] for row in self._relation
@@ -185,7 +185,7 @@ class _Structure:
         return None
 
     def assign(self, domains: list[int], vertex: int, image: int) -> list[int] | None:
-        """Return the domains once `vertex` goes to `image`, or None where one is empty.
+        """Return the domains after vertex `vertex` is mapped to `image`, or None if one is empty.
 
         Vertices left with one image are assigned in turn, so that a result of single images is an
         automorphism.

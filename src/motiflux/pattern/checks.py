@@ -1,4 +1,4 @@
-"""What a pattern must satisfy as a whole."""
+"""Checks of a pattern as a whole."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Pair = tuple[int, int]
 
 
 def check_structure(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge]) -> None:
-    """Refuse what is no connected pattern of the right size.
+    """Refuse vertices and edges that are not a connected pattern of the right size.
 
     Raises
     ------
     PatternError
-        Saying what was found and what was expected.
+        With the value found and the value expected.
     """
     _check_edges(vertices, edges)
     check_size(len(vertices))
@@ -63,7 +63,7 @@ def pairs_of(pairs: Iterable[Pair], what: str, one: str) -> list[Pair]:
     Raises
     ------
     PatternError
-        Something is no pair of integers; the message calls all of it `what` and each pair `one`.
+        An element is not a pair of integers; the message calls the argument `what` and each pair `one`.
     """
     if not isinstance(pairs, Iterable):
         raise PatternError(f"{what}: expected pairs of vertex numbers, found {pairs!r}")

@@ -1,15 +1,9 @@
-"""Patterns from what users have: text, and graphs of networkx, which is not imported for it."""
+"""A pattern from a pattern or from its text."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from motiflux.errors import ArgumentError, PatternError
-from motiflux.pattern.elements import QueryEdge, QueryVertex, label_set
+from motiflux.errors import ArgumentError
 from motiflux.pattern.pattern import Pattern
-
-_NETWORKX = ("nodes", "edges", "is_directed", "is_multigraph")
-"""What a graph of networkx is known by."""
 
 
 def as_pattern(
@@ -20,7 +14,7 @@ def as_pattern(
     Parameters
     ----------
     argument, expected
-        What errors call it, and say it is to be.
+        The name of the argument, and the expected value, in errors.
 
     Raises
     ------
@@ -40,31 +34,3 @@ def as_pattern(
     if isinstance(value, str):
         return Pattern.parse(value)
     raise ArgumentError(argument, expected, value)
-
-
-def from_networkx(
-    graph: Any,
-    *,
-    vertex_label: str | None = "label",
-    edge_label: str | None = "label",
-    directed: bool | None = None,
-    name: str = "",
-) -> Pattern:
-    """Return a graph of networkx as a pattern; see `Pattern.from_networkx`."""
-    if not all(hasattr(graph, attribute) for attribute in _NETWORKX):
-        raise PatternError(f"graph: expected a graph of networkx, found {type(graph).__name__}")
-    arcs = bool(graph.is_directed()) if directed is None else directed
-    positions = {node: position for position, node in enumerate(graph.nodes)}
-    vertices = tuple(
-        QueryVertex(str(node), label_set(_label(attributes, vertex_label)))
-        for node, attributes in graph.nodes(data=True)
-    )
-    edges = tuple(
-        QueryEdge(positions[source], positions[target], label_set(_label(attributes, edge_label)), arcs)
-        for source, target, attributes in graph.edges(data=True)
-    )
-    return Pattern(vertices, edges, name)
-
-
-def _label(attributes: Any, key: str | None) -> Any:
-    return None if key is None else attributes.get(key)

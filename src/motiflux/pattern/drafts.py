@@ -1,4 +1,4 @@
-"""Query vertices and edges under construction, and what their names stand for."""
+"""Query vertices and edges under construction, by name."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Drafts:
         return draft
 
     def named(self, symbol: Symbol) -> Draft:
-        """Return what a name stands for."""
+        """Return the vertex or edge of a name."""
         draft = self._named.get(symbol.name)
         if draft is None:
             close = get_close_matches(symbol.name, self._named, n=1)
@@ -105,7 +105,7 @@ class Drafts:
         return draft
 
     def vertex_named(self, symbol: Symbol) -> VertexDraft:
-        """Return the vertex that a name stands for."""
+        """Return the vertex of a name."""
         draft = self.named(symbol)
         if isinstance(draft, EdgeDraft):
             raise TextError(f"expected a vertex, found the edge {symbol.name!r}", symbol.start)

@@ -1,4 +1,4 @@
-"""Query vertices and query edges, and what they accept."""
+"""Query vertices and query edges, with the conditions on data vertices and edges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class QueryVertex:
     ids
         The data vertices that it may be, by their external ids; None: any.
     where
-        What its attributes must satisfy (`motiflux.conditions`).
+        A condition on its attributes (`motiflux.conditions`).
     """
 
     name: str
@@ -61,7 +61,7 @@ class QueryEdge:
     name
         Its name, unique in the pattern; empty if it has none.
     where
-        What its attributes must satisfy (`motiflux.conditions`).
+        A condition on its attributes (`motiflux.conditions`).
     """
 
     source: int
@@ -78,7 +78,7 @@ class QueryEdge:
 
 
 def label_set(choice: LabelChoice) -> frozenset[Label] | None:
-    """Return the labels `choice` stands for, or None for a wildcard.
+    """Return the labels of `choice`, or None for a wildcard.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def label_set(choice: LabelChoice) -> frozenset[Label] | None:
 
 
 def id_set(choice: IdChoice) -> frozenset[VertexId] | None:
-    """Return the vertex ids `choice` stands for, or None for any vertex.
+    """Return the vertex ids of `choice`, or None for any vertex.
 
     Raises
     ------

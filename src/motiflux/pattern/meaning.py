@@ -38,17 +38,18 @@ def conjuncts(test: Test) -> tuple[Test, ...]:
 
 
 def condition_of(test: Test, drafts: Drafts, inside: Draft | None) -> tuple[Draft, Condition]:
-    """Return the vertex or edge that `test` is about, and what it asks of it.
+    """Return the vertex or edge that `test` is about, and its condition.
 
     Parameters
     ----------
     inside
-        The vertex or edge in whose parentheses or brackets the test stands: names alone are its attributes.
+        The vertex or edge whose parentheses or brackets contain the test: names without a variable are its
+        attributes.
 
     Raises
     ------
     TextError
-        It is about several or none, or asks for what is not supported.
+        The test is about several elements or none, or has a condition that is not supported.
     """
     reading = _Reading(drafts, inside)
     condition = reading.condition(test)
@@ -79,7 +80,7 @@ class _Reading:
         self.subject: Draft | None = None
 
     def condition(self, test: Test) -> Condition:
-        """Return what `test` asks."""
+        """Return the condition of `test`."""
         match test:
             case Joined(every, parts):
                 conditions = tuple(self.condition(part) for part in parts)

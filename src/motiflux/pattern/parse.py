@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -9,45 +10,43 @@ from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from motiflux.errors import ArgumentError, PatternSyntaxError
-from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.refusals import end_refusal, refusal
-from motiflux.pattern.resolve import resolve
-from motiflux.pattern.syntax import PatternText, TextError, TreeBuilder
+from motiflux.pattern.resolve import Q, resolve
+from motiflux.pattern.syntax import PatternText, TextError
+from motiflux.pattern.tree_builder import TreeBuilder
 
 MAX_TEXT = 100_000
 """Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""
 
 _MOST_TEXTS, _SHORT = 256, 2000
-"""Texts whose patterns are remembered, and how long they are at most."""
+"""Number of texts whose patterns are cached, and their greatest length."""
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 
-def parse_pattern(text: str, name: str = "") -> Pattern:
-    """Return the pattern that `text` describes; see `Pattern.parse`.
+def parse_pattern(text: str, name: str, pattern_class: Callable[..., Q]) -> Q:
+    """Return the pattern that `text` describes, as an object of `pattern_class`; see `Pattern.parse`.
 
     Raises
     ------
     PatternSyntaxError
-        Saying what was found and what was expected, with a caret under the place.
+        With the text found and the text expected, and a caret under the place.
     """
     if not isinstance(text, str):
         raise ArgumentError("text", "a string", text)
-    return _known(text, name) if len(text) <= _SHORT else _parsed(text, name)
+    return _cached(text, name, pattern_class) if len(text) <= _SHORT else _parsed(text, name, pattern_class)
 
 
-@lru_cache(_MOST_TEXTS)
-def _known(text: str, name: str) -> Pattern:
-    """Return the pattern of a text, the same if it was asked for not long ago: patterns do not change."""
-    return _parsed(text, name)
-
-
-def _parsed(text: str, name: str) -> Pattern:
+def _parsed(text: str, name: str, pattern_class: Callable[..., Q]) -> Q:
     try:
         if len(text) > MAX_TEXT:
             raise TextError(f"expected at most {MAX_TEXT:,} characters, found {len(text):,}", MAX_TEXT)
-        return resolve(_tree_of(text), name)
+        return resolve(_tree_of(text), name, pattern_class)
     except TextError as fault:
         raise PatternSyntaxError(fault.message, text, fault.position) from None
+
+
+_cached = lru_cache(_MOST_TEXTS)(_parsed)
+"""`_parsed` with its last results: patterns do not change."""
 
 
 def _tree_of(text: str) -> PatternText:

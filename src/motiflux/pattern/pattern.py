@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from motiflux.arguments import check_integer
 from motiflux.conditions import Condition
 from motiflux.errors import PatternError
-from motiflux.pattern.checks import check_size, check_structure, coinciding, pairs_of
+from motiflux.pattern.checks import check_size, pairs_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
+from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import MAX_PATTERN_VERTICES
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(QueryGraph):
     """A query graph: connected, 2 to 32 vertices.
 
     Make one with `Pattern.parse`, `Pattern.from_edges`, `Pattern.from_networkx`, `PatternBuilder` or
@@ -43,18 +44,6 @@ class Pattern:
         that is not connected, two vertices or edges of one name, two vertices that may coincide and are
         joined by an edge.
     """
-
-    vertices: tuple[QueryVertex, ...]
-    edges: tuple[QueryEdge, ...]
-    name: str = ""
-    may_coincide: tuple[tuple[int, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        vertices, edges = tuple(self.vertices), _each_once(self.edges)
-        object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "edges", edges)
-        check_structure(vertices, edges)
-        object.__setattr__(self, "may_coincide", coinciding(self.may_coincide, vertices, edges))
 
     @classmethod
     def from_edges(
@@ -165,7 +154,7 @@ class Pattern:
         """
         from motiflux.pattern.parse import parse_pattern
 
-        return parse_pattern(text, name)
+        return parse_pattern(text, name, cls)
 
     @classmethod
     def from_networkx(
@@ -205,21 +194,10 @@ class Pattern:
         >>> print(Pattern.from_networkx(graph))
         (payer)-->(bank:bank), (bank)-->(payee)
         """
-        from motiflux.pattern.convert import from_networkx
+        from motiflux.pattern.networkx import read_networkx
 
-        return from_networkx(
-            graph, vertex_label=vertex_label, edge_label=edge_label, directed=directed, name=name
-        )
-
-    @property
-    def num_vertices(self) -> int:
-        """Number of query vertices."""
-        return len(self.vertices)
-
-    @property
-    def num_edges(self) -> int:
-        """Number of distinct query edges."""
-        return len(self.edges)
+        vertices, edges = read_networkx(graph, vertex_label, edge_label, directed)
+        return cls(vertices, edges, name)
 
     def to_svg(self) -> Picture:
         """Return the pattern as an SVG picture: a string with a method ``save``.
@@ -250,13 +228,6 @@ class Pattern:
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
         return f"Pattern({name}{self.num_vertices} vertices, {self.num_edges} edges)"
-
-
-def _each_once(edges: Iterable[QueryEdge]) -> tuple[QueryEdge, ...]:
-    """Return the edges without repetitions; one without a name repeats one that has one."""
-    distinct = dict.fromkeys(edges)
-    named = {replace(edge, name="") for edge in distinct if edge.name}
-    return tuple(edge for edge in distinct if edge.name or edge not in named)
 
 
 def _one_each(given: Sequence[T] | None, length: int, argument: str, what: str) -> Sequence[T | None]:

@@ -1,4 +1,4 @@
-"""Patterns as pictures: what each query vertex and edge asks for, in a few words."""
+"""Pictures of patterns, with the conditions of each query vertex and edge in a few words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from heapq import nsmallest
 from motiflux.draw import Link, Node, Picture, diagram, slots_for
 from motiflux.draw.panel import titled
 from motiflux.pattern.elements import QueryEdge, QueryVertex
-from motiflux.pattern.pattern import Pattern
-from motiflux.pattern.text import condition_text
+from motiflux.pattern.query_graph import QueryGraph
+from motiflux.pattern.text import condition_text, pattern_text
 from motiflux.types import Label
 from motiflux.units import quantity
 
@@ -16,20 +16,20 @@ _MOST_LABELS = 3
 _MOST_IDS = 3
 
 
-def pattern_picture(pattern: Pattern) -> Picture:
+def pattern_picture(pattern: QueryGraph) -> Picture:
     """Return the picture of a pattern.
 
-    Vertices of one choice of labels have one colour; those that may have any label are open. An edge that
+    Vertices with the same choice of labels have one colour; vertices of any label are open. An edge that
     must be an arc has an arrowhead.
     """
     panel = diagram(pattern_nodes(pattern), pattern_links(pattern))
     sizes = f"{quantity(pattern.num_vertices, 'vertex')} and {quantity(pattern.num_edges, 'edge')}"
     sizes = sizes.replace("vertexs", "vertices")
     title = f"Pattern {pattern.name} of {sizes}" if pattern.name else f"Pattern of {sizes}"
-    return Picture(titled(panel, pattern.name), title, str(pattern))
+    return Picture(titled(panel, pattern.name), title, pattern_text(pattern))
 
 
-def pattern_nodes(pattern: Pattern) -> list[Node]:
+def pattern_nodes(pattern: QueryGraph) -> list[Node]:
     """Return a node for each query vertex."""
     slots = vertex_slots(pattern)
     return [
@@ -38,7 +38,7 @@ def pattern_nodes(pattern: Pattern) -> list[Node]:
     ]
 
 
-def pattern_links(pattern: Pattern) -> list[Link]:
+def pattern_links(pattern: QueryGraph) -> list[Link]:
     """Return a link for each query edge."""
     return [
         Link(edge.source, edge.target, tuple(asked_of_edge(edge)), arrow=edge.directed is True)
@@ -46,7 +46,7 @@ def pattern_links(pattern: Pattern) -> list[Link]:
     ]
 
 
-def vertex_slots(pattern: Pattern) -> list[str | int]:
+def vertex_slots(pattern: QueryGraph) -> list[str | int]:
     """Return the colour of each query vertex, by its labels."""
     texts = ["" if vertex.labels is None else _labels(vertex.labels) for vertex in pattern.vertices]
     slots = slots_for(text for text in texts if text)
@@ -54,7 +54,7 @@ def vertex_slots(pattern: Pattern) -> list[str | int]:
 
 
 def asked_of_edge(edge: QueryEdge) -> list[str]:
-    """Return what a query edge asks for, in lines: its name and labels, then its condition."""
+    """Return the conditions of a query edge, in lines: its name and labels, then its condition."""
     first = edge.name + ("" if edge.labels is None else f":{_labels(edge.labels)}" if edge.name else "")
     if not edge.name and edge.labels is not None:
         first = _labels(edge.labels)

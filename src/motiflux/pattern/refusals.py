@@ -1,4 +1,4 @@
-"""What is said of text that the grammar does not take."""
+"""Error messages for text that the grammar does not accept."""
 
 from __future__ import annotations
 
@@ -91,19 +91,19 @@ _WORD = re.compile(r"\w{1,30}")
 
 
 def refusal(text: str, position: int, accepted: AbstractSet[str], *, in_condition: bool) -> str:
-    """Return what is wrong with `text` at `position`, where only the `accepted` terminals may stand."""
+    """Return the error in `text` at `position`, where only the `accepted` terminals are allowed."""
     return _by_name(text, position, accepted, in_condition=in_condition) or (
         f"expected {_expected(accepted)}, found {_found(text, position)}"
     )
 
 
 def end_refusal(accepted: AbstractSet[str]) -> str:
-    """Return what is wrong with text that ends where one of the `accepted` terminals must stand."""
+    """Return the error in text that ends where one of the `accepted` terminals is needed."""
     return f"expected {_expected(accepted)}, found the end of the text"
 
 
 def _by_name(text: str, position: int, accepted: AbstractSet[str], *, in_condition: bool) -> str | None:
-    """Return what is said of something well known that the language does not have; None of anything else."""
+    """Return the message for well-known syntax that the language does not have; None for other text."""
     clause = _CLAUSE.match(text, position)
     if clause:
         return f"{clause[0].upper()} is not supported: the text is a pattern and its conditions, no query"
@@ -122,7 +122,7 @@ def _by_name(text: str, position: int, accepted: AbstractSet[str], *, in_conditi
 
 
 def _repetition(text: str, position: int, accepted: AbstractSet[str]) -> str | None:
-    """Return what is said of ``*1..3`` in brackets, and of ``*``, ``+``, ``?`` and ``{1,3}`` after them."""
+    """Return the message for ``*1..3`` in brackets, and for ``*``, ``+``, ``?`` and ``{1,3}`` after them."""
     if text[:position].rstrip().endswith("*"):
         return _VARIABLE_LENGTH
     after_element = accepted == {"LEFT_PARENTHESIS"} or ("LINE" in accepted and "LESS" in accepted)

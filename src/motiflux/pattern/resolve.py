@@ -1,15 +1,16 @@
-"""From the syntax tree to the pattern: what the names stand for, and which condition is about what."""
+"""From the syntax tree to the pattern: resolves names, and assigns conditions to vertices and edges."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from motiflux.conditions import Operator
 from motiflux.pattern.checks import unreached
 from motiflux.pattern.drafts import Draft, Drafts, VertexDraft, blamed_on
 from motiflux.pattern.meaning import as_symbol, condition_of, conjuncts
-from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.query_graph import QueryGraph
 from motiflux.pattern.syntax import (
     Among,
     Call,
@@ -28,21 +29,23 @@ from motiflux.types import VertexId
 _ID, _MAY_EQUAL = "id", "may_equal"
 _Pair = tuple[int, int]
 
+Q = TypeVar("Q", bound=QueryGraph)
 
-def resolve(tree: PatternText, name: str) -> Pattern:
-    """Return the pattern that the tree describes.
+
+def resolve(tree: PatternText, name: str, pattern_class: Callable[..., Q]) -> Q:
+    """Return the pattern that the tree describes, as an object of `pattern_class`.
 
     Raises
     ------
     TextError
-        A name stands for two things or for nothing, a condition is about several, a part is not supported, or
-        the whole is no pattern.
+        A name has two meanings or none, a condition is about several elements, a part is not supported, or
+        the result is not a pattern.
     """
     resolver = _Resolver()
     for path in tree.paths:
         resolver.add_path(path)
     resolver.add_conditions(tree.where)
-    return resolver.pattern(name)
+    return resolver.pattern(name, pattern_class)
 
 
 class _Resolver:
@@ -64,14 +67,14 @@ class _Resolver:
             self._keep_conditions(self._drafts.add_edge(edge, left, right), edge.details)
 
     def add_conditions(self, where: Test | None) -> None:
-        """Hand out what stands after WHERE, inside of elements and at the end."""
+        """Assign the conditions of the WHERE clauses, inside of elements and at the end."""
         for draft, test in self._inside:
             for part in conjuncts(test):
                 self._add_condition(part, draft)
         for part in conjuncts(where) if where else ():
             self._add_condition(part, None)
 
-    def pattern(self, name: str) -> Pattern:
+    def pattern(self, name: str, pattern_class: Callable[..., Q]) -> Q:
         """Return the pattern."""
         vertices, edges = self._drafts.built_vertices(), self._drafts.built_edges()
         left_out = unreached(len(vertices), edges)
@@ -80,7 +83,7 @@ class _Resolver:
         else:
             place = self._drafts.edges[-1].text.start
         with blamed_on(place):
-            return Pattern(vertices, edges, name, tuple(self._may_equal))
+            return pattern_class(vertices, edges, name, tuple(self._may_equal))
 
     def _keep_conditions(self, draft: Draft, details: Details) -> None:
         for key, literal in details.properties:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Value
 from motiflux.pattern.elements import QueryEdge, QueryVertex
-from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import Label, VertexId
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")  # the grammar's NAME
@@ -24,8 +24,8 @@ _LOOSEST, _ALL_OF, _TIGHTEST = range(3)
 """How tightly the place of a condition binds: OR needs no parentheses in the first only."""
 
 
-def pattern_text(pattern: Pattern) -> str:
-    """Return `pattern` as text; all but its name comes back from `Pattern.parse`.
+def pattern_text(pattern: QueryGraph) -> str:
+    """Return `pattern` as text; `Pattern.parse` restores all of it but the name.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def _sorted(values: frozenset[int | str]) -> list[int | str]:
     return sorted(values, key=lambda value: (isinstance(value, str), value))
 
 
-def _conditions(pattern: Pattern) -> Iterable[str]:
-    """Yield what stands after WHERE, joined by AND."""
+def _conditions(pattern: QueryGraph) -> Iterable[str]:
+    """Yield the conditions of the WHERE clause, which AND joins."""
     for vertex in pattern.vertices:
         name = quoted(vertex.name)
         if vertex.ids is not None:
@@ -121,7 +121,7 @@ def _among(ids: frozenset[VertexId]) -> str:
 
 
 def _condition(condition: Condition, variable: str, place: int) -> str:
-    """Return a condition on what `variable` names: empty, or a name and a dot."""
+    """Return a condition on the element `variable`: empty, or a name and a dot."""
     match condition:
         case Comparison(attribute, operator, value):
             return f"{variable}{quoted(attribute)} {operator} {_value(value)}"

@@ -1,4 +1,4 @@
-"""A pattern's labels and directions in the terms of one data graph."""
+"""Binds a pattern to a data graph: label names become codes, and edges get directions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.types import Label
 
 Codes = tuple[int, ...] | None
-"""Label codes, ascending; None lets all through."""
+"""Label codes, ascending; None allows all labels."""
 
 _MOST_NAMED = 4
 _MOST_COMPARED = 10_000
-"""Labels of a graph that a misspelt one is compared with at most: each takes some microseconds."""
+"""Most labels of a graph with which an unknown label is compared; each takes some microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ class BoundPattern:
     Parameters
     ----------
     labels
-        Codes each query vertex may have.
+        Label codes allowed for each query vertex.
     edges
         Query edges, each once; those of an undirected graph have ``source < target``.
     missing
-        Why nothing can match: a label that the graph does not have. None otherwise.
+        The reason if nothing can match, such as a label that the graph does not have; None otherwise.
     may_coincide
-        Pairs of query vertices that may go to one data vertex, each in both orders.
+        Pairs of query vertices that may share a data vertex, each in both orders.
     filters
-        What narrows the images of each query vertex beyond its labels; None where nothing does.
+        Conditions and ids of each query vertex, beyond its labels; None for none.
     """
 
     directed: bool
@@ -62,9 +62,9 @@ class BoundPattern:
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
     neighbors: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
-    """The query vertices joined to each by an edge of any kind."""
+    """The query vertices joined to each query vertex."""
     position: Mapping[BoundEdge, int] = field(init=False, compare=False, repr=False)
-    """Where each edge stands in `edges`."""
+    """The position of each edge in `edges`."""
 
     def __post_init__(self) -> None:
         if all(narrowing is None for narrowing in self.filters):
@@ -85,7 +85,7 @@ class BoundPattern:
 
 
 def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
-    """Return `pattern` in the label codes and the direction of `graph`.
+    """Return `pattern` in the label codes and directions of `graph`.
 
     Raises
     ------
@@ -97,14 +97,14 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
     """
     missing: list[str] = []
 
-    def codes(labels: frozenset[Label] | None, table: LabelTable, what: str) -> Codes:
+    def codes(labels: frozenset[Label] | None, table: LabelTable, part: str) -> Codes:
         if labels is None:
             return None
         found = table.codes(labels)
         if not found:
             names = ", ".join(sorted(map(repr, labels)))
             missing.append(
-                f"{what} asks for the label {names}, which does not occur in the graph{_hint(labels, table)}"
+                f"{part} asks for the label {names}, which does not occur in the graph{_hint(labels, table)}"
             )
         return None if len(found) == len(table) else found
 
@@ -127,7 +127,7 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
 
 
 def _filter(vertex: QueryVertex, graph: Graph, missing: list[str]) -> VertexFilter | None:
-    """Return what narrows the images of a query vertex beyond its labels."""
+    """Return the conditions and ids of a query vertex."""
     if vertex.where is not None:
         graph.vertex_attributes.check(vertex.where)
     if vertex.ids is None:
@@ -144,7 +144,7 @@ def _filter(vertex: QueryVertex, graph: Graph, missing: list[str]) -> VertexFilt
 
 
 def _hint(labels: frozenset[Label], table: LabelTable) -> str:
-    """Return which label of the graph may have been meant, as part of a sentence; empty if none is close."""
+    """Return a similar label of the graph, as part of a sentence; empty if no label is similar."""
     if len(table) > _MOST_COMPARED:
         return ""
     written = {str(label).casefold(): label for label in table.values}
@@ -159,7 +159,7 @@ def _hint(labels: frozenset[Label], table: LabelTable) -> str:
 
 
 def bound_edge(edge: QueryEdge, codes: Codes, names: list[str], directed_graph: bool) -> BoundEdge:
-    """Return a query edge in label codes; `names` are those of its ends.
+    """Return a query edge in label codes; `names` are the names of its ends.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Plans of one pattern in given orders: the passes from an order to a plan."""
+"""Builds plans of one pattern: calls the passes that turn a matching order into a plan."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
 from motiflux.plan.cost_model import CostModel, frequencies
-from motiflux.plan.ir import FreeOrder, Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.ir import Plan
 from motiflux.plan.options import PlanOptions
-from motiflux.plan.passes.adaptive_order import free_order
+from motiflux.plan.passes.adaptive_order import adaptive_order_of
 from motiflux.plan.passes.groups import find_groups
 from motiflux.plan.passes.order import Order, ordered
-from motiflux.plan.passes.parts import APART, LISTED, WEIGHTED, PartWay, nest, part_order, way_of
+from motiflux.plan.passes.part_builder import APART, LISTED, WEIGHTED, PartWay
+from motiflux.plan.passes.parts import nest, part_order, way_of
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import MOST_IMAGES, Restriction, has_images, restrictions
 from motiflux.plan.passes.tail import FIRST_START, close_tail
+from motiflux.plan.shape import AdaptiveOrder, PlanArgs, PlanShape, SpaceKey
 from motiflux.types import Semantics, Symmetry
 
 
 class PlanBuilder:
-    """Makes plans of one pattern that differ in their order; each query vertex has candidates."""
+    """Builds plans of one pattern in different orders; each query vertex has candidates."""
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class PlanBuilder:
         symmetric = has_images(options.semantics, options.symmetry, bound.may_coincide)
         self._multiply = symmetric and options.counting and options.switches["multiply"] == "on"
         self.images: tuple[Permutation, ...] = ()
-        """What each embedding found is handed out as; empty where all are searched for."""
+        """Automorphisms whose images of each embedding found are listed; empty without symmetry breaking."""
         if symmetric and options.images and not options.counting and options.switches["images"] == "on":
             group = automorphisms(pattern, directed=graph.directed)
             if 1 < group.order <= MOST_IMAGES:
@@ -58,9 +60,10 @@ class PlanBuilder:
 
     @property
     def cheap_to_sample(self) -> bool:
-        """Whether the rows to sample from are there already, or are narrowed by a label of edges alone.
+        """Whether sampling needs no narrowed rows that the search does not need.
 
-        These the search narrows too, if only the way it walks them; an engine with rows of its own does not.
+        So it is over a candidate space, and without labels and conditions. Edge labels alone are allowed if
+        the engine searches candidate spaces: then it narrows rows by edge labels itself.
         """
         if self.space is not None:
             return True
@@ -73,38 +76,38 @@ class PlanBuilder:
         return all(one is None for one in narrowing)
 
     def order(self, vertices: tuple[int, ...]) -> Order:
-        """Return that order, with what frequencies say of it."""
+        """Return the order of `vertices`, with estimates by the cost model."""
         return ordered(self.bound, self.model, vertices)
 
     def plan(self, order: Order) -> Plan:
-        """Return the plan in that order."""
+        """Return the plan in `order`."""
         return self._draft(order, *self._breaking(order))
 
     def sketch(self, order: Order) -> Plan:
-        """Return a plan in that order that serves to sample it: without symmetry breaking.
+        """Return a plan in `order` for sampling: without symmetry breaking.
 
-        Nor does it bound degrees where the candidates of a space have them already: that takes time.
+        Over a candidate space, whose candidates have the degrees already, it has no degree bounds.
         """
         return self._draft(order, degrees=self.space is None)
 
     def without_tail(self, order: Order) -> Plan:
-        """Return the plan in that order that enumerates all levels but the last."""
+        """Return the plan in `order` that enumerates all levels but the last."""
         return self._draft(order, *self._breaking(order), tail=False)
 
     @property
     def part_ways(self) -> tuple[PartWay, ...]:
-        """Ways to take pieces that meet, to be tried one after the other."""
+        """Ways to count pieces that may share data vertices, in the order in which they are tried."""
         if self.options.switches["meetings"] == "off":
             return (APART,)
         return (LISTED, WEIGHTED, APART) if self.options.switches["lists"] == "on" else (WEIGHTED, APART)
 
     def nested(self, order: Order, way: PartWay) -> Plan | None:
-        """Return the plan in that order that counts in parts, in that way; None if it allows none."""
+        """Return the plan in `order` that counts in parts; None if the order has no parts."""
         plan = self._draft(order, *self._breaking(order), nested=way)
         return plan if plan.tail is not None else None
 
     def widened(self, plan: Plan) -> Plan:
-        """Return a plan in parts with as many levels enumerated as the engine needs."""
+        """Return a plan in parts that enumerates as many levels as the engine needs to be busy."""
         if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
             return plan
         levels = range(FIRST_START, len(plan.order) - 1)
@@ -118,7 +121,7 @@ class PlanBuilder:
         return replace(plan, shape=found.shape, args=found.args, tail=found.tail)
 
     def part_orders(self, vertices: tuple[int, ...], way: PartWay) -> list[tuple[int, ...]]:
-        """Return orders near that of `vertices` in which there may be more parts."""
+        """Return orders similar to `vertices` that may have more parts."""
         order = Order(vertices, (0.0,) * len(vertices))
         shape, args, classes = self._steps(order, ())
         coinciding = self._coinciding_levels(order)
@@ -130,7 +133,7 @@ class PlanBuilder:
         return list(dict.fromkeys(reversed(found)))
 
     def _breaking(self, order: Order) -> tuple[tuple[Restriction, ...], int]:
-        """Return the restrictions of a plan in that order, and the number of automorphisms."""
+        """Return the order restrictions of a plan in `order`, and the number of automorphisms."""
         group = automorphisms(self._pattern, directed=self.graph.directed, base=order.vertices)
         once_each = self.options.symmetry is Symmetry.SUBGRAPHS
         return restrictions(group) if once_each or self._multiply or self.images else (), group.order
@@ -148,11 +151,11 @@ class PlanBuilder:
         return shape, args, self.classes(order.vertices)
 
     def classes(self, vertices: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a number for each vertex, equal where the candidates are the same; None without a space."""
+        """Return a number for each vertex, equal for equal candidates; None without a candidate space."""
         return None if self.space is None else tuple(self.space.classes[vertex] for vertex in vertices)
 
-    def free(self, plan: Plan) -> FreeOrder | None:
-        """Return how to match the levels of `plan` in another order, where the search may."""
+    def adaptive_order(self, plan: Plan) -> AdaptiveOrder | None:
+        """Return the data for an adaptive order of the levels of `plan`; None if the order is fixed."""
         switch = self.options.switches["order"]
         some = not (self.options.counting and self.options.parts) and switch == "sampled"
         if (
@@ -162,14 +165,14 @@ class PlanBuilder:
         ):
             return None
         shape, args = plan.shape, plan.args
-        told = sum(len(step.after) + len(step.before) for step in shape.steps)
+        compared = sum(len(step.after) + len(step.before) for step in shape.steps)
         if (
             plan.tail is not None
-            or told < len(plan.restrictions)
+            or compared < len(plan.restrictions)
             or any(step.reuse is not None for step in shape.steps)
         ):
             shape, args, _ = self._steps(Order(plan.order, plan.estimates), plan.restrictions)
-        return free_order(shape, args, always=switch == "adaptive")
+        return adaptive_order_of(shape, args, always=switch == "adaptive")
 
     def _draft(
         self,

@@ -1,4 +1,4 @@
-"""Whether to count from tables of local counts: where a formula is found that takes less than the search."""
+"""The choice between a search and a formula over tables of local counts."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from math import inf
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.estimate.predict import expected_seconds
-from motiflux.plan.ir import Plan
+from motiflux.plan.ir import Formula, Plan
 from motiflux.plan.local_counts.choose import cheapest_formula
-from motiflux.plan.local_counts.formula import Formula
 from motiflux.plan.options import PlanOptions
 from motiflux.types import Semantics
 
-# Seconds that a search must be expected to take before a formula is looked for, which takes milliseconds,
-# and the share of these seconds in which it must be found.
+# A formula, which takes milliseconds to find, is considered if the search is expected to take this number of
+# seconds. It must be found within this share of the expected time, and within the longest planning time.
 WORTH_A_FORMULA = 0.01
 _SHARE_OF_SEARCH = 0.25
-_LONGEST_LOOK = 2.0
+_LONGEST_PLANNING = 2.0
 
 
-def formula_for(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOptions) -> Formula | None:
-    """Return how to count from tables, where that is expected to take less time than the search."""
+def cheaper_formula(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOptions) -> Formula | None:
+    """Return a formula that is expected to take less time than the search; None if none is found."""
     speeds = options.tables
     if not options.counting or speeds is None or options.semantics is Semantics.INDUCED:
         return None
@@ -30,7 +29,7 @@ def formula_for(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOpti
     search = expected_seconds(plan, threads, None)
     if switch == "off" or (switch == "auto" and (search is None or search < WORTH_A_FORMULA)):
         return None
-    share = _LONGEST_LOOK
+    share = _LONGEST_PLANNING
     if switch == "auto" and search is not None:
         share = max(_SHARE_OF_SEARCH * search, speeds.look)
     most = inf
@@ -43,8 +42,8 @@ def formula_for(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOpti
         options.semantics,
         seconds=min(
             share,
-            options.seconds_to_look(None if search is None else speeds.of_search(search, threads)),
-            _LONGEST_LOOK,
+            options.planning_seconds(None if search is None else speeds.of_search(search, threads)),
+            _LONGEST_PLANNING,
         ),
         most=most,
         speeds=speeds,

@@ -1,4 +1,4 @@
-"""Expected numbers of candidates and arcs, from frequencies of labels."""
+"""Expected numbers of candidates and arcs, from label frequencies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CostModel:
 
     def __init__(self, pattern: BoundPattern, candidates: Sequence[int], arcs: Sequence[int]) -> None:
         self.candidates = [max(number, 1) for number in candidates]
-        # chances[v]: each neighbour of v and how likely it is joined to v as the query edges ask.
+        # chances[v]: each neighbour of v, and the probability that its image is joined to that of v.
         self.chances: list[list[tuple[int, float]]] = [[] for _ in range(pattern.size)]
         for edge, number in zip(pattern.edges, arcs, strict=True):
             chance = min(1.0, number / (self.candidates[edge.source] * self.candidates[edge.target]))
@@ -34,9 +34,9 @@ class CostModel:
 def frequencies(
     pattern: BoundPattern, graph: Graph, deadline: float | None = None
 ) -> tuple[list[int], list[int]]:
-    """Return the numbers of candidates and of arcs that label frequencies and conditions leave.
+    """Return the expected numbers of candidates and of arcs, by label frequencies and conditions.
 
-    Conditions and labels are taken as independent, and conditions on edges let everything through.
+    Conditions and labels are taken as independent. Conditions on edges are taken to hold for all edges.
     `TimeoutError` if `deadline` passes while labels are counted.
     """
     labels = graph.label_frequencies(deadline)
@@ -50,7 +50,7 @@ def frequencies(
 
 
 def _share(graph: Graph, narrowing: VertexFilter | None) -> float:
-    """Return the share of the vertices that is let through."""
+    """Return the share of the vertices that satisfy a filter."""
     if narrowing is None or graph.num_vertices == 0:
         return 1.0
     share = 1.0 if narrowing.ids is None else len(narrowing.ids) / graph.num_vertices

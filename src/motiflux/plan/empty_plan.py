@@ -1,27 +1,28 @@
-"""Plans of patterns that have no embedding, where that is known before an order is looked for."""
+"""Empty plans: for patterns of which it is known before planning that they have no embedding."""
 
 from __future__ import annotations
 
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
-from motiflux.plan.ir import Plan, PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import PlanArgs, PlanShape, SpaceKey
 from motiflux.types import Semantics, Symmetry
 
 NO_CANDIDATES = "some query vertex has no candidate"
-"""Why nothing matches where a candidate set is empty."""
+"""The reason for an empty plan if a candidate set is empty."""
 
 
-def why_nothing(pattern: BoundPattern, space: CandidateSpace | None) -> str | None:
-    """Return why there is no embedding at all; None if there may be one."""
+def why_empty(pattern: BoundPattern, space: CandidateSpace | None) -> str | None:
+    """Return the reason if there can be no embedding, else None."""
     return pattern.missing or (NO_CANDIDATES if space is not None and space.empty else None)
 
 
-def plan_of_nothing(
+def empty_plan(
     pattern: BoundPattern, semantics: Semantics, symmetry: Symmetry, space: SpaceKey | None, why: str
 ) -> Plan:
-    """Return a plan without steps: it is not to be searched.
+    """Return a plan without steps, which is not searched.
 
-    Steps and all that makes them fast would be most of what a call takes that ends here.
+    Making the steps would take most of the time of such a call.
     """
     return Plan(
         order=tuple(range(pattern.size)),

@@ -1,275 +1,18 @@
-"""The plan: what every engine executes. Mirrored by ``include/motiflux/view/plan.hpp``.
+"""The plan of a count or a row listing: a search, or a formula over tables of local counts.
 
-A search assigns data vertices to levels 0, 1, ... in matching order. `PlanShape` says which sets are
-intersected and which comparisons are made: all that a compiled search must know. `PlanArgs` holds the labels
-and bounds that the same search may run with. Both are plain frozen data: hashable, printable, comparable.
+Tables may be filled by searches that have plans of their own, so plans and formulas are defined together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import factorial, prod
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+from typing import TypeAlias
 
-from motiflux.graph import AdjacencyKey, Direction
-from motiflux.plan.bind import BoundPattern
+from motiflux.pattern import Pattern
+from motiflux.plan.rooted import Kinds, Rooted
+from motiflux.plan.shape import AdaptiveOrder, Group, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.types import Semantics, Symmetry
-
-if TYPE_CHECKING:
-    from motiflux.pattern import Pattern
-    from motiflux.plan.local_counts.formula import Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Candidates are reached from the vertex at `level` by an arc in `direction`.
-
-    Which arcs serve is an argument: the entry of ``StepArgs.adjacencies`` at the same position.
-    """
-
-    level: int
-    direction: Direction
-
-
-@dataclass(frozen=True, slots=True)
-class StepShape:
-    """How the candidates of one level come about.
-
-    Parameters
-    ----------
-    sources
-        The adjacency rows to intersect, beyond those that `reuse` has already.
-    reuse
-        An earlier level whose intersection is a prefix of this one, or None.
-    anchor
-        The last level that the intersection depends on: it may be kept while later levels change.
-    after, before
-        Levels whose vertex must be smaller (greater) than the candidate. Symmetry breaking along the matching
-        order gives `after` only.
-    distinct
-        Levels whose vertex must differ from the candidate; only those that nothing else separates.
-    not_out, not_in
-        Induced matching: levels whose vertex must have no arc to (from) the candidate.
-    bounds_out, bounds_in
-        Whether the candidate's numbers of arcs out and in are bounded from below. Never so at the last level,
-        whose sources ask for all its arcs.
-    """
-
-    sources: tuple[Source, ...] = ()
-    reuse: int | None = None
-    anchor: int = 0
-    after: tuple[int, ...] = ()
-    before: tuple[int, ...] = ()
-    distinct: tuple[int, ...] = ()
-    not_out: tuple[int, ...] = ()
-    not_in: tuple[int, ...] = ()
-    bounds_out: bool = False
-    bounds_in: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PlanShape:
-    """The steps of a search, one per level.
-
-    Level 0 has no source: the rows of level 1's first source root it.
-    """
-
-    steps: tuple[StepShape, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StepArgs:
-    """What one level runs with: the arcs of each source, and the least degrees of a candidate.
-
-    Parameters
-    ----------
-    adjacencies
-        The arcs of each source, as rows of the graph.
-    edges
-        The same as rows of the candidate space: the query edge (by position in the bound pattern) and whether
-        it is followed from its source.
-    min_out_degree, min_in_degree
-        Bounds on a candidate's degrees in the graph.
-    """
-
-    adjacencies: tuple[AdjacencyKey, ...] = ()
-    edges: tuple[tuple[int, bool], ...] = ()
-    min_out_degree: int = 0
-    min_in_degree: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PlanArgs:
-    """The labels and bounds of each step."""
-
-    steps: tuple[StepArgs, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Consecutive levels reached from the same vertices (`motiflux.plan.passes.groups`).
-
-    Parameters
-    ----------
-    levels
-        Ascending.
-    one_set
-        Whether all have the same candidates, order restrictions and injectivity apart.
-    """
-
-    levels: tuple[int, ...]
-    one_set: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TailComponent:
-    """Levels of a tail whose vertices might coincide.
-
-    Parameters
-    ----------
-    levels
-        Ascending.
-    sets
-        A number for each of `levels`, the same for levels with the same set: 0, 1, ... by appearance.
-    chains
-        Sizes of the groups of levels that are ordered among themselves: each choice was counted once for each
-        of their orders.
-    hanging
-        The block that hangs from each level: what is counted with its vertex matched; None where nothing
-        does. Empty if nothing hangs from any.
-    lists
-        Pieces that meet others in several levels, beside `levels`; nothing hangs from those then.
-    """
-
-    levels: tuple[int, ...]
-    sets: tuple[int, ...]
-    chains: tuple[int, ...] = ()
-    hanging: tuple[TailBlock | None, ...] = ()
-    lists: tuple[TailList, ...] = ()
-
-    @property
-    def deep(self) -> bool:
-        """Whether any of its levels are matched one by one."""
-        return bool(self.hanging or self.lists)
-
-    @property
-    def divisor(self) -> int:
-        """By how much the number of ordered choices is divided."""
-        return prod(map(factorial, self.chains))
-
-
-@dataclass(frozen=True, slots=True)
-class TailList:
-    """A piece of a component as a list: the choices for its doors, each with the ways to choose the rest.
-
-    Parameters
-    ----------
-    levels
-        Matched in turn, ascending.
-    listed
-        Those of `levels` whose vertices an entry of the list names: the doors, in which the piece meets
-        others, and then, where `kept`, those that levels matched before exclude.
-    doors
-        How many of `listed` are doors.
-    exact
-        Levels matched before that the list depends on, but for what they exclude.
-    kept
-        Whether the list is kept for their vertices, with what is excluded still in it.
-    hanging
-        What is counted once all `levels` are matched; None if nothing is.
-    """
-
-    levels: tuple[int, ...]
-    listed: tuple[int, ...]
-    doors: int
-    exact: tuple[int, ...]
-    kept: bool
-    hanging: TailBlock | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TailBlock:
-    """Components that have nothing in common: their numbers multiply.
-
-    Parameters
-    ----------
-    exact
-        Levels matched before that the number depends on, `excluded` apart.
-    excluded
-        Levels of the block, and levels matched before whose vertices those must not take. In which order the
-        latter have them makes no difference.
-    kept
-        Whether numbers are remembered by the vertices of these levels.
-    """
-
-    components: tuple[TailComponent, ...]
-    exact: tuple[int, ...] = ()
-    excluded: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
-    kept: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """The levels from `start` on are not enumerated: the product over the components.
-
-    Together with the levels before it, the tail is a block: see `TailBlock` for the other parameters.
-    """
-
-    start: int
-    components: tuple[TailComponent, ...]
-    exact: tuple[int, ...] = ()
-    excluded: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
-    kept: bool = False
-
-    @property
-    def nested(self) -> bool:
-        """Whether anything hangs from a level of the tail."""
-        return any(component.deep for component in self.components)
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceKey:
-    """Names a candidate space of a graph (`motiflux.plan.candidates.space`).
-
-    Parameters
-    ----------
-    pattern
-        Whose candidates.
-    injective
-        Whether any two query vertices have different images, so that they need a neighbour each.
-    degrees
-        Whether candidates must have as many neighbours as the query vertex certainly needs.
-    rounds
-        Most rounds of consistency.
-    cycles
-        Edges of the longest cycles of the pattern that must close over every arc; 0 if none needs to.
-    """
-
-    pattern: BoundPattern
-    injective: bool
-    degrees: bool
-    rounds: int
-    cycles: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FreeOrder:
-    """What a search over a candidate space needs whose order changes from one partial embedding to the next.
-
-    Parameters
-    ----------
-    links
-        For each query edge: two levels, its position in the bound pattern, and whether it is followed from
-        its source by going from the first level to the second.
-    compared
-        For each level, three masks of others: whose vertex must be another one, a smaller, a greater one.
-    always
-        Whether no other order is tried before.
-    """
-
-    links: tuple[tuple[int, int, int, bool], ...]
-    compared: tuple[tuple[int, int, int], ...]
-    always: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +26,11 @@ class Plan:
     shape, args
         The search itself.
     semantics, symmetry
-        What was asked for.
+        Options of the call.
     multiplier
-        Each embedding the search finds stands for this many (counting only; 1 when enumerating).
+        Number of embeddings that each one found stands for (counting only; 1 when enumerating).
     automorphisms
-        Order of the pattern's automorphism group; 1 where nothing is searched.
+        Order of the pattern's automorphism group; 1 for an empty plan.
     restrictions
         Pairs of query vertices (u, v) whose images must satisfy u < v.
     estimates
@@ -305,23 +48,23 @@ class Plan:
         Over a candidate space: a number per level, equal where the plan takes the candidates to be the same.
         Empty without one.
     impossible
-        Why there is no embedding at all, where that is known without a search; None otherwise. Such a plan
+        The reason if it is known without a search that there is no embedding; None otherwise. An empty plan
         has no steps.
     probed
-        Expected seconds on one thread, from a try; None where none was made.
+        Expected seconds on one thread, from a probe; None without one.
     formula
-        How to count from tables of local counts, where that is expected to take less time than this search
-        (counting only); None where it is not.
-    room
-        For each level, how many later ones take their vertices from the candidates of that one, each another,
-        and how many of these certainly a greater one. Empty if none does.
-    free
-        How to match levels in another order; None where the search may not.
+        The formula over tables of local counts that counts in less time than this search is expected to
+        take (counting only); None if there is none.
+    all_different
+        For each level, the number of later levels that need different vertices from its candidates, and how
+        many of these vertices must be greater than the vertex of the level. Empty if there are none.
+    adaptive_order
+        Data for matching levels in an order that changes during the search; None if the order is fixed.
     images
-        Automorphisms: each embedding the search finds is handed out once for each, the image of query vertex
-        v being that of ``automorphism[v]`` (enumerating only). Empty where all embeddings are searched for.
+        Automorphisms: for each, an embedding found yields a row in which query vertex v has the image of
+        ``automorphism[v]`` (enumerating only). Empty if the search finds every embedding itself.
     asked
-        The pattern that it was made for; no part of what the plan is.
+        The pattern that the plan was made for; equal plans may differ in it.
     """
 
     order: tuple[int, ...]
@@ -341,7 +84,238 @@ class Plan:
     impossible: str | None = None
     probed: float | None = None
     formula: Formula | None = None
-    room: tuple[tuple[int, int], ...] = ()
-    free: FreeOrder | None = None
+    all_different: tuple[tuple[int, int], ...] = ()
+    adaptive_order: AdaptiveOrder | None = None
     images: tuple[tuple[int, ...], ...] = ()
     asked: Pattern | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """A table that a search from every image of the roots fills."""
+
+    pattern: Rooted
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Middles:
+    """Interchangeable vertices between the ends x and z of wedges.
+
+    Parameters
+    ----------
+    first, second
+        The query edges from x to one middle vertex and from it to z, by their ends in the pattern.
+    number
+        Number of these vertices.
+    """
+
+    first: tuple[int, int]
+    second: tuple[int, int]
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wedges:
+    """Vertices between the ends of wedges, by histograms of wedges from each vertex.
+
+    Parameters
+    ----------
+    pattern
+        Its vertices are the ends x and z, which are not joined, and the middles.
+    kinds
+        The middles. Images of middles of one kind differ; two middles of different kinds may share one.
+    symmetric
+        Whether x and z can be exchanged.
+    uniform
+        Whether all four vertices of a 4-cycle can be exchanged.
+    """
+
+    pattern: Rooted
+    kinds: tuple[Middles, ...]
+    symmetric: bool
+    uniform: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ones:
+    """A table of ones."""
+
+    pattern: Rooted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndLookup:
+    """For each arc between two roots: the number that `table` has for the root at `end`."""
+
+    pattern: Rooted
+    end: int
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Triangles:
+    """The triangles at each arc; all three query vertices are interchangeable."""
+
+    pattern: Rooted
+
+
+class Move(IntEnum):
+    """The operation of a step of walks (`csrc/local/walks.hpp`)."""
+
+    SEED, PUSH, PULL, ENDS, TIMES, SCALE, POWER = range(7)
+
+
+class Finish(IntEnum):
+    """The operation on the numbers of the last step."""
+
+    SUM, EDGES, ARCS = range(3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One step of walks: computes the numbers of one query vertex from those of another.
+
+    Parameters
+    ----------
+    into, source
+        The registers of both, with a number for each data vertex.
+    ends
+        The ends of the query edge that the step follows, in this direction.
+    weights
+        A table of weights of arcs, or of vertices.
+    power
+        The exponent of the result.
+    below
+        Whether walks reach only vertices less than their first vertex.
+    """
+
+    move: Move
+    into: int
+    source: int = 0
+    ends: tuple[int, int] | None = None
+    weights: Table | None = None
+    power: int = 1
+    below: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walks:
+    """Walks from each image of the first vertex; apart from this image, vertices may repeat.
+
+    Parameters
+    ----------
+    apart
+        Whether the walks avoid the image of the first vertex.
+    ends
+        The query edge whose rows `finish` reads.
+    """
+
+    pattern: Rooted
+    steps: tuple[Step, ...]
+    finish: Finish
+    ends: tuple[int, int] | None
+    apart: bool
+
+    @property
+    def is_near(self) -> bool:
+        """Whether all walks have one edge: they are a product that is summed over rows."""
+        first, *others = self.steps
+        simple = {Move.SCALE, Move.POWER}
+        return self.finish is Finish.SUM and not first.below and all(step.move in simple for step in others)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """`times` the product of `factors`, summed over the roots that `pattern` does not have, minus `minus`.
+
+    Parameters
+    ----------
+    factors
+        Tables with the same roots: the roots of `pattern`, or more.
+    minus
+        Tables with the roots of `pattern` to subtract, each with its coefficient.
+    times
+        More than one only for a pattern without roots.
+    """
+
+    pattern: Rooted
+    factors: tuple[Table, ...]
+    minus: tuple[tuple[int, Table], ...]
+    times: int = 1
+
+
+Table: TypeAlias = Searched | Wedges | Triangles | Ones | EndLookup | Walks | Joined
+"""The number of embeddings of `pattern` for each image of its roots.
+
+Tables are computed from other tables, which they share, so they are compared by identity.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A count that is computed from tables.
+
+    Parameters
+    ----------
+    kinds
+        The kinds to which the patterns of the tables refer by number.
+    table
+        The table whose pattern is the whole query, without roots.
+    seconds
+        Expected seconds.
+    """
+
+    kinds: Kinds
+    table: Table = field(compare=False)
+    seconds: float
+    listed: tuple[object, ...] = field(init=False, repr=False)
+    """The fields of each table, with other tables by number: equal formulas have equal lists."""
+
+    def __post_init__(self) -> None:
+        number: dict[Table, int] = {}
+        listed = []
+        for table in self.tables():
+            listed.append((type(table).__name__, *_content(table, number)))
+            number[table] = len(number)
+        object.__setattr__(self, "listed", tuple(listed))
+
+    def tables(self) -> list[Table]:
+        """Return every table once, after the tables that it needs."""
+        found: dict[Table, None] = {}
+        frontier: list[tuple[Table, bool]] = [(self.table, False)]
+        while frontier:
+            table, expanded = frontier.pop()
+            if table in found:
+                continue
+            if expanded:
+                found[table] = None
+            else:
+                frontier.append((table, True))
+                frontier += [(part, False) for part in reversed(parts_of(table))]
+        return list(found)
+
+
+def parts_of(table: Table) -> tuple[Table, ...]:
+    """Return the tables from which a table is computed."""
+    match table:
+        case EndLookup():
+            return (table.table,)
+        case Walks():
+            return tuple(step.weights for step in table.steps if step.weights is not None)
+        case Joined():
+            return (*table.factors, *(lesser for _, lesser in table.minus))
+    return ()
+
+
+def _content(value: Table | Step, number: dict[Table, int]) -> tuple[object, ...]:
+    """Return the fields of a table or step, with a number in place of each table."""
+
+    def plain(one: object) -> object:
+        if isinstance(one, tuple):
+            return tuple(plain(part) for part in one)
+        if isinstance(one, Step):
+            return _content(one, number)
+        return number[one] if isinstance(one, Table) else one
+
+    return tuple(plain(getattr(value, part.name)) for part in fields(value))

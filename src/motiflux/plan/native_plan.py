@@ -1,4 +1,4 @@
-"""A plan together with what it searches, as the native code takes it."""
+"""Plans with their rows or candidate space, as arguments of the native code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space
-from motiflux.plan.ir import Plan, StepShape, TailBlock, TailList
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import StepShape, TailBlock, TailList
 
 _List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
 _Component: TypeAlias = tuple[list[int], list[int], list[int], list[int], list[_List]]
@@ -31,10 +32,10 @@ _MOST_KEPT = 512
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """What the native code is told of a plan, whatever the graph's rows."""
+    """The arguments of the native code that depend on the plan only, not on the graph."""
 
     plan: Plan
-    """Held so that no other plan gets its id."""
+    """Referenced so that no other plan gets its id."""
     steps: list[_native.Step]
     bounds: list[tuple[int, int]]
     edges: list[tuple[int, bool]]
@@ -43,7 +44,7 @@ class _Arguments:
     tail: tuple[int, list[_Block]]
 
     nbytes = 1
-    """They are counted, not weighed."""
+    """The limit on kept arguments is their number."""
 
     @classmethod
     def of(cls, plan: Plan) -> _Arguments:
@@ -75,24 +76,22 @@ def native_problem(
     adaptive: bool = False,
     again: bool = False,
 ) -> _native.Problem:
-    """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses.
+    """Return the search of `plan` over its candidate space, or over rows of the graph.
 
     Parameters
     ----------
     rows
-        Problems that are given the same, which is filled, read the very same arrays.
+        Cache of narrowed rows, which is filled: problems with the same cache share their arrays.
     backjump
-        Whether a search leaves levels that have no part in a failure: ``on``, ``off``, or ``auto``, where it
-        finds little.
+        Whether a search jumps back over levels that did not cause a failure: ``on``, ``off``, or ``auto``:
+        once it finds little.
     adaptive
-        Whether it may then go on in no fixed order.
+        Whether the search may then continue in an adaptive order.
     again
-        Whether what is told of the plan is kept with the graph, since its turn will come again.
+        Whether arguments of the plan are kept with the graph for further calls.
     """
     if plan.impossible is not None:
-        raise InternalError(
-            f"a plan was to be searched of which it is known that nothing matches: {plan.impossible}"
-        )
+        raise InternalError(f"expected a plan with a search, found an empty plan: {plan.impossible}")
     if again:
         given = graph.memo.get_sized(_KEPT_ARGUMENTS, id(plan), lambda: _Arguments.of(plan), _MOST_KEPT)
     else:
@@ -116,9 +115,11 @@ def native_problem(
             sets=_policy(intersect, simd),
             tail=given.tail,
         )
-        problem.prune(_BACKJUMP[backjump], plan.room)
-        if plan.free is not None and adaptive:
-            problem.set_free(plan.free.links, plan.free.compared, plan.free.always)
+        problem.prune(_BACKJUMP[backjump], plan.all_different)
+        if plan.adaptive_order is not None and adaptive:
+            problem.set_free(
+                plan.adaptive_order.links, plan.adaptive_order.compared, plan.adaptive_order.always
+            )
         return problem
     narrowed = {} if rows is None else rows
     for key in given.keys:
@@ -134,25 +135,25 @@ def native_problem(
         sets=_policy(intersect, simd),
         tail=given.tail,
     )
-    problem.prune(_BACKJUMP[backjump], plan.room)
+    problem.prune(_BACKJUMP[backjump], plan.all_different)
     return problem
 
 
 def _is_of(plan: Plan, space: CandidateSpace) -> bool:
-    """Whether candidates are equal wherever the plan takes them to be, and there are some."""
+    """Whether the space has candidates, equal for the levels for which the plan assumes it."""
     pairs = {(number, space.classes[v]) for number, v in zip(plan.classes, plan.order, strict=True)}
     return not space.empty and len(pairs) == len(set(plan.classes))
 
 
 @cache
 def simd_here() -> tuple[str, ...]:
-    """Return the values of the switch ``simd`` that this processor can serve, the fastest last."""
+    """Return the values of the switch ``simd`` that this processor supports, the fastest last."""
     here = _native.simd_here()
     return tuple(name for name, number in _SIMD.items() if number in here)
 
 
 def _policy(intersect: str, simd: str) -> tuple[int, int]:
-    """Return how sets are intersected, and by which instructions."""
+    """Return the codes of the intersection method and of the instruction set."""
     here = simd_here()
     if simd not in ("auto", *here):
         raise ArgumentError("tuning['simd']", f"auto, or what this processor has: {', '.join(here)}", simd)
@@ -169,7 +170,7 @@ def _tail(plan: Plan) -> tuple[int, list[_Block]]:
 
 
 def _add_block(block: TailBlock, blocks: list[_Block]) -> int:
-    """Append `block` and what hangs from it; return its position."""
+    """Append `block` and the blocks below it; return its position."""
     components: list[_Component] = []
     at = len(blocks)
     excluded = [(list(members), list(levels)) for members, levels in block.excluded]
@@ -187,7 +188,7 @@ def _list(one: TailList, blocks: list[_Block]) -> _List:
 
 
 def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:
-    """Return one step; the candidates of a space have the degrees they need already."""
+    """Return one step; `bounds` is false for candidate spaces, whose candidates have the degrees already."""
     return _native.Step(
         source_levels=[source.level for source in shape.sources],
         source_directions=[_DIRECTIONS[source.direction] for source in shape.sources],

@@ -1,4 +1,4 @@
-"""What a plan is asked for, and what of that plans are remembered by."""
+"""The checked arguments of planning, which are the key of cached plans."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.types import Semantics, Symmetry
 
-# Seconds left from which on a timeout is no hurry, and the share of those left in which a formula must be
-# found, and all probes made: where the search is expected to be done in time, and where it is not.
+# A deadline further away than this number of seconds does not shorten planning. A formula must be found, and
+# all probes made, within a share of the seconds left: a smaller share if the search is expected to end in
+# time.
 _NO_HURRY = 10.0
 _SHARE_OF_TIMEOUT = 0.1
 _SHARE_OF_SHORT_TIMEOUT = 0.5
@@ -21,17 +22,18 @@ _LEAST_LEFT = 1e-3
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """The arguments of `make_plan`, checked: two that are equal ask for the same plan of a pattern.
+    """The checked arguments of `make_plan`. Equal options give the same plan of a pattern.
 
-    So plans are remembered by them. Whatever is added here is part of that, unless it says ``compare=False``.
+    They are part of the key of cached plans, with all fields but those with ``compare=False``.
 
     Parameters
     ----------
     switches
         All switches of `motiflux.config`.
     haste
-        How little time is left, by powers of two; 0 is enough. A plan is good for all who are in as much
-        haste or more; for others it is looked for anew: what is missed in 10 ms is found in a second.
+        0 if there is enough time before the deadline; greater by 1 each time that the time left halves. A
+        cached plan serves calls of equal or greater haste. Other calls have more time, which may give a
+        better plan, so it is made again.
     """
 
     semantics: Semantics
@@ -56,13 +58,14 @@ class PlanOptions:
         object.__setattr__(self, "haste", haste)
 
     def of_order(self) -> PlanOptions:
-        """Return these with the same in the place of all that the order of a plan does not depend on."""
+        """Return the options with default values for all that the matching order does not depend on."""
         return replace(self, parts=False, parts_cost=1.0, searchers=1, tables=None, deadline=None)
 
-    def seconds_to_look(self, search: float | None) -> float:
-        """Return how long something better may be looked for than a search of so many seconds, if known.
+    def planning_seconds(self, search: float | None) -> float:
+        """Return the seconds that may be spent on finding a better plan than a search of `search` seconds.
 
-        A search that is expected to be cut off is worth nothing: half of the time goes into the look.
+        If the search is not expected to end before the deadline, or is of unknown length, this is half of the
+        time left.
         """
         if self.deadline is None:
             return inf

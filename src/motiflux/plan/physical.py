@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from motiflux.graph import AdjacencyKey
 from motiflux.plan.ir import Plan
-from motiflux.plan.local_counts.passes import Passes
+from motiflux.plan.local_counts.schedule import Schedule
 from motiflux.plan.neighborhood.choices import Cone
 
 
@@ -83,7 +83,7 @@ class Stage:
         Arcs of cliques.
     universal
         How a pattern with a universal vertex is counted in bits.
-    passes
+    schedule
         How a formula is evaluated.
     roots
         Where a search begins; None for everywhere.
@@ -96,7 +96,7 @@ class Stage:
     kernel: SearchKernel | None = None
     clique: AdjacencyKey | None = None
     universal: Cone | None = None
-    passes: Passes | None = field(default=None, compare=False, repr=False)
+    schedule: Schedule | None = field(default=None, compare=False, repr=False)
     roots: RootFilter | None = None
     share: float = 1.0
 

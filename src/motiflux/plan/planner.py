@@ -1,4 +1,4 @@
-"""Sequences the passes; decides nothing itself."""
+"""Makes plans: calls the passes and comparisons in their order."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
 from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.candidates.space import candidate_space, space_key
-from motiflux.plan.choose_tables import WORTH_A_FORMULA, formula_for
+from motiflux.plan.choose_tables import WORTH_A_FORMULA, cheaper_formula
 from motiflux.plan.compare_orders import ordered_plan
-from motiflux.plan.empty_plan import plan_of_nothing, why_nothing
+from motiflux.plan.empty_plan import empty_plan, why_empty
 from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.options import PlanOptions
-from motiflux.plan.passes.all_different import room_needed
+from motiflux.plan.passes.all_different import all_different_bounds
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.plan.probe_parts import WORTH_PARTS, in_parts
+from motiflux.plan.probe_parts import WORTH_PARTS, cheaper_in_parts
 from motiflux.types import Semantics, Symmetry
 
 
@@ -44,51 +44,51 @@ def make_plan(
     tuning: Mapping[str, str] | None = None,
     beside: Sequence[Plan] = (),
 ) -> Plan:
-    """Return the plan that finds `pattern` in `graph`, remembered with the graph.
+    """Return the plan that finds `pattern` in `graph`, kept with the graph.
 
     Parameters
     ----------
     semantics, symmetry
-        A word of `motiflux.types.Semantics` and of `Symmetry`, or its text.
+        A member of `motiflux.types.Semantics` and of `Symmetry`, or its value.
     counting
-        Only the number is wanted: embeddings may then be counted as subgraphs times the order of the
-        automorphism group (not where query vertices may share a data vertex: under homomorphism, or if the
-        pattern says so; there an automorphism may leave a map as it is).
+        Whether only the number is needed: embeddings may then be counted as subgraphs times the order of the
+        automorphism group. This does not hold if query vertices may share a data vertex (under homomorphism,
+        or if the pattern allows it), as an automorphism may then map an embedding to itself.
     images
-        Whether the images of an embedding that is enumerated are handed out: one of them is then to be found,
-        where there are not too many.
+        Whether the engine lists the images of each embedding found under the automorphisms, so that the
+        search finds only one of them. Has no effect for large groups.
     space
         Whether the engine can search a candidate space.
     tail
         Whether the engine can count a tail in closed form.
     parts
-        Whether the engine can count a tail that is a tree of parts, and is to count all of them.
+        Whether the engine can count a tail that is a tree of parts, and the count has no limit.
     parts_cost
-        How many times as much as probes on the CPU say parts take on the engine, beside other ways to count.
+        Ratio of the time of parts on the engine to the time by probes on the CPU, relative to other plans.
     searchers
-        Partial embeddings that the engine needs to be busy: parts begin at a level that has as many.
+        Partial embeddings that the engine needs to be busy: parts begin at a level with as many.
     tables
-        What counting from tables of local counts takes on the engine; None if it cannot.
+        Times of tables of local counts on the engine; None if it cannot count from tables.
     threads
         Threads that filter candidates.
     deadline
-        When to give up, as a moment of `time.perf_counter`; None is never.
+        Time limit, a value of `time.perf_counter`; None: no limit.
     tuning
         Switches of `motiflux.config.TUNING`.
     beside
-        Other plans of the call: of orders that are about as cheap, the one that shares the most levels with
-        one of these is taken.
+        Other plans of the call: among orders of similar cost, the order that shares the most levels with one
+        of these plans is taken.
 
     Raises
     ------
     ArgumentError
-        Subgraphs where query vertices may share a data vertex, or an unknown switch or word.
+        Symmetry is ``subgraphs`` and query vertices may share a data vertex, or a switch or value is unknown.
     TimeoutError
         The deadline passed while candidates were filtered.
     PatternError
-        The pattern asks for directions in an undirected graph.
+        The pattern has a directed edge and the graph is undirected.
     """
-    # Texts are equal to the words, also as keys, but not the same objects, which is what is asked below.
+    # A string equals its enum member, but is another object, and the code below compares by `is`.
     semantics = check_word("semantics", semantics, Semantics)
     symmetry = check_word("symmetry", symmetry, Symmetry)
     check_symmetry(semantics, symmetry, pattern)
@@ -121,7 +121,7 @@ def make_plan(
 
 
 def is_search_enough(plan: Plan, switches: Mapping[str, str]) -> bool:
-    """Return whether a search is expected to take so little that neither parts nor tables are looked for."""
+    """Return whether a search is expected to be so short that neither parts nor tables are considered."""
     if "on" in (switches["tables"], switches["parts"]):
         return False
     seconds = expected_seconds(plan, 1, None)
@@ -134,18 +134,18 @@ def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
     if options.space:
         key = space_key(bound, options.semantics, options.switches)
         space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
-    if (why := why_nothing(bound, space)) is not None:
+    if (why := why_empty(bound, space)) is not None:
         kept = None if space is None else key
-        return replace(plan_of_nothing(bound, options.semantics, options.symmetry, kept, why), asked=pattern)
-    drafter = PlanBuilder(graph, pattern, options, bound, key, space)
-    # Engines that count in other ways search in the same order: it is looked for once.
+        return replace(empty_plan(bound, options.semantics, options.symmetry, kept, why), asked=pattern)
+    builder = PlanBuilder(graph, pattern, options, bound, key, space)
+    # The order does not depend on how the engine counts, so it is found once for all engines.
     plan, orders = graph.memo.get(
-        ("ordered", pattern, space is not None, options.of_order()), lambda: ordered_plan(drafter)
+        ("ordered", pattern, space is not None, options.of_order()), lambda: ordered_plan(builder)
     )
-    plan = replace(plan, formula=formula_for(graph, bound, plan, options))
-    if drafter.parts and plan.formula is None:
-        plan = drafter.widened(in_parts(drafter, plan, orders))
-    plan = replace(plan, free=drafter.free(plan), images=drafter.images, asked=pattern)
+    plan = replace(plan, formula=cheaper_formula(graph, bound, plan, options))
+    if builder.parts and plan.formula is None:
+        plan = builder.widened(cheaper_in_parts(builder, plan, orders))
+    plan = replace(plan, adaptive_order=builder.adaptive_order(plan), images=builder.images, asked=pattern)
     if options.switches["room"] == "on":
-        plan = replace(plan, room=room_needed(plan.shape, plan.args, plan.classes or None))
+        plan = replace(plan, all_different=all_different_bounds(plan.shape, plan.args, plan.classes or None))
     return plan

@@ -1,4 +1,4 @@
-"""Whether to count in parts, and in which: by probing plans where the search is expected to take long."""
+"""The choice of a plan that counts in parts, by probes, if the search is expected to take long."""
 
 from __future__ import annotations
 
@@ -13,55 +13,57 @@ from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.compare_orders import MANY_MEMBERS
 from motiflux.plan.estimate.predict import expected_work
 from motiflux.plan.estimate.sampled import probe, sample
-from motiflux.plan.ir import Plan, Tail
+from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import Order, core_first, core_of
 from motiflux.plan.passes.parts import lists_of
+from motiflux.plan.shape import Tail
 
-# Searches expected to take so many seconds are worth a look for parts, in so many orders. All probes together
-# take a share of the time expected, and each no longer than an interrupt may wait.
+# Parts are considered if the search is expected to take this number of seconds, in this number of orders. All
+# probes together take a share of the expected time; each is short enough for an interrupt to be answered.
 WORTH_PARTS = 0.1
 _PART_ORDERS = 3
 _PROBE_SHARE = 0.1
 _LONGEST_PROBE = 0.06
 
-# Above so many seconds, what is remembered decides, of which a probe sees little: a plan that matches the
-# core first and then has lists is taken unless it seems so many times as slow.
-_PROBES_SAY_LITTLE = 10.0
-_MAY_SEEM_SLOWER = 8.0
+# Above this number of seconds, cached numbers decide the time, and a probe fills few of them. Then a plan
+# that matches the core first and then has lists is taken, unless its probe takes this multiple of the least
+# time.
+_PROBES_MISLEAD = 10.0
+_MAY_PROBE_SLOWER = 8.0
 
 
-def in_parts(drafter: PlanBuilder, plan: Plan, orders: Sequence[Order]) -> Plan:
-    """Return a plan that counts the same in parts, if that is cheaper."""
-    forced = drafter.options.switches["parts"] == "on"
+def cheaper_in_parts(builder: PlanBuilder, plan: Plan, orders: Sequence[Order]) -> Plan:
+    """Return a plan that counts in parts if it is cheaper than `plan`, else `plan`."""
+    forced = builder.options.switches["parts"] == "on"
     work = expected_work(plan)
     seconds = None if work is None else work.seconds()
     if not forced and (seconds is None or seconds < WORTH_PARTS):
         return plan
-    candidates = _candidates(drafter, orders, first_alone=forced)
+    candidates = _candidates(builder, orders, first_alone=forced)
     if forced and candidates:
-        return candidates[0] if work is None else _estimated(drafter, candidates[0])
+        return candidates[0] if work is None else _estimated(builder, candidates[0])
     if seconds is None or not candidates:
         return plan
     plans = [plan, *candidates]
     if plan.tail is not None:
-        plain = drafter.without_tail(drafter.order(plan.order))
+        plain = builder.without_tail(builder.order(plan.order))
         plans.append(replace(plain, estimates=plan.estimates, scanned=plan.scanned))
-    probed = _probed(drafter, plans, seconds)
+    probed = _probed(builder, plans, seconds)
     if probed is None:
         return plan
-    chosen = _best(drafter.bound, probed, drafter.options.parts_cost)
-    return chosen if chosen.scanned else _estimated(drafter, chosen)
+    chosen = _best(builder.bound, probed, builder.options.parts_cost)
+    return chosen if chosen.scanned else _estimated(builder, chosen)
 
 
-def _candidates(drafter: PlanBuilder, orders: Sequence[Order], *, first_alone: bool) -> list[Plan]:
-    """Return different plans in parts; with `first_alone`, those of the first order that has any."""
+def _candidates(builder: PlanBuilder, orders: Sequence[Order], *, first_alone: bool) -> list[Plan]:
+    """Return different plans in parts; with `first_alone`, only the plans of the first order that has any."""
     bases = list(orders[:_PART_ORDERS])
-    if (base := core_first(drafter.bound, orders)) is not None and base not in bases:
+    if (base := core_first(builder.bound, orders)) is not None and base not in bases:
         bases.append(base)
     found: dict[tuple[tuple[int, ...], Tail | None], Plan] = {}
-    for order, way in product(bases, drafter.part_ways):
-        for vertices in drafter.part_orders(order.vertices, way):
-            plan = drafter.nested(drafter.order(vertices), way)
+    for order, way in product(bases, builder.part_ways):
+        for vertices in builder.part_orders(order.vertices, way):
+            plan = builder.nested(builder.order(vertices), way)
             if plan is not None:
                 found.setdefault((vertices, plan.tail), plan)
         if first_alone and found:
@@ -69,26 +71,26 @@ def _candidates(drafter: PlanBuilder, orders: Sequence[Order], *, first_alone: b
     return list(found.values())
 
 
-def _probed(drafter: PlanBuilder, plans: Sequence[Plan], seconds: float) -> list[Plan] | None:
-    """Return `plans` with what each seems to take; None if time is short.
+def _probed(builder: PlanBuilder, plans: Sequence[Plan], seconds: float) -> list[Plan] | None:
+    """Return `plans`, each with its time by a probe; None if the deadline is near.
 
     Parameters
     ----------
     seconds
-        That the first of them is expected to take.
+        Expected seconds of the first plan.
     """
-    options, deadline = drafter.options, drafter.options.deadline
-    most = min(min(seconds * _PROBE_SHARE, options.seconds_to_look(seconds)) / len(plans), _LONGEST_PROBE)
+    options, deadline = builder.options, builder.options.deadline
+    most = min(min(seconds * _PROBE_SHARE, options.planning_seconds(seconds)) / len(plans), _LONGEST_PROBE)
     probed = []
     for plan in plans:
         if deadline is not None and time.perf_counter() + most > deadline:
             return None
-        probed.append(replace(plan, probed=probe(drafter.graph, plan, most, options.threads)))
+        probed.append(replace(plan, probed=probe(builder.graph, plan, most, options.threads)))
     return probed
 
 
 def _best(bound: BoundPattern, plans: Sequence[Plan], parts_cost: float) -> Plan:
-    """Return the plan to take of those that were probed on the CPU."""
+    """Return the plan to take, after probes on the CPU."""
 
     def seconds(plan: Plan) -> float:
         if plan.probed is None:
@@ -98,7 +100,7 @@ def _best(bound: BoundPattern, plans: Sequence[Plan], parts_cost: float) -> Plan
 
     best = min(plans, key=seconds)
     core = core_of(bound)
-    remembering = [
+    caching = [
         plan
         for plan in plans
         if plan.tail is not None
@@ -106,14 +108,14 @@ def _best(bound: BoundPattern, plans: Sequence[Plan], parts_cost: float) -> Plan
         and 0 < len(core) < bound.size
         and core.issuperset(plan.order[: len(core)])
     ]
-    if seconds(best) < _PROBES_SAY_LITTLE or not remembering:
+    if seconds(best) < _PROBES_MISLEAD or not caching:
         return best
-    other = min(remembering, key=seconds)
-    return other if seconds(other) < _MAY_SEEM_SLOWER * seconds(best) else best
+    other = min(caching, key=seconds)
+    return other if seconds(other) < _MAY_PROBE_SLOWER * seconds(best) else best
 
 
-def _estimated(drafter: PlanBuilder, plan: Plan) -> Plan:
-    """Return `plan` with the sizes that its levels would have, were all enumerated."""
-    flat = drafter.without_tail(drafter.order(plan.order))
-    estimate = sample(drafter.graph, flat, MANY_MEMBERS, drafter.options.threads)
+def _estimated(builder: PlanBuilder, plan: Plan) -> Plan:
+    """Return `plan` with the estimates of a search that enumerates all levels."""
+    flat = builder.without_tail(builder.order(plan.order))
+    estimate = sample(builder.graph, flat, MANY_MEMBERS, builder.options.threads)
     return replace(plan, estimates=estimate.sizes, scanned=estimate.read)

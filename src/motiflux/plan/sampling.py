@@ -11,12 +11,13 @@ from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space, space_key
 from motiflux.plan.cost_model import CostModel, frequencies
-from motiflux.plan.empty_plan import plan_of_nothing, why_nothing
-from motiflux.plan.ir import Plan, SpaceKey
+from motiflux.plan.empty_plan import empty_plan, why_empty
+from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import ordered, promising_orders
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.planner import make_plan
+from motiflux.plan.shape import SpaceKey
 from motiflux.types import Semantics, Symmetry
 
 
@@ -70,8 +71,8 @@ def _make(
     if key is not None:
         key = replace(key, cycles=int(switches["cycles"]))
         space = candidate_space(graph, key, threads, deadline)
-    if (why := why_nothing(bound, space)) is not None:
-        return plan_of_nothing(bound, semantics, symmetry, None if space is None else key, why)
+    if (why := why_empty(bound, space)) is not None:
+        return empty_plan(bound, semantics, symmetry, None if space is None else key, why)
     sizes, arcs = (space.sizes, space.arcs) if space is not None else frequencies(bound, graph, deadline)
     if switches["sample_order"] == "plan":
         planned = make_plan(

@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import START_SECONDS, expected_count, expected_seconds
-from motiflux.plan.local_counts.formula import Formula
+from motiflux.plan.ir import Formula
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, Speeds
 from motiflux.request.request import Request
 

@@ -1,1 +1,1 @@
-"""What calls give back."""
+"""The results of calls."""

@@ -1,4 +1,4 @@
-"""What the rows of a search are given out as: ids, edges and attributes under names."""
+"""The columns of the rows that a search lists: ids, edges and attributes under names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from motiflux.result.witnesses import Witnesses
 from motiflux.types import IdArray, VertexArray
 
 LABEL, ROW = "label", "row"
-"""What may be asked for beside attributes: the label, and the row of an edge in `Graph.edge_attributes`."""
+"""Columns beside attributes: the label, and the row of an edge in `Graph.edge_attributes`."""
 
 _Gather = Callable[[VertexArray, NDArray[np.int64], int], NDArray[np.int64]]
 
@@ -39,19 +39,19 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Source:
-    """One column of the tables: what it is, and how it is made of a batch."""
+    """One column of the tables: its source, and how it is made from a batch."""
 
     field: Field
     make: Callable[[_Rows], Column]
 
 
 class RowColumns:
-    """Turns blocks of internal ids into what users get.
+    """Turns blocks of internal ids into columns for users.
 
     Parameters
     ----------
     graph, pattern
-        Where the blocks come from.
+        The pattern and the graph of the blocks.
     edges
         Whether each query edge has a column, of the edge that it fell on.
     attributes
@@ -101,7 +101,7 @@ class RowColumns:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What files say of the rows: the pattern, and the names of its vertices and edges in order."""
+        """The metadata of files of rows: the pattern, and the names of its vertices and edges in order."""
         return {
             "motiflux.pattern": str(self.pattern),
             "motiflux.vertices": json.dumps([vertex.name for vertex in self.pattern.vertices]),
@@ -130,12 +130,12 @@ class RowColumns:
         return self.pattern.num_vertices
 
     def empty(self) -> NDArray[Any]:
-        """Return what `array` gives for no rows."""
+        """Return the result of `array` for no rows."""
         dtype = self.dtype
         return np.empty(0 if dtype.names else (0, len(self.columns)), dtype)
 
     def array(self, block: Block) -> IdArray:
-        """Return ids, and edges if they were asked for: [rows, columns], or [rows] with a field for each."""
+        """Return ids, and edges if requested: [rows, columns], or [rows] with a field for each."""
         ids = self.graph.vertex_ids
         if isinstance(block, ImageBlock):
             if self.witnesses is None and not self.ids_are_text:
@@ -154,7 +154,7 @@ class RowColumns:
         return np.ascontiguousarray(np.concatenate([gathered, edges.view(np.int64)]).T)
 
     def table(self, block: Block) -> list[Column]:
-        """Return the columns of the batch, as `fields` says."""
+        """Return the columns of the batch, in the order of `fields`."""
         block = written(block, self._threads)
         ids = None
         if not self.ids_are_text:
@@ -302,7 +302,7 @@ def _positions(*naming: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _owner(name: str, by_name: dict[str, list[int]]) -> tuple[list[int], str]:
-    """Return whose attribute a name such as ``v0.country`` asks for, and which."""
+    """Return the element and the attribute of a name such as ``v0.country``."""
     for at, character in enumerate(name):
         if character == "." and name[:at] in by_name:
             return by_name[name[:at]], name[at + 1 :]

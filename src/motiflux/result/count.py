@@ -21,7 +21,7 @@ class Count(int):
     plan_seconds : float
         Wall-clock seconds of planning.
     engine, device : str
-        What searched, and where.
+        The engine that searched, and its device.
     reason : str
         Why that, in words.
     """
@@ -44,7 +44,7 @@ class Count(int):
         device: str,
         reason: str = "",
     ) -> Count:
-        """Return `value` with what is known about it."""
+        """Return `value` with the attributes of a count."""
         self = super().__new__(cls, value)
         self.complete = complete
         self.seconds = seconds

@@ -1,4 +1,4 @@
-"""What an estimate gives back."""
+"""The result of an estimate."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Estimate:
         if self.trawled is not None:
             both = f"{self.sampled:.6g} by samples, {self.trawled.value:.6g} by trawling"
             facts.append(("made of", f"{both} ({100 * self.trawled.share:.0f} %)"))
-        from motiflux.draw.page import facts_table  # of no use outside notebooks
+        from motiflux.draw.page import facts_table  # needed in notebooks only
 
         return facts_table(facts + ([("warning", self.warning)] if self.warning else []))
 

@@ -1,4 +1,4 @@
-"""The images of rows: what an enumeration hands out where it searches for one embedding of each subgraph."""
+"""The images of rows: if a search finds one embedding of each subgraph, its images are listed with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ImageBlock:
     found
         The rows.
     sources
-        For each cell of a row's images [images, columns], the column of the row that it comes from.
+        For each cell of a row's images [images, columns], its column in the row.
     first, last
         The images of the block: from `first` on, before `last`, of all images of all rows in turn.
     """
@@ -47,12 +47,12 @@ class ImageBlock:
         return _native.write_images(whole, self.sources, threads)[start : start + len(self)]
 
     def numbered(self, ids: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-        """Return them as rows of ids: each row's are looked up once."""
+        """Return the rows as external ids; the ids of each row are looked up once."""
         return _native.gather_images(self.found, self.sources, ids, self.first, self.last, threads)
 
 
 Block: TypeAlias = "VertexArray | ImageBlock"
-"""Rows in internal ids on their way to whoever asked for them."""
+"""Rows in internal ids, before they are converted for the user."""
 
 
 def written(block: Block, threads: int = 1) -> VertexArray:
@@ -61,14 +61,14 @@ def written(block: Block, threads: int = 1) -> VertexArray:
 
 
 class Images:
-    """What each row that a search finds is handed out as: all of its images, or itself.
+    """The rows that each row found yields: all of its images, or itself.
 
     Attributes
     ----------
     of_each : int
         Images of a row.
     sources : array [of_each, columns]
-        For each cell of them, the column of the row that it comes from.
+        For each cell of them, its column in the row.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -76,7 +76,7 @@ class Images:
         self.of_each = len(self.sources)
 
     def of(self, rows: VertexArray) -> Block:
-        """Return all images of `rows`, over whose memory the caller gives up."""
+        """Return all images of `rows`, whose memory may be reused."""
         if self.of_each == 1:
             return rows
         return ImageBlock(rows, self.sources, 0, len(rows) * self.of_each)

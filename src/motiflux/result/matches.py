@@ -39,7 +39,7 @@ class Matches:
 
     With ``edges=True`` a batch also has a column for each query edge: the number of its witness in
     `Graph.to_edges`. If ids are strings, a batch is then an array [rows] with a field for each column.
-    Attributes are in tables only: what `to_arrow`, `to_pandas` and `to_polars` return, and files.
+    Attributes are in tables only: in the results of `to_arrow`, `to_pandas` and `to_polars`, and in files.
 
     The object is an Arrow stream: ``duckdb.sql("SELECT count(*) FROM matches")``,
     ``polars.DataFrame(matches)``, ``pyarrow.RecordBatchReader.from_stream(matches)``. Rows are produced on
@@ -61,7 +61,7 @@ class Matches:
     plan_seconds : float
         Wall-clock seconds of planning.
     engine, device : str
-        What searches, and where.
+        The engine that searches, and its device.
     reason : str
         Why that, in words.
     """
@@ -133,7 +133,7 @@ class Matches:
         Raises
         ------
         ArgumentError
-            Ids are text, or edges were asked for.
+            Ids are text, or edges are requested.
         DeviceError
             The search is not on a GPU.
         DeviceMemoryError
@@ -244,17 +244,17 @@ class Matches:
         """
         from motiflux.result.networks import one_by_one
 
-        # A row at a time: whoever stops leaves the others to be taken.
+        # A row at a time: if the caller stops, the other rows remain.
         return one_by_one(self._layout, self._given(_as_it_is, 1))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the remaining rows as an Arrow stream, batch by batch as they are asked for."""
+        """Return the remaining rows as an Arrow stream, which makes batches on demand."""
         from motiflux.io.arrow_batches import arrow_reader
 
         return arrow_reader(self).__arrow_c_stream__(requested_schema)
 
     def _given(self, make: Callable[[Block], T], batch_rows: int | None = None) -> Iterator[T]:
-        """Yield what is made of the remaining rows, `batch_rows` at a time if that is given."""
+        """Yield `make(block)` for the remaining rows, `batch_rows` at a time if that is given."""
 
         def batch() -> T | None:
             block = self._next_batch() if batch_rows is None else self._next_rows(batch_rows)
@@ -268,14 +268,14 @@ class Matches:
             yield made
 
     def _next_batch(self) -> Block | None:
-        """Return the next block or, of one with more rows than were asked for, so many; None at the end."""
+        """Return the next block, or the allowed number of rows of a larger block; None at the end."""
         block = self._next_block()
         if block is not None and self._most_rows is not None and len(block) > self._most_rows:
             block, self._kept = block[: self._most_rows], block[self._most_rows :]
         return block
 
     def _next_rows(self, rows: int) -> Block | None:
-        """Return the next `rows` rows, fewer at the end, None after it; what is left of a block is kept."""
+        """Return the next `rows` rows, fewer at the end, None after it; other rows of a block are kept."""
         parts: list[Block] = []
         while rows and (block := self._next_block()) is not None:
             parts.append(block[:rows])
@@ -298,7 +298,7 @@ class Matches:
         return block
 
     def _closing_on_error(self, call: Callable[[], T]) -> T:
-        """Return what `call` does; what it raises ends the search: rows may be lost then."""
+        """Return the result of `call`; an error in it ends the search, and rows may be lost then."""
         try:
             return call()
         except BaseException:
@@ -325,7 +325,7 @@ class Matches:
         return f"Matches({self.rows:,} rows of {len(self.columns)}, {self._state()})"
 
     def _repr_html_(self) -> str:
-        """Return what is known without taking a row."""
+        """Return the known facts as HTML, without taking a row."""
         facts = [("columns", ", ".join(self.columns)), ("rows so far", grouped(self.rows))]
         return facts_table([*facts, ("state", self._state()), *outcome_facts(self)])
 

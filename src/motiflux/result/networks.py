@@ -33,7 +33,7 @@ def union(layout: RowColumns, blocks: Iterable[VertexArray]) -> Any:
 
 
 def one_by_one(layout: RowColumns, blocks: Iterable[VertexArray]) -> Iterator[Any]:
-    """Yield a graph for each row; its nodes say which query vertex they are the image of."""
+    """Yield a graph for each row; its nodes have the query vertex as an attribute."""
     drawer = _Drawer(layout)
     names = [vertex.name for vertex in layout.pattern.vertices]
     for block in blocks:
@@ -120,7 +120,7 @@ _Getters = dict[str, Callable[[int], Any]]
 
 
 def _getters(table: AttributeTable, labels: Column | None, labelled: bool) -> _Getters:
-    """Return what gives the value of each attribute, and the label under its name if that is free."""
+    """Return functions for the value of each attribute, and for the label if its name is free."""
     columns: dict[str, Column] = {**table}
     if labelled and labels is not None:
         columns.setdefault(LABEL, labels)

@@ -1,4 +1,4 @@
-"""Where the rows of an enumeration come from."""
+"""Sources of the rows of an enumeration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RowSource(Protocol):
     def next(self) -> Block | None:
         """Return the next block of internal ids, or None at the end.
 
-        It has as many rows as were asked for at most, or all images of one that was found.
+        It has at most the requested number of rows, or all images of one row found.
         """
 
     def close(self) -> None:
@@ -35,7 +35,7 @@ class StoresRows(RowSource, Protocol):
     """A source whose rows are on a device."""
 
     def widen(self, rows: int) -> None:
-        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+        """Return blocks of up to `rows` rows from now on, if that is more than before."""
 
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device, [rows, columns], or None at the end."""

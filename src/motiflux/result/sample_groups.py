@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Groups(NamedTuple):
-    """What groups of samples came to, one entry each.
+    """The results of groups of samples, one entry each.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Groups(NamedTuple):
     valid
         Number of these samples.
     work
-        Rows read and candidates refined: the same wherever the group is drawn.
+        Rows read and candidates refined; the same on every device.
     """
 
     weights: NDArray[np.float64]

@@ -8,7 +8,7 @@ attributes. The witness is the first:
 * then the edge of the least label code: labels are in ascending order, and so are the numbers of the edges,
 * then the first copy that satisfies the condition of the query edge, in the order the copies were given.
 
-Query edges are looked at one by one: two of them on one pair of vertices may have the same witness.
+Each query edge is treated separately: two of them on one pair of vertices may have the same witness.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Witnesses:
     Parameters
     ----------
     graph, pattern
-        Where the rows come from.
+        The pattern and the graph of the rows.
     threads
         Threads for large batches.
     """
@@ -91,5 +91,5 @@ class Witnesses:
             return starts
         satisfied = np.flatnonzero(graph.edge_attributes.holds(edge.where, graph.num_edge_copies))
         place = np.searchsorted(satisfied, starts)
-        # Edges without such a row witness nothing: whatever stands there is not read.
+        # Edges without such a row have no witness: their entries are not read.
         return np.append(satisfied, graph.num_edge_copies)[place].astype(np.int64)

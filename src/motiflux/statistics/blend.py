@@ -7,16 +7,15 @@ from math import hypot, isinf
 from motiflux.statistics.interval import Interval
 
 _ENOUGH = 10.0
-"""Effective samples that are believed."""
+"""Effective samples from which on the result is not reduced."""
 
 
 def share_by(sampled: tuple[float, float], trawled: tuple[float, float]) -> float:
-    """Return what part of an estimate the second of two is to have: a half where both saw nothing.
+    """Return the share of an estimate that the second of two methods has: a half if both found nothing.
 
-    Each is told as its value and its effective number of samples. Both are never negative and miss what is
-    rare, so that of two that differ the greater has seen more. What few effective samples say is luck, and
-    the half of the estimate that it is said of may have seen the opposite: of less than ten only so much
-    of the distance from a half is believed.
+    Each argument is an estimate and its effective number of samples. Estimates are never negative and may
+    miss rare matches, so the greater of two has likely seen more of them. The result is not reliable with few
+    effective samples: below ten, its distance from a half is reduced in proportion.
     """
     first, second = (value * effective for value, effective in (sampled, trawled))
     if isinf(first) or isinf(second) or first + second == 0:
@@ -30,8 +29,9 @@ def blended_interval(
 ) -> Interval:
     """Return an interval around ``(1 - share) * value + share * other``, two independent estimates.
 
-    Distances from an end to its value add up as standard errors do, each end for itself, so that intervals
-    that are wider above stay so (the method of Zou and Donner, Statistics in Medicine 27, 2008).
+    Distances from the lower ends to the values are added like standard errors, and so are those from the
+    upper ends, so that intervals that are wider above stay so (the method of Zou and Donner, Statistics in
+    Medicine 27, 2008).
     """
     blend = (1 - share) * value + share * other
     below = hypot((1 - share) * (value - interval.low), share * (other - other_interval.low))

@@ -1,4 +1,4 @@
-"""Central moments of numbers that come in pieces."""
+"""Central moments of numbers that are added in pieces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST_EXPONENT = -1000
 
 
 class CentralMoments(NamedTuple):
-    """What some numbers, none of them negative, come to: measured once, and merged with others.
+    """The count, mean and central moments of non-negative numbers, which can be merged with others.
 
     All but `size` are relative to a scale, so that no power of any double is beyond the doubles.
 

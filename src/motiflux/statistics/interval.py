@@ -12,7 +12,7 @@ from motiflux.statistics.tally import GROUP, UNIT_BITS, Moments
 _EQUAL = 1 - 1e-12
 """Units that differ by less are equal but for rounding."""
 _LEAST_SHAPE = 0.5
-"""Of a gamma variable that stands for a sum."""
+"""Least shape of a gamma variable that models a sum."""
 _ALIKE = 0.4
 """The chance that as many draws of a group die as of another, and not none, is less."""
 
@@ -55,9 +55,10 @@ def confidence_interval(moments: Moments, confidence: float) -> Interval:
 def _low(moments: Moments, variance: float, tail: float) -> float:
     """Return the lower end for the sum.
 
-    Where nearly all samples weigh the same, it is those that weigh less, or died, that are few: what the
-    units lack of the largest seen is the sum that is skewed, and has the interval. Where none lacks anything,
-    no more than a small share of draws may; or of units, where so few may all lack the same.
+    If nearly all samples have the same weight, the few samples with less weight, or none, decide: the
+    interval is that of the sum of the differences of the units from the largest unit, which is skewed. If all
+    units are equal, at most a small share of the draws may differ; or of the units, if there are so few that
+    all may differ equally.
     """
     if moments.smallest >= moments.largest * _EQUAL:
         trials = moments.draws if _ALIKE**moments.units < tail else moments.units
@@ -70,7 +71,7 @@ def _low(moments: Moments, variance: float, tail: float) -> float:
 
 
 def variance_doubt(freedom: int, tail: float) -> float:
-    """Return how much greater to take a variance that is estimated with so many degrees of freedom.
+    """Return the factor for a variance estimated with `freedom` degrees of freedom.
 
     The square of Student's quantile over the normal one: exact for 1 and 2, else by Cornish and Fisher's
     expansion, off by less than a part in a hundred where it matters.
@@ -95,9 +96,9 @@ def variance_doubt(freedom: int, tail: float) -> float:
 def _quantile(mean: float, variance: float, probability: float) -> float:
     """Return the quantile of the gamma distribution with that mean and variance.
 
-    Where units are so few, or the confidence is so high, that the variance is mostly doubt, such a variable
-    would be nearly always 0, and its upper quantiles too. What is known then is the spread: the lower end is
-    0, the upper one that of the most skewed variable that is reckoned with.
+    If units are so few, or the confidence is so high, that the variance is hardly known, such a variable
+    would be nearly always 0, and so would its upper quantiles. Then only the spread is known: the lower end
+    is 0, and the upper end is that of the most skewed variable that is considered.
     """
     if variance <= 0:
         return mean
@@ -127,8 +128,8 @@ def _scaled(value: float, exponent: int) -> float:
 
 
 def share_upper_bound(samples: int, confidence: float) -> float:
-    """Return what the share of samples that live is below, with `confidence`, if of `samples` none did.
+    """Return an upper bound, with `confidence`, on the share of samples that live if none of `samples` did.
 
-    Each lives or dies independently of the others; those that inherit are left out, and could only help.
+    Each sample lives or dies independently of the others; samples that inherit are left out.
     """
     return 1.0 if samples == 0 else at_least_once(1 - confidence, samples)

@@ -1,4 +1,4 @@
-"""When to look at an estimate, and how sure to be at each look, so that stopping does no harm."""
+"""Points at which an estimate may stop, and the confidence needed at each, so that stopping adds no bias."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ _GROWTH = (2.0, 8.0)
 _MARGIN = 1.1
 
 
-class Looks:
-    """Looks at samples that go on until an interval is narrow enough.
+class StoppingChecks:
+    """StoppingChecks at samples that go on until an interval is narrow enough.
 
-    Who stops as soon as an interval looks narrow stops too often when the spread happens to look small. So
-    the chance of error is shared out: look k may be wrong with probability (1 - confidence) / (k (k + 1)),
-    which adds up to 1 - confidence over any number of looks, and holds whatever makes one stop at a look: the
-    width, the clock, an interrupt. Looks are few, since each needs at least twice the samples of the one
-    before.
+    A rule that stops as soon as an interval is narrow stops too often when the spread happens to be small. So
+    the chance of error is divided: check k may be wrong with probability (1 - confidence) / (k (k + 1)),
+    which adds up to 1 - confidence over any number of checks, and holds for any reason to stop at a check:
+    the width, the clock, an interrupt. There are few checks, since each needs at least twice the samples of
+    the one before.
 
     Parameters
     ----------
     confidence
-        Of the whole.
+        Confidence of the whole procedure.
     first, most
-        Groups at the first look, and at the last at most.
+        Groups at the first check, and most groups at the last.
     """
 
     def __init__(self, confidence: float, first: int, most: int) -> None:
@@ -28,22 +28,23 @@ class Looks:
         self._most = most
         self._number = 1
         self.groups = min(first, most)
-        """Groups at the coming look."""
+        """Groups at the next check."""
 
     @property
     def confidence(self) -> float:
-        """How sure the interval of the coming look must be."""
+        """Confidence of the interval at the next check."""
         return 1 - self._error / (self._number * (self._number + 1))
 
     @property
     def exhausted(self) -> bool:
-        """Whether there may be no more groups after the coming look."""
+        """Whether there may be no more groups after the next check."""
         return self.groups >= self._most
 
     def go_on(self, width: float, wanted: float) -> None:
-        """Set the next look: where an interval of that relative `width` should have become as wanted.
+        """Set the next check: when an interval of relative `width` should be as narrow as wanted.
 
-        The width shrinks with the square root of the number of groups; the next look is to be surer.
+        The width shrinks with the square root of the number of groups; a margin allows for the higher
+        confidence.
         """
         self._number += 1
         times = width / wanted

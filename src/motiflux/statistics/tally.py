@@ -1,4 +1,4 @@
-"""What groups of samples add up to."""
+"""Sums over groups of samples."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from motiflux.statistics.exact_sum import ExactSum
 GROUP = 32
 """Samples of a group (``include/motiflux/sample/inherit.hpp``)."""
 UNIT_BITS = 200
-"""Weights come divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
+"""Weights are divided by two to this power (``include/motiflux/sample/graph.hpp``)."""
 
 _MOST_UNITS = 1 << 20
 """An even number."""
 _BLOCK = 1 << 13
-"""Units measured at once: they stay in a core's cache, and the last block is measured at each report anew."""
+"""Units measured at once: they fit into a core's cache. Each report measures the last block again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Moments:
     skewness
         Third central moment over the variance to the power 3/2.
     effective
-        Number of groups of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2). Of units of several
-        groups, as their variance says: what is rare fills one group of a unit, not all.
+        Number of groups of equal size with as uneven a sum: (sum of x)^2 / (sum of x^2). For units of several
+        groups, it follows from their variance: a rare match is in one group of a unit, not in all.
     """
 
     units: int
@@ -58,9 +58,9 @@ class Moments:
 class Tally:
     """Sums of weights of groups, in order; groups are independent, samples of one group are not.
 
-    Memory is bounded: beyond a million units, neighbours are added up to units twice as large. Moments are
-    those of blocks of units, merged in their order: each unit is measured once, and how groups were cut into
-    pieces makes no difference, not even by rounding.
+    Memory is bounded: beyond a million units, pairs of neighbours are added to units of twice the size.
+    Moments are computed by blocks of units and merged in their order: each unit is measured once, and
+    splitting groups into pieces makes no difference, not even by rounding.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Tally:
     def __init__(self, draws: int = GROUP) -> None:
         self._draws = draws
         self._units = np.empty(0)
-        """The first `_number` are units, beyond is room."""
+        """The first `_number` entries are units; the others are unused."""
         self._number = 0
         self._rest = np.empty(0)
         """Groups that make no unit yet."""
@@ -79,7 +79,7 @@ class Tally:
         self._blocks = CentralMoments()
         """Of the blocks of units that were measured."""
         self._moments: Moments | None = None
-        """Of what was added so far, once they were asked for."""
+        """The moments of the units added so far, if they were computed."""
         self.span = 1
         self.groups = 0
         self.valid = 0
@@ -87,11 +87,11 @@ class Tally:
 
     @property
     def samples(self) -> int:
-        """Number of samples that were begun, those that died included."""
+        """Number of samples started, with those that died."""
         return self.groups * GROUP
 
     def add(self, weights: NDArray[np.float64], valid: NDArray[np.uint32], work: NDArray[np.uint32]) -> None:
-        """Add groups that follow those added before."""
+        """Add groups that follow the groups added before."""
         self.groups += len(weights)
         self.valid += int(valid.sum(dtype=np.uint64))
         self.work += int(work.sum(dtype=np.uint64))
@@ -128,7 +128,7 @@ class Tally:
         return (fraction, exponent + UNIT_BITS) if fraction else (0.0, 0)
 
     def moments(self) -> Moments:
-        """Return the moments of the units; those of a single unit have no variance."""
+        """Return the moments of the units; the moments of a single unit have no variance."""
         if self._moments is None:
             self._moments = self._measure()
         return self._moments
@@ -160,7 +160,7 @@ class Tally:
 
 
 def _added_up(numbers: NDArray[np.float64], span: int) -> NDArray[np.float64]:
-    """Return sums of so many neighbours, a power of two: pair by pair, however far they were added before."""
+    """Return sums of `span` neighbours, a power of two: pair by pair, so that rounding is always the same."""
     while span > 1:
         numbers = numbers[::2] + numbers[1::2]
         span //= 2

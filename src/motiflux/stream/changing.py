@@ -21,7 +21,7 @@ from motiflux.stream.updates import Updates
 _AT_ONCE = {"auto": 0, "on": 1, "off": 2}
 
 _MOST_WORDS = 1 << 22
-"""Rows of more vertices are handed on while a call still runs."""
+"""Rows of more vertices in total are delivered while a call still runs."""
 
 Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
 """Takes blocks of matches, by pattern; and whether they are the last of the call."""
@@ -42,9 +42,9 @@ class Terms:
     timeout
         Seconds after which nothing is applied.
     batch
-        What they are of a source.
+        The batch of a source that the updates come from.
     ready
-        Called when all is done but to say so; what it raises takes all back.
+        Called when all else is done; if it raises an error, all changes are undone.
     """
 
     give: Give | None = None
@@ -86,7 +86,7 @@ class Changing(Core):
         batches: int,
         terms: Terms,
     ) -> Delta:
-        """Apply what `prepare` returns, beside what is known of the delta; or nothing."""
+        """Apply the updates that `prepare` returns, all or none, and return the delta."""
         start = time.perf_counter()
         call = Call()
         marked = None
@@ -108,7 +108,7 @@ class Changing(Core):
                 terms.give(self._blocks(rows, applied), True)
             if terms.ready is not None:
                 terms.ready()
-            # No call from here on: where Ctrl-C is heard, nothing has been applied.
+            # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
             self.updates_applied += updates
             self.batches_applied += batches
             if terms.batch is not None:
@@ -137,7 +137,7 @@ class Changing(Core):
     def _matched(
         self, applied: NativeUpdates, give: Give | None, timeout: float | None
     ) -> tuple[list[Any], int, list[Any]]:
-        """Apply updates natively: what they came to by slot, how many were no-ops, and rows by slot."""
+        """Apply updates natively; return the changes by slot, the number of no-ops, and rows by slot."""
         self._snapshot = None
         found = self._native.apply(
             applied.inserts,
@@ -157,7 +157,7 @@ class Changing(Core):
         return found
 
     def _no_delta(self, seconds: float) -> Delta:
-        """Return what a call came to that was cut short."""
+        """Return the delta of a call that was stopped."""
         none: tuple[Any, ...] = (0, 0, NO_NUMBERS, NO_NUMBERS)
         nothing = np.empty(0, dtype=np.uint32)
         applied = NativeUpdates(np.empty(0, dtype=np.uint8), nothing, nothing, None, None)
@@ -183,7 +183,7 @@ class Changing(Core):
         }
 
     def _leaving(self, moment: object) -> tuple[NativeUpdates, dict[str, Any]]:
-        """Return the deletions of what leaves the window until a moment."""
+        """Return the deletions of the edges that leave the window until a moment."""
         until, late = self._numbering.clock.reach(moment)
         inserts, sources, targets, labels, origin, expired = self._open().advance(until)
         leaving = NativeUpdates(inserts, sources, targets, labels, origin)
@@ -205,7 +205,7 @@ class Changing(Core):
         return NativeUpdates(inserts, sources, targets, labels, origin), expired
 
     def _blocks(self, rows: list[Any], applied: NativeUpdates) -> list[tuple[Pattern, MatchRows]]:
-        """Return blocks of rows, as they come from the native monitor, by pattern."""
+        """Return blocks of rows by pattern, in the order of the native monitor."""
         origin = applied.origin if self.mode == "sequence" else None
         blocks = []
         for pattern, watched in self._watched.items():

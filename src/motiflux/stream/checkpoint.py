@@ -13,7 +13,7 @@ With n vertices, e edges and c copies in the window, it holds:
     window.since                        int64           [c]
 
 The facts are the options, the patterns, the labels behind the codes, the clock and the position in the
-source. Vertices keep their numbers, so that matches come in the very rows in which they came before.
+source. Vertices keep their numbers, so that matches have the same rows as before.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _MOST_COPIES = 2**32 - 1
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a monitor was when it was saved.
+    """The state of a monitor when it was saved.
 
     Parameters
     ----------
     options
-        What `Monitor` is called with.
+        The arguments of `Monitor`.
     patterns
         With whether their matches are given.
     facts
-        Plain numbers: the latest moment, how many updates were applied, how many copies came to the window.
+        Numbers: the latest moment, the number of updates applied, and of copies in the window.
     position
         How far the source was read, as it was given.
     vertex_label_values, edge_label_values
@@ -138,7 +138,7 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Return what a file holds, after all checksums were compared.
+    """Return the content of a file, after comparing all checksums.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which column of a table says what of an update."""
+"""The meaning of the columns of a table of updates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StreamColumns:
 
     @classmethod
     def of(cls, said: Mapping[str, Name] | StreamColumns | None) -> StreamColumns:
-        """Return what a mapping from parts to columns says.
+        """Return the columns of a mapping from parts to columns.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class StreamColumns:
         )
 
     def are_names(self, fields: Sequence[str]) -> bool:
-        """Whether a first record names the columns: by names said, or usual ones."""
+        """Whether a first record has the names of the columns: the names given, or usual ones."""
         return self.by_name or any(name in fields for part in _NEEDED for name in _NAMES[part])
 
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Watched:
-    """What the native monitor has of a pattern: its number there, and lists of vertices.
+    """A pattern in the native monitor: its number there, and lists of vertices.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Watched:
 class Call:
     """A call that is running, and its thread.
 
-    Whoever makes one clears `Core._call` by hand where it is its own, without a further call: Ctrl-C may be
-    heard in any.
+    The method that makes one clears `Core._call` itself, without a further call, if it is its own: Ctrl-C may
+    interrupt any call.
     """
 
     def __init__(self) -> None:
@@ -54,14 +54,14 @@ class Call:
 
 
 class Core:
-    """What `Monitor` is made of, without the calls that users make.
+    """The state of `Monitor`, and the methods on it that are not public.
 
     Parameters
     ----------
     graph
         At the start.
     options
-        As `Monitor` was told.
+        The options of `Monitor`.
     edge_times
         The attribute of the graph's edges with their times.
     threads
@@ -83,10 +83,11 @@ class Core:
         self.batches_applied = 0
         """Calls of `apply` so far."""
         self.source_position: Any = None
-        """How far the source was read: of the last `run`, or as `save` was told; for `load`."""
+        """Position in the source of the last `run`, or the position given to `save`; for `load`."""
         self.unapplied: Updates | None = None
-        """What the last `run` took from its source and did not apply: the time was up, Ctrl-C came, the sink
-        failed, or they were refused. Files give it again from `source_position` on; queues do not."""
+        """Updates that the last `run` took from its source and did not apply: because of the time limit,
+        Ctrl-C, an error of the sink, or because they were refused. Files return them again from
+        `source_position`; queues do not."""
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options
@@ -171,7 +172,7 @@ class Core:
         return self._options.matches or any(watched.listed for watched in self._watched.values())
 
     def kinds(self) -> dict[str, str | None]:
-        """Return what ids and labels are known to be: ``"i"`` integers, ``"U"`` strings, None not known."""
+        """Return the known types of ids and labels: ``"i"`` integers, ``"U"`` strings, None not known."""
         return {
             "ids": self._numbering.ids.kind,
             "edge_labels": self._numbering.edge_labels.kind,
@@ -216,7 +217,7 @@ class Core:
             canonical = transversals(added, directed=self._base.directed)
         taken = {watched.slot for watched in self._watched.values()}
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
-        native.drop_pattern(slot)  # what an interrupted call has left there
+        native.drop_pattern(slot)  # an interrupted call may have left a pattern there
         writer = PlanWriter(native, added, bound)
         try:
             writer.find_vertices(self._numbering.vertex_of)
@@ -253,7 +254,7 @@ class Core:
         return self._native
 
     def _alone(self, work: Callable[[], T]) -> T:
-        """Do what no other call may meet."""
+        """Run `work` while no other call runs."""
         call = Call()
         try:
             self._begin_call(call)
@@ -263,7 +264,7 @@ class Core:
                 self._call = None
 
     def _begin_call(self, call: Call) -> None:
-        """Refuse a call during another one, from whatever thread."""
+        """Refuse a call during another one, from any thread."""
         running = self._call
         if running is not None:
             where = "this thread" if running.thread == call.thread else "another thread"

@@ -23,7 +23,7 @@ from motiflux.stream.source import Batch
 class Delivery:
     """Hands the matches of a batch to a sink before the batch is final.
 
-    A sink sees matches of whole batches only: those of one that is still going on are held. Patterns have
+    A sink receives matches of whole batches only: matches of an unfinished batch are held. Patterns have
     numbers as in `Sums`: those watched at the start in their order, then those added.
     """
 
@@ -77,7 +77,7 @@ class Delivery:
         for number, rows in self._held.take():
             self._write(number, rows)
         self._sink.flush()
-        # What the sink has, the graph keeps: Ctrl-C comes before both or after.
+        # The graph keeps a change once the sink has its matches: Ctrl-C interrupts before both or after both.
         self._shield.up()
 
     def _write(self, number: int, rows: MatchRows) -> None:
@@ -93,7 +93,7 @@ class Delivery:
         self.given[number, -1] += len(rows) - positive
 
     def _first(self, most: int) -> Counter[int]:
-        """Return how many of the first matches are those of each pattern: earlier updates come first."""
+        """Return how many of the first matches belong to each pattern: earlier updates come first."""
         chosen: Counter[int] = Counter()
         if not self._tallies:
             return chosen
@@ -163,7 +163,7 @@ class Shield:
         self._is_up = True
 
     def down(self) -> None:
-        """Handle what came."""
+        """Handle an interrupt that arrived."""
         self._is_up = False
         came, self._came = self._came, []
         for number, frame in came[:1]:

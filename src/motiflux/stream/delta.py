@@ -1,4 +1,4 @@
-"""What updates bring: matches that appear, and matches that vanish."""
+"""The changes by updates: matches that appear, and matches that vanish."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MatchRows:
     vertices
         uint32 [rows, k]: internal numbers, by query vertex.
     updates
-        uint64 [rows]: the position of the update among those applied; 0 in batch mode.
+        uint64 [rows]: the position of the update among the applied ones; 0 in batch mode.
     positive
         bool [rows]: whether the match appeared.
     """
@@ -138,7 +138,7 @@ class Delta:
     complete: bool = True
 
     def __getitem__(self, pattern: Pattern | str | int) -> PatternDelta:
-        """Return what changed for a pattern: itself, its text, or its position."""
+        """Return the changes of a pattern, given by itself, its text, or its position."""
         return self.patterns[chosen_pattern(pattern, list(self.patterns))]
 
     def __iter__(self) -> Iterator[PatternDelta]:

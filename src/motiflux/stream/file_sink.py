@@ -12,12 +12,15 @@ from motiflux.io import csv_writer
 from motiflux.io.atomic import check_place
 from motiflux.io.sinks import split_suffix
 from motiflux.pattern import Pattern
+from motiflux.stream.arrow_rows import ArrowRows, stored_kinds
 from motiflux.stream.match_table import MatchTable, kinds_of
-from motiflux.stream.row_files import ArrowRows, ParquetRows, RowFile, TextRows, stored_kinds
+from motiflux.stream.parquet_rows import ParquetRows
+from motiflux.stream.row_files import RowFile
 from motiflux.stream.sink import CallableSink, FoundMatches, QueueSink, Sink
+from motiflux.stream.text_rows import TextRows
 
 STDOUT = "-"
-"""The name that stands for standard output."""
+"""The name of standard output."""
 
 _TEXT = (".csv", ".tsv")
 SINK_FORMATS = (*_TEXT, ".parquet", ".arrow")
@@ -25,18 +28,18 @@ SINK_FORMATS = (*_TEXT, ".parquet", ".arrow")
 
 
 class FileSink(Sink):
-    """A file that rows are appended to, those of a batch as soon as it is done.
+    """A file to which rows are appended, batch by batch.
 
-    Text and ``.arrow`` (the stream format) can be read while the run goes on, and after an error or Ctrl-C
+    Text and ``.arrow`` (the stream format) can be read during the run, and after an error or Ctrl-C
     hold the batches that were acknowledged, whole. ``.parquet`` is named ``.parquet.partial`` until the run
-    ends. What was under the name is replaced when the first batch is done.
+    ends. An existing file is replaced when the first batch is done.
 
     Parameters
     ----------
     path
         ``.csv`` or ``.tsv`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``.
     kept
-        Go on after what `mark` returned; what comes after that is cut off.
+        Continue after this result of `mark`; data after it is cut off.
 
     Raises
     ------
@@ -67,7 +70,7 @@ class FileSink(Sink):
         return self._suffix != ".parquet"
 
     def open(self, patterns: tuple[Pattern, ...]) -> None:
-        """Remember what is watched; cut what a later run goes on with."""
+        """Store the patterns; cut off data after the position at which a later run continues."""
         self._patterns = patterns
         if self._kept is not None:
             self._begin(None)
@@ -83,7 +86,7 @@ class FileSink(Sink):
         self._file.append()
 
     def flush(self) -> None:
-        """Write what is left of a batch."""
+        """Write the remaining rows of a batch."""
         if self._file is None and self._suffix in _TEXT:
             self._begin(None)
         if self._file is not None:
@@ -103,14 +106,14 @@ class FileSink(Sink):
             self._file = ParquetRows(table, self.path)
 
     def mark(self) -> int | None:
-        """Return what a later run goes on after, when it is on disk; None before anything was written."""
+        """Return the position at which a later run continues, once it is on disk; None without output."""
         if self._file is not None:
             self._file.sync()
             self._kept = self._file.kept
         return self._kept
 
     def close(self) -> None:
-        """Write what is left, and the end."""
+        """Write the remaining rows, and the end of the file."""
         try:
             if self._file is None:
                 self._begin(None)
@@ -132,7 +135,7 @@ class FileSink(Sink):
 
 
 class StandardOutput(Sink):
-    """Lines of comma-separated text on standard output, those of a batch as soon as it is done."""
+    """Lines of comma-separated text on standard output, written batch by batch."""
 
     def __init__(self) -> None:
         self._patterns: tuple[Pattern, ...] = ()
@@ -140,7 +143,7 @@ class StandardOutput(Sink):
         self._text: csv_writer.Appending | None = None
 
     def open(self, patterns: tuple[Pattern, ...]) -> None:
-        """Remember what is watched."""
+        """Store the patterns."""
         self._patterns = patterns
 
     def write(self, found: FoundMatches) -> None:
@@ -160,18 +163,18 @@ class StandardOutput(Sink):
             sys.stdout.buffer.flush()
 
     def close(self) -> None:
-        """Write the line of names, if nothing else was; what waits is of a batch that was taken back."""
+        """Write the line of names, if there was no other output; waiting rows are of an undone batch."""
         self._begin().drop()
         self.flush()
 
 
 def as_sink(sink: object) -> Sink:
-    """Return what takes matches as a `Sink`: itself, a file, a queue, or a function.
+    """Return an object that receives matches as a `Sink`: itself, a file, a queue, or a function.
 
     Raises
     ------
     ArgumentError
-        It is none of these.
+        It has another type.
     OutputError
         No such file can be written.
     """

@@ -13,7 +13,7 @@ _MOST_BYTES = 64 << 20
 
 
 class Held:
-    """Blocks of matches by pattern, in the order in which they came."""
+    """Blocks of matches by pattern, in the order in which they were found."""
 
     def __init__(self) -> None:
         self._blocks: list[tuple[int, MatchRows]] = []

@@ -10,8 +10,8 @@ from motiflux.stream.delta import Delta
 def first_matches(delta: Delta, most: int) -> list[tuple[int, int]]:
     """Return how many of the first `most` matches appeared and vanished, by pattern.
 
-    Those of earlier updates come first, of one update those of earlier patterns; of a batch that is one
-    change, those that appear.
+    Matches of earlier updates come first; within an update, matches of earlier patterns; within a batch that
+    is one change, matches that appear.
     """
     counts = [[0, 0] for _ in delta]
     left = most
@@ -23,7 +23,7 @@ def first_matches(delta: Delta, most: int) -> list[tuple[int, int]]:
 
 
 def _in_order(delta: Delta) -> Iterator[tuple[int, int, int]]:
-    """Yield patterns, 0 for what appeared or 1, and numbers of matches, the earliest first."""
+    """Yield patterns, 0 for matches that appear or 1, and numbers of matches, the earliest first."""
     parts = [
         (int(update), number, 0 if sign > 0 else 1, int(matches))
         for number, one in enumerate(delta)

@@ -25,18 +25,18 @@ _TIME_WORDS = {"i": "integers", "f": "fractions", "M": "dates"}
 
 
 class MatchTable:
-    """A table that grows at its end; see `motiflux.io.tables.MatchTables`. What is taken out is gone.
+    """A table that grows at its end; see `motiflux.io.tables.MatchTables`. Rows taken out are removed.
 
     Parameters
     ----------
     patterns
-        What is watched: the widest says how many columns there are.
+        The patterns; the largest determines the number of columns.
     as_text
         Whether rows become text, whose cells need not be of one type.
     named
         Whether ids are strings.
     time_kind
-        What moments are, as `time_kind` says.
+        The type of moments, as in `time_kind`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class MatchTable:
         return fixed + [Field(f"v{at}", ids, table) for at in range(self._width)]
 
     def put(self, found: FoundMatches) -> None:
-        """Add rows; refuse those of a pattern that was not there when the columns were made and has more."""
+        """Add rows; refuse rows of a pattern that was added later and needs more columns."""
         if found.vertices.shape[1] > self._width:
             raise OutputError(
                 f"pattern {found.number}: expected at most {self._width} vertices, as patterns had when the "
@@ -76,11 +76,11 @@ class MatchTable:
             self.rows += len(found)
 
     def needs_fractions(self) -> bool:
-        """Whether moments that wait are fractions, and those before them were integers."""
+        """Whether waiting moments are fractions, and all moments before them were integers."""
         return self.time_kind == "i" and any(time_kind(found) == "f" for found in self._pending)
 
     def settle(self) -> None:
-        """Take the rows that wait as those of batches that are final."""
+        """Mark the waiting rows as rows of final batches."""
         self._settled = len(self._pending)
 
     def drop_unsettled(self) -> None:
@@ -147,7 +147,7 @@ class MatchTable:
 
 
 def kinds_of(first: FoundMatches) -> dict[str, Any]:
-    """Return what the first rows say of the types of columns, for `MatchTable`."""
+    """Return the types of columns by the first rows, for `MatchTable`."""
     return {"named": first.vertices.dtype.kind == "U", "time_kind": time_kind(first)}
 
 

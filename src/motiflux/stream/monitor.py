@@ -1,4 +1,4 @@
-"""Continuous matching: what appears and what vanishes as edges come and go."""
+"""Continuous matching: matches that appear and vanish as edges are inserted and deleted."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Monitor(Changing, Kept):
         times: ArrayLike | None = None,
         timeout: float | None = None,
     ) -> Delta:
-        """Apply updates and return what they changed.
+        """Apply updates and return the changes of matches.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Ids and labels that may still grow: from what users write to numbers, and back."""
+"""Growing tables of ids and labels: from the user's values to numbers, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motiflux.errors import GraphError, StreamError
 from motiflux.graph import LabelTable
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, IdArray, Label, LabelArray, VertexArray, VertexId
 
-# A table from ids to vertices is kept where it has at most so many entries for each vertex.
+# A table from ids to vertices is kept if it has at most this number of entries for each vertex.
 _SPARSEST = 8
 _FEWEST = 1 << 16
 
@@ -30,7 +30,7 @@ class GrowingLabels:
     table
         The labels known from the start.
     in_use
-        Whether something has them: then all that come later are of their kind.
+        Whether an element has a label: then all later ones must be of the same type.
     """
 
     def __init__(self, table: LabelTable, *, in_use: bool) -> None:
@@ -44,7 +44,7 @@ class GrowingLabels:
         known = self._codes.get(label)
         if known is None:
             known = len(self.values)
-            self.values.append(label)  # first: `keep` goes by these, wherever Ctrl-C is heard
+            self.values.append(label)  # first: `keep` reads these, whenever Ctrl-C is raised
             self._codes[label] = known
         return known
 
@@ -59,7 +59,7 @@ class GrowingLabels:
         Raises
         ------
         StreamError
-            Names what has such labels.
+            Names the element with such labels.
         """
         if self.kind_in_use is None:
             self.kind_in_use = kind
@@ -69,7 +69,7 @@ class GrowingLabels:
             raise StreamError(f"{what}: expected {words[self.kind_in_use]}, as others have, found {found}")
 
     def array(self) -> NDArray[Any]:
-        """Return all labels by code; those that nothing has may be others."""
+        """Return all labels by code; unused codes may have any label."""
         if self.kind_in_use == "U":
             return np.array([str(value) for value in self.values])
         return np.array([DEFAULT_LABEL if isinstance(value, str) else value for value in self.values])
@@ -93,7 +93,7 @@ class GrowingLabels:
         return all_codes
 
     def keep(self, count: int) -> None:
-        """Forget the labels that came after the first `count`."""
+        """Drop the labels after the first `count`."""
         for label in self.values[count:]:
             self._codes.pop(label, None)
             if isinstance(label, int) and 0 <= label < _DIRECT:
@@ -102,21 +102,21 @@ class GrowingLabels:
 
 
 class GrowingIds:
-    """External ids of vertices numbered in the order in which they came.
+    """External ids of vertices, numbered in the order of their first occurrence.
 
-    Ctrl-C may be heard between any two steps: `keep` undoes half an addition too, and an id is in the dict or
-    the table or both at any time, but never in neither.
+    Ctrl-C may interrupt between any two steps: `keep` undoes half an addition too, and at any time an id is
+    in the dict or the table or both.
 
     Parameters
     ----------
     ids
-        Those with the first numbers.
+        The ids with the first numbers.
     """
 
     def __init__(self, ids: IdArray) -> None:
         self._ids: NDArray[Any] = ids
         self._size = len(self._ids)
-        # Of an empty graph either kind may come.
+        # The ids of an empty graph may become integers or strings.
         self.kind: str | None = self._ids.dtype.kind if self._size else None
         self._late: dict[VertexId, int] = {}
         self._table: NDArray[np.int64] | None = None
@@ -143,7 +143,7 @@ class GrowingIds:
         self._late = {}
 
     def find(self, ids: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the vertices of ids [k], -1 for those not known."""
+        """Return the vertices of ids [k]; -1 for unknown ids."""
         found = np.full(len(ids), _UNKNOWN, dtype=np.int64)
         if self._table is not None and ids.dtype.kind == "i":
             within = (ids >= 0) & (ids < len(self._table))
@@ -172,14 +172,14 @@ class GrowingIds:
             self._ids = grown
         self._ids[self._size : self._size + len(ids)] = ids
         first = self._size
-        self._size += len(ids)  # before they are found: `keep` looks no further
+        self._size += len(ids)  # before they are found, as `keep` reads no further
         for number, name in enumerate(ids.tolist(), first):
             self._late[name] = number
         if self._table is not None and len(self._late) > max(_FEWEST, self._size // 2):
             self._make_table()
 
     def keep(self, count: int) -> None:
-        """Forget the ids that came after the first `count`."""
+        """Drop the ids after the first `count`."""
         gone = self._ids[count : self._size]
         for name in gone.tolist():
             self._late.pop(name, None)
@@ -225,7 +225,7 @@ class GrowingCodes:
         self._size = vertices
 
     def add(self, codes: NDArray[np.uint32]) -> None:
-        """Take those of the vertices that come next."""
+        """Append the codes of the next vertices."""
         begin = self._size - self._known
         end = begin + len(codes)
         if end > len(self._late):
@@ -236,7 +236,7 @@ class GrowingCodes:
         self._size += len(codes)
 
     def keep(self, count: int) -> None:
-        """Forget the vertices that came after the first `count`."""
+        """Drop the vertices after the first `count`."""
         self._size = count
 
     def of(self, vertex: int) -> int:
@@ -246,7 +246,7 @@ class GrowingCodes:
         return 0 if self._first is None else int(self._first[vertex])
 
     def all(self) -> NDArray[np.uint32]:
-        """Return those of all vertices."""
+        """Return the codes of all vertices."""
         first = np.zeros(self._known, dtype=np.uint32) if self._first is None else self._first
         late = self._late[: self._size - self._known]
         return np.concatenate([first, late]) if len(late) else first

@@ -12,8 +12,8 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
-from motiflux.plan.ir import Tail
 from motiflux.plan.passes.delta import DeltaPlan, Transversal
+from motiflux.plan.shape import Tail
 from motiflux.stream.names import GrowingLabels, label_codes
 from motiflux.types import VertexId
 
@@ -61,7 +61,7 @@ def loaded(graph: Graph, *, count_copies: bool) -> _native.Monitor:
 
 
 class PlanWriter:
-    """Turns delta plans of one pattern into what the native monitor takes.
+    """Turns delta plans of one pattern into arguments of the native monitor.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Updates in internal numbers: what ids, labels and moments are to the native monitor."""
+"""Updates in internal numbers: ids, labels and moments as the native monitor has them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class NativeUpdates:
     Parameters
     ----------
     origin
-        Where each stood among those given; None if all are there.
+        The position of each among the given updates; None if all are there.
     moments
         Of each, in nanoseconds, ascending.
     self_loops, late
-        Those left out, and those out of time order.
+        The updates left out, and the updates out of time order.
     """
 
     inserts: NDArray[np.uint8]
@@ -43,7 +43,7 @@ class NativeUpdates:
 
 
 class Mark(NamedTuple):
-    """What a call that fails goes back to."""
+    """A state to which a call that fails returns."""
 
     vertices: int
     vertex_labels: int
@@ -53,7 +53,7 @@ class Mark(NamedTuple):
 
 
 class Numbering:
-    """The ids and labels of a graph that changes, which get numbers as they come.
+    """The ids and labels of a graph that changes, numbered in the order of their first occurrence.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Numbering:
         return None if found < 0 else found
 
     def await_ids(self, lists: Mapping[VertexId, Sequence[int]]) -> None:
-        """Have vertices added to lists when they come."""
+        """Add vertices to lists when their ids occur."""
         for name, numbers in lists.items():
             self.awaited.setdefault(name, []).extend(numbers)
 
@@ -93,7 +93,7 @@ class Numbering:
             self.awaited = {name: numbers for name, numbers in kept if numbers}
 
     def mark(self) -> Mark:
-        """Return what `back_to` goes back to."""
+        """Return a state for `back_to`."""
         return Mark(
             len(self.ids),
             len(self.vertex_labels.values),
@@ -103,7 +103,7 @@ class Numbering:
         )
 
     def back_to(self, mark: Mark) -> None:
-        """Forget what came since."""
+        """Undo all changes since `mark`."""
         self.ids.keep(mark.vertices)
         self.codes.keep(mark.vertices)
         self.vertex_labels.keep(mark.vertex_labels)
@@ -190,7 +190,7 @@ class Numbering:
     def _name(
         self, named: VertexLabels, labels: dict[VertexId, Label], first_mention: Mapping[VertexId, int]
     ) -> None:
-        """Fill `labels` with those of vertices not known yet; refuse a change of label."""
+        """Set the labels of new vertices in `labels`; refuse a change of label."""
         known = self.ids.find(named.ids)
         rows = zip(
             named.ids.tolist(), named.labels.tolist(), named.positions.tolist(), known.tolist(), strict=True
@@ -231,5 +231,5 @@ def _first_mentions(
 
 
 def original(numbers: NDArray[np.uint64], origin: NDArray[np.int64] | None) -> NDArray[np.uint64]:
-    """Return positions among those applied as positions among those given."""
+    """Return positions among the applied updates as positions among the given ones."""
     return numbers if origin is None else origin[numbers.astype(np.int64)].astype(np.uint64)

@@ -18,7 +18,7 @@ DUPLICATES = ("count", "ignore")
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `Monitor`, checked, but for those that say how to run and not what."""
+    """The checked arguments of `Monitor` that determine its results."""
 
     mode: str
     matches: bool

@@ -16,18 +16,18 @@ from motiflux.io.source import is_compressed, open_source, read_chunks
 _CHUNK_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 16
 _PAUSE = 0.02
-"""Seconds between two looks at a file that is followed."""
+"""Seconds between two checks of a file that is followed."""
 _PIPE_PAUSE = 0.25
-"""Seconds after which a pipe says that nothing has come."""
+"""Seconds of waiting for a pipe, after which it yields an empty chunk."""
 
 
 class Reader(Protocol):
     """Text, from some byte on."""
 
     name: str
-    """What errors call it."""
+    """The name in errors."""
     live: bool
-    """Whether what is there should not wait for more."""
+    """Whether available data should be returned without waiting for more."""
     endless: bool
     """Whether a last line without its end may still get one."""
     once: bool
@@ -36,7 +36,7 @@ class Reader(Protocol):
     """Bytes that there are, where that is known; else 0."""
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
-        """Yield what comes after `offset` bytes; nothing (``b""``) where there is no more for now."""
+        """Yield the data after `offset` bytes; ``b""`` while there is none."""
 
 
 class FileReader:
@@ -59,11 +59,11 @@ class FileReader:
         self.once = False
         self.size = 0
         if not follow and not is_compressed(path):
-            with suppress(OSError, ValueError):  # reading will say why
+            with suppress(OSError, ValueError):  # reading will raise the error
                 self.size = path.stat().st_size
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
-        """Yield what comes after `offset` bytes."""
+        """Yield the data after `offset` bytes."""
         if is_compressed(self.path):
             yield from after(offset, read_chunks(self.path))
             return
@@ -108,7 +108,7 @@ class PipeReader:
     stream
         A text or a binary stream.
     name
-        What errors call it.
+        The name in errors.
     """
 
     live = True
@@ -121,7 +121,7 @@ class PipeReader:
         self.name = name
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
-        """Yield what comes, as soon as it does, after the first `offset` bytes; ``b""`` while it does not."""
+        """Yield data as soon as it arrives, after the first `offset` bytes; ``b""`` while there is none."""
         yield from after(offset, self._chunks(deadline))
 
     def _chunks(self, deadline: float | None) -> Iterator[bytes]:

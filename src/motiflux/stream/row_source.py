@@ -25,7 +25,7 @@ _LATER = object()
 """Nothing is there for now."""
 
 _WAIT = 0.1
-"""Seconds of waiting for a queue, after which it is seen whether to stop."""
+"""Seconds of waiting for a queue, after which the run checks whether to stop."""
 
 
 def is_table(item: object) -> bool:
@@ -38,7 +38,7 @@ def is_table(item: object) -> bool:
 class RowSource:
     """Rows, `Updates` and tables one after the other.
 
-    Rows are put together to batches; what comes as columns is cut into batches, and never put together.
+    Rows are collected into batches; columns are cut into batches, and never joined.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class RowSource:
         self._name = name
 
     def batches(self, request: Request) -> Iterator[Batch]:
-        """Yield batches as items come.
+        """Yield batches as items arrive.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class RowSource:
                 yield replace(batch, position=Position(done), lines=lines, skipped=skipped)
 
     def _pieces(self, request: Request) -> Iterator[Any]:
-        """Yield lists of rows, and what comes as columns by itself."""
+        """Yield lists of rows, and each item of columns separately."""
         rows: list[Any] = []
         for item in self._coming(request):
             if item is _LATER:
@@ -181,7 +181,7 @@ class RowSource:
 
 
 class QueueSource(RowSource):
-    """What comes through a queue; None ends it.
+    """The items of a queue; None ends it.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _times_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> NDAr
 
 
 def _labels_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> VertexLabels | None:
-    """Return what mappings say of the labels of their ends."""
+    """Return the labels that mappings have for their ends."""
     named = [
         (values[end], values[label], number)
         for number, values in enumerate(_parts_of(row, columns) for row in rows)

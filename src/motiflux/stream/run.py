@@ -23,7 +23,7 @@ from motiflux.stream.updates import Updates
 from motiflux.units import quantity
 
 Progress = bool | Callable[[Totals], None]
-"""What the `progress` argument of `Monitor.run` takes."""
+"""The type of the `progress` argument of `Monitor.run`."""
 
 _SECONDS_BETWEEN_REPORTS = 0.2
 _SKIPS_TOLD = 5
@@ -33,13 +33,13 @@ class Saver(Protocol):
     """Keeps the monitor in a file, now and then and at the end."""
 
     def after(self, updates: int) -> None:
-        """Save if it is time; so many updates were acknowledged."""
+        """Save if it is time, after `updates` acknowledged updates."""
 
     def idle(self) -> None:
-        """Save if it is time, while no update comes, and there is something to save."""
+        """Save if it is time and there is something to save, while no update arrives."""
 
     def end(self, *, failed: bool) -> None:
-        """Save: the sink is closed; after an error only what has come since."""
+        """Save after the sink was closed; after an error, only updates since the last save."""
 
 
 class Run:
@@ -48,11 +48,11 @@ class Run:
     Parameters
     ----------
     monitor
-        What takes the updates.
+        The monitor that applies the updates.
     source
-        What gives them.
+        The source of updates.
     batch_size
-        Most updates applied in one call; None: 1024 where they come one by one.
+        Most updates applied in one call; None: 1024 for updates that arrive one by one.
     timeout
         Seconds after which it ends.
     progress
@@ -103,10 +103,10 @@ class Run:
         self._warn()
 
     def into(self, sink: Sink) -> Totals:
-        """Apply all and hand what is found to a sink; return what it came to.
+        """Apply all updates and pass the matches to a sink; return the totals.
 
-        Ctrl-C ends the run as the end of the source does, with what was acknowledged until then; the totals
-        say so.
+        Ctrl-C ends the run like the end of the source, with the updates that were acknowledged until then;
+        the totals report the interrupt.
         """
         delivery = None
         if sink.wants_matches:
@@ -126,7 +126,7 @@ class Run:
         except BaseException:
             sink.abandon()
             if self._saver is not None:
-                with suppress(MotifluxError):  # what went wrong first is told
+                with suppress(MotifluxError):  # the first error is raised
                     self._saver.end(failed=True)
             raise
         sink.close()
@@ -148,7 +148,7 @@ class Run:
         monitor = self._monitor
         size = self._size
         if self._skips and monitor.mode == "sequence":
-            size = size or DEFAULT_SIZE  # finding what is refused takes looking at the rest again
+            size = size or DEFAULT_SIZE  # finding the refused update means checking the rest again
         request = Request(
             size,
             exact=monitor.mode == "batch",
@@ -161,7 +161,7 @@ class Run:
         for batch in self._source.batches(request):
             if not isinstance(batch, Batch):
                 raise ArgumentError("source", "one that gives `motiflux.stream.Batch`es", batch)
-            # What was taken out of a queue or an iterator is not there any more: it is begun, late or not.
+            # Data taken out of a queue or an iterator is not there any more, so it is applied, late or not.
             yield batch
             if self._is_late() or self._is_enough():
                 return
@@ -191,7 +191,7 @@ class Run:
         return delta
 
     def _refusal(self, updates: Updates) -> StreamError | None:
-        if self._is_late():  # nothing will be applied, whatever is refused
+        if self._is_late():  # nothing will be applied in any case
             return None
         self._shield.up()
         try:
@@ -240,7 +240,7 @@ class Run:
             warnings.warn(told + (f": {text}" if text else ""), MotifluxWarning, stacklevel=5)
 
     def _warn(self) -> None:
-        """Say what was left out."""
+        """Warn of lines that were left out."""
         sums = self._sums
         if sums.skipped > sums.skips_told:
             warnings.warn(f"left out: {sums.skipped:,} in all", MotifluxWarning, stacklevel=3)

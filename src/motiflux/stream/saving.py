@@ -1,4 +1,4 @@
-"""Monitors in files and back: what a checkpoint says in the terms of a monitor."""
+"""Saves monitors to files and loads them: conversion of checkpoints and monitors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Kept(Core):
         )
 
     def _restore(self, saved: Checkpoint) -> None:
-        """Go on from a checkpoint; the monitor was made of its graph, whose vertices have other numbers."""
+        """Continue from a checkpoint; the monitor has its graph, whose vertices have other numbers."""
         vertex_codes = self._numbering.vertex_labels.codes_of(np.array(saved.vertex_label_values))
         edge_codes = self._numbering.edge_labels.codes_of(np.array(saved.edge_label_values))
         codes = vertex_codes[saved.arrays["vertex_labels"]]

@@ -47,14 +47,14 @@ class FoundMatches:
 
 
 class Sink:
-    """Takes matches. A class of your own overrides `write`, and what else it needs.
+    """Receives matches. A subclass overrides `write`, and other methods as needed.
 
-    If `write` or `flush` raises, the batch is not acknowledged: graph and position are as before it, what was
-    raised goes on to the caller of `Monitor.run`, and the monitor may be used on.
+    If `write` or `flush` raises an error, the batch is not acknowledged: graph and position are as before it,
+    the error is raised again by `Monitor.run`, and the monitor may be used further.
     """
 
     wants_matches = True
-    """Whether it looks at matches: without, only totals are made."""
+    """Whether it reads matches; if not, only totals are computed."""
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 
@@ -76,7 +76,7 @@ class Sink:
 
 
 class Nowhere(Sink):
-    """Takes nothing: for totals alone."""
+    """Ignores all matches: for totals only."""
 
     wants_matches = False
 

@@ -19,7 +19,7 @@ Refusal = Callable[[Updates], StreamError | None]
 
 
 def without_refused(batch: Batch, refusal: Refusal) -> Batch:
-    """Leave out each line that cannot be applied after those before it that can.
+    """Leave out each line that cannot be applied after the lines before it that can.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def _first_refused(
     """Return the first line from `following` on that is refused after the good ones, and why."""
     if following == lines.count or refusal(lines.updates(good)) is not None:
         raise error
-    # The first `passes` of those that follow can be applied, the first `fails` cannot.
+    # The first `passes` of the following updates can be applied, the first `fails` cannot.
     passes, fails = 0, lines.count - following
     step = 1
     while fails - passes > 1:
@@ -103,7 +103,7 @@ class _Lines:
         return chosen, rows, labels
 
     def located(self, error: StreamError, line: int) -> str:
-        """Return what is wrong, without where it is."""
+        """Return the error without its position."""
         message = error.message
         if error.row is not None and message.startswith("updates, "):
             message = message.partition(": ")[2]

@@ -1,4 +1,4 @@
-"""Where updates come from: batches of them, each with how far the source was read."""
+"""Sources of updates: batches, each with the position up to which the source was read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from motiflux.errors import FormatError, StreamError
 from motiflux.stream.updates import Updates
 
 ON_ERROR = ("stop", "skip")
-"""What to do about a line that is malformed or refused."""
+"""The treatments of a line that is malformed or refused."""
 
 _SHOWN = 100
 """Bytes of a line that messages show."""
@@ -28,7 +28,7 @@ class Position(NamedTuple):
     line
         Lines of text before it, or rows of a table, or updates.
     offset
-        Bytes of text before it, compression undone; 0 of what is not text.
+        Bytes of decompressed text before it; 0 if the source is not text.
     """
 
     line: int = 0
@@ -41,20 +41,20 @@ BEGIN = Position()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a source.
+    """A request to a source.
 
     Parameters
     ----------
     size
-        Most updates in a batch; None: those that come as columns are left as they are given.
+        Most updates in a batch; None: columns are returned as they are.
     exact
-        Whether batches have to be of that size, but for the last: otherwise what is there need not wait.
+        Whether all batches but the last must have this size; otherwise available updates need not wait.
     ids, edge_labels, vertex_labels
         ``"i"`` for integers, ``"U"`` for strings, None where nothing is known yet: text could be either.
     deadline
-        The moment (`time.perf_counter`) after which there is no use in waiting.
+        The moment (`time.perf_counter`) until which waiting is allowed.
     idle
-        Called now and then while nothing comes.
+        Called repeatedly while no update arrives.
     """
 
     size: int | None
@@ -67,12 +67,12 @@ class Request:
 
     @property
     def rows(self) -> int:
-        """Most updates in a batch of those that come one by one."""
+        """Most updates in a batch that is collected update by update."""
         return DEFAULT_SIZE if self.size is None else self.size
 
 
 DEFAULT_SIZE = 1024
-"""Updates in a batch if nothing was said, where they come one by one."""
+"""Default number of updates in a batch that is collected update by update."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,9 +84,9 @@ class Batch:
     updates
         The updates, in order.
     origin
-        What errors call the source.
+        The name of the source in errors.
     position
-        Where the source goes on after them.
+        The position of the source after the updates.
     arrived
         When they were had (`time.perf_counter`).
     lines
@@ -94,9 +94,9 @@ class Batch:
     label_lines
         The line of each label of a vertex, where it is not that of an update.
     unit
-        What these are: ``"line"`` or ``"row"``.
+        The unit of the counts: ``"line"`` or ``"row"``.
     skips, skipped
-        How many lines were left out, and the first few with what was wrong.
+        The number of lines left out, and the first few with their errors.
     raw, before
         The text of the batch where lines are left out, and the lines before it.
     """
@@ -138,16 +138,16 @@ class Batch:
 class Source(Protocol):
     """Gives updates batch by batch.
 
-    What `Monitor.run` takes becomes one of these; a class of your own needs only this method.
+    `Monitor.run` converts its argument to one of these; a class of your own needs only this method.
     """
 
     def batches(self, request: Request) -> Iterator[Batch]:
-        """Yield batches, waiting where more may come.
+        """Yield batches; waits if more may arrive.
 
         Raises
         ------
         FormatError, StreamError
-            What is there is malformed; all before it was given.
+            The input is malformed; all updates before it were returned.
         """
 
 

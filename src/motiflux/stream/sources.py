@@ -1,4 +1,4 @@
-"""What `Monitor.run` takes, as sources."""
+"""The source argument of `Monitor.run`, converted to sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from motiflux.stream.text_source import LINES, TEXT_FORMATS, TextSource
 from motiflux.stream.updates import Updates
 
 STDIN = "-"
-"""The name that stands for standard input."""
+"""The name of standard input."""
 
 _TABLE_FILES: dict[str, Callable[[Path, Any, int | None], Table]] = {
     ".parquet": parquet.open_file,
@@ -146,12 +146,12 @@ def as_source(
     on_error: str = "stop",
     start: Position | tuple[int, int] = BEGIN,
 ) -> Source:
-    """Return what gives updates as a `Source`: itself, a file, a queue, a table, `Updates`, or any iterable.
+    """Return a source of updates as a `Source`: itself, a file, a queue, a table, `Updates`, or any iterable.
 
     Raises
     ------
     ArgumentError
-        It is none of these.
+        It has another type.
     """
     _check_on_error(on_error)
     if isinstance(source, Source):

@@ -27,13 +27,13 @@ class TableSource:
     Parameters
     ----------
     opened
-        Opens the table, anew for each pass.
+        Opens the table, once for each pass.
     name
-        What errors call it.
+        The name of the table in errors.
     columns
-        Which column is what.
+        The meaning of the columns.
     on_error
-        ``"stop"`` or ``"skip"``: what to do about rows without an id or a moment, or with an unknown op.
+        ``"stop"`` or ``"skip"``: the treatment of rows without an id or a moment, or with an unknown op.
     start
         Where to go on.
     """
@@ -162,7 +162,7 @@ class _Rows:
         return self._chosen(kept)
 
     def wrong(self) -> NDArray[Any]:
-        """Return what is wrong with each row, or None."""
+        """Return the error of each row, or None."""
         found = np.full(self.length, None, dtype=object)
         for part, (values, missing) in reversed(self.columns.items()):
             if missing is not None and part not in ("src_label", "dst_label"):
@@ -180,7 +180,7 @@ class _Rows:
         Parameters
         ----------
         each_names
-            Whether each row says what labels its ends have, although rows before did: those may be left out.
+            Whether each row has the labels of its ends; they may be left out if earlier rows had them.
         """
         inserts = np.ones(self.length, dtype=bool)
         if "op" in self.columns:
@@ -220,7 +220,7 @@ class _Rows:
 
 
 def _ops(values: NDArray[Any]) -> list[bool | None]:
-    """Return whether each op is an insertion; None for what is no op."""
+    """Return whether each op is an insertion; None for an invalid op."""
     if values.dtype.kind == "b":
         return list(values.tolist())
     if values.dtype.kind in "iu":

@@ -39,13 +39,13 @@ class TextSource:
     form
         One of `TEXT_FORMATS`.
     columns
-        Which column of a table is what.
+        The meaning of the columns of a table.
     header
         Whether the first record names the columns; None: unless it is an update.
     sep
-        What stands between fields; None: as the format says.
+        The separator of fields; None: by the format.
     on_error
-        ``"stop"`` or ``"skip"``: what to do about malformed lines.
+        ``"stop"`` or ``"skip"``: the treatment of malformed lines.
     start
         Where to go on.
     """
@@ -79,12 +79,12 @@ class TextSource:
         return self._reader.size
 
     def batches(self, request: Request) -> Iterator[Batch]:
-        """Yield batches as they come.
+        """Yield batches as they arrive.
 
         Raises
         ------
         FormatError
-            Names the line, what was found there and what was expected; all before it was given.
+            With the line, the value found and the value expected; all updates before it were returned.
         """
         parser, chunks = self._open(request)
         size = request.rows
@@ -159,7 +159,7 @@ class TextSource:
             raise malformed(self._reader.name, through, message) from None
 
     def _choose(self, first: tuple[int, int, int, int, list[str]]) -> tuple[list[str], dict[str, int], bool]:
-        """Return names of the columns, what each is, and whether the first record names them."""
+        """Return names of the columns, their meanings, and whether the first record names them."""
         fields = first[4]
         said = self._columns != StreamColumns()
         named = self._header if self._header is not None else self._columns.are_names(fields)
@@ -178,7 +178,7 @@ class TextSource:
             raise FormatError(self._reader.name, str(error), first[2] + 1) from None
 
     def _taken(self, parser: _native.UpdateParser) -> Iterator[Batch]:
-        """Yield what the parser has; then raise what stopped it."""
+        """Yield the updates of the parser; then raise the error that stopped it."""
         before = parser.line
         inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, raw = (
             parser.take()

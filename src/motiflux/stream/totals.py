@@ -1,4 +1,4 @@
-"""What a run came to, and how long updates took."""
+"""The totals of a run, and the latencies of updates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from motiflux.stream.delta import Delta, chosen_pattern
 from motiflux.stream.source import Batch
 
 _STEPS = 64
-"""Steps in which latencies double: what is kept is within 0.6% of what was measured."""
+"""Steps per doubling of latency: stored latencies are within 0.6% of the measured ones."""
 
 _LEAST_US = 1e-3
 
@@ -126,7 +126,7 @@ class Totals:
 
 
 class Sums:
-    """Adds up what batches came to."""
+    """Adds up the results of batches."""
 
     def __init__(self) -> None:
         self._patterns: dict[Pattern, tuple[int, int]] = {}
@@ -139,7 +139,7 @@ class Sums:
         self.skipped = 0
         self.skips_told = 0
         self.matches = 0
-        """Of all patterns, those that vanished too."""
+        """Of all patterns, with matches that vanished."""
         self.batches = 0
 
     def watch(self, patterns: tuple[Pattern, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Edges that come and go, as columns."""
+"""Insertions and deletions of edges, as columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPS = {
     **dict.fromkeys(("+", "e", "insert", "add", "1"), True),
     **dict.fromkeys(("-", "-e", "delete", "remove", "-1"), False),
 }
-"""What says that an edge comes (True) or goes."""
+"""The words for an insertion (True) or a deletion of an edge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class VertexLabels:
 
     @classmethod
     def of(cls, labels: Mapping[VertexId, Label]) -> VertexLabels:
-        """Return those of a mapping, named before all updates.
+        """Return the labels of a mapping, which are set before all updates.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Windows over streams: how long edges stay, and the order of time.
 
-A window takes edges away that have been there for its length. The copies in it are kept beside the graph
-(`csrc/dynamic/window.hpp`); here is what users say of it, and moments in nanoseconds.
+A window removes edges that have been in the graph for its length. The copies in it are kept in the native
+code (`csrc/dynamic/window.hpp`); this module has the options of users, and moments in nanoseconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 DISORDERS = ("error", "clamp", "drop")
 
 MOST = 1 << 62
-"""Moments and lengths are at most so many nanoseconds, 146 years: their sums fit 64 bits."""
+"""Greatest moments and lengths in nanoseconds, 146 years: their sums fit into 64 bits."""
 
 _MOST_DAYS = MOST // (86_400 * 10**9)
 
@@ -73,7 +73,7 @@ def parse_window(window: object) -> Span:
     Raises
     ------
     ArgumentError
-        It says no time and no number of edges, or none above 0, or a time beyond 146 years.
+        It has neither a time nor a number of edges, neither is above 0, or the time exceeds 146 years.
     """
     length, timed = _read_length(window)
     if length is None or not 1 <= length <= MOST:
@@ -108,7 +108,7 @@ def _scaled(number: str, unit: int) -> int:
 
 
 class Clock:
-    """Reads moments, and says what becomes of updates out of time order.
+    """Reads moments, and treats updates out of time order.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Clock:
     disorder
         ``"error"``, ``"clamp"`` or ``"drop"``; None where time order does not matter.
     needed
-        The time window that asks for moments, if there is one.
+        The time window that needs moments, if there is one.
     """
 
     def __init__(self, unit: str, disorder: str | None, needed: Span | None) -> None:
@@ -130,7 +130,7 @@ class Clock:
     def order(
         self, times: NDArray[Any] | None, kept: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None, int]:
-        """Return which of the `kept` updates are still kept, their moments, and how many came too late.
+        """Return which of the `kept` updates are still kept, their moments, and the number of late ones.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class Clock:
         return self.latest, late
 
     def _text(self, moment: int, times: NDArray[Any]) -> str:
-        """Return a moment as those that were given are written."""
+        """Return a moment in the notation of the given moments."""
         if times.dtype.kind == "M":
             return str(np.datetime64(moment, "ns"))
         whole, part = divmod(moment, TIME_UNITS[self._unit])
@@ -211,7 +211,7 @@ def as_moments(values: object) -> NDArray[Any]:
 
 
 def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
-    """Return datetimes in nanoseconds; those that nanoseconds do not hold would turn into others."""
+    """Return datetimes in nanoseconds; refuse datetimes outside their range, which would wrap around."""
     if (missing := np.isnat(times)).any():
         raise StreamError(f"updates, times, row {int(missing.argmax())}: expected a moment, found none")
     days = times.astype("datetime64[D]").astype(np.int64)

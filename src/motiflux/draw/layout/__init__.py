@@ -1,7 +1,7 @@
 """Where to put the points of a small graph, the same way every time.
 
-Paths, rings, stars, trees and complete graphs look as everyone draws them, arcs that go in no ring lead from
-left to right. Of what is left several layouts are made, and the one with the fewest crossings is taken.
+Paths, rings, stars, trees and complete graphs have their usual shapes; arcs outside of rings lead from
+left to right. For other graphs, several layouts are made, and the one with the fewest crossings is taken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from motiflux.draw.layout.stress import distances, relax, scaled
 from motiflux.draw.layout.untangle import Flaws, Judge, barycentric
 
 _TANGLED = 24
-"""Up to this many points crossings are looked for one by one."""
+"""Up to this number of points, crossings are found one by one."""
 _TRIES = 250
 _KEPT = 64
 _STARTS, _SMALL = 3, 10
@@ -107,7 +107,7 @@ def _least_flawed(count: int, pairs: Pairs, neighbors: list[list[int]], *, arcs:
         random = np.random.default_rng(count)
         made += [relax(random.standard_normal((count, 2)), apart) for _ in range(_RESTARTS)]
         made += barycentric(count, neighbors)
-    made = [np.round(at, 6) for at in made]  # what follows depends on no rounding of the machine
+    made = [np.round(at, 6) for at in made]  # so that the result does not depend on rounding of the machine
     ranked = sorted(made, key=lambda at: round(judge.flaws(at).cost, 6))
     if small and not _clean(judge.flaws(ranked[0])):
         kept = _untangled(judge, ranked)
@@ -132,7 +132,7 @@ def _untangled(judge: Judge, ranked: list[Points]) -> Points:
 
 
 def _rank(flaws: Flaws) -> tuple[int, float]:
-    """Return what layouts are compared by: first that each line can be followed, then all else."""
+    """Return the key by which layouts are compared: first whether each line can be followed."""
     return flaws.tangles, round(flaws.cost, 6)
 
 

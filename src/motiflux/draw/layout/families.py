@@ -55,7 +55,7 @@ def star(hub: int, leaves: Sequence[int]) -> Points:
 
 
 def walk(neighbors: Sequence[Sequence[int]], start: int) -> list[int]:
-    """Return the points of a path or ring in the order in which one comes by them."""
+    """Return the points of a path or ring, in their order along it."""
     order, seen = [start], {start}
     while True:
         onward = [point for point in neighbors[order[-1]] if point not in seen]
@@ -66,7 +66,7 @@ def walk(neighbors: Sequence[Sequence[int]], start: int) -> list[int]:
 
 
 def tree(neighbors: Sequence[Sequence[int]], root: int) -> Points:
-    """Return a tree from the top down, every point above the middle of those below it."""
+    """Return a tree from the top down, every point above the middle of its children."""
     at = np.zeros((len(neighbors), 2))
     slots = 0
 
@@ -83,7 +83,7 @@ def tree(neighbors: Sequence[Sequence[int]], root: int) -> Points:
 
 
 def center(neighbors: Sequence[Sequence[int]]) -> int:
-    """Return the middle of a tree: what is left when leaves are taken off round by round."""
+    """Return the center of a tree: the points that remain when leaves are removed round by round."""
     degree = [len(one) for one in neighbors]
     left = set(range(len(neighbors)))
     while len(left) > 2:
@@ -110,7 +110,7 @@ def layers_of(count: int, arcs: Pairs) -> list[int] | None:
                     ready.append(v)
     if done < count:
         return None
-    for point in sorted(range(count), key=lambda point: -layer[point]):  # sources move up to what they feed
+    for point in sorted(range(count), key=lambda point: -layer[point]):  # sources move up to their successors
         onward = [layer[v] for u, v in arcs if u == point]
         if onward:
             layer[point] = min(onward) - 1

@@ -32,7 +32,7 @@ def relax(at: Points, apart: NDArray[np.float64], rounds: int = 150) -> Points:
     count = len(at)
     weights = np.where(apart > 0, 1 / np.maximum(apart, 1e-9) ** 2, 0)
     laplacian = np.diag(weights.sum(axis=1)) - weights
-    # One point is held in place: what is left has one solution.
+    # One point is fixed; then there is one solution.
     inverse = np.linalg.inv(laplacian[1:, 1:])
     for _ in range(rounds):
         found = np.maximum(np.linalg.norm(at[:, None] - at[None], axis=2), 1e-6)

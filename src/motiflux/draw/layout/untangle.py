@@ -1,4 +1,4 @@
-"""What is wrong with a layout: crossings, lines over points, points too close; and less of it."""
+"""The flaws of a layout: crossings, lines over points, points too close; and how to reduce them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Flaws(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """One number that says how bad it is."""
+        """One number that measures the flaws."""
         return 2.0 * self.crossings + 2.0 * self.covered + 1.0 * self.close + 3.0 * self.stress
 
 
@@ -60,7 +60,7 @@ class Judge:
         return max(float(np.median(lengths)) if len(lengths) else 1.0, 1e-6)
 
     def flaws(self, at: Points) -> Flaws:
-        """Return what is wrong with a layout."""
+        """Return the flaws of a layout."""
         start, end = at[self.lines[:, 0]], at[self.lines[:, 1]]
         usual = self.usual(at)
         apart = np.linalg.norm(at[self._pairs[0]] - at[self._pairs[1]], axis=1)

@@ -22,7 +22,7 @@ from motiflux.gpu.runtime.kernel_times import on_host
 from motiflux.gpu.runtime.search import setting_up
 from motiflux.gpu.storage.device_csr import DeviceRows
 from motiflux.graph import Graph
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
     Finish,
     Searched,
     Step,
@@ -31,7 +31,7 @@ from motiflux.plan.local_counts.formula import (
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.passes import Domain, Join, Passes, Product
+from motiflux.plan.local_counts.schedule import Domain, Join, Product, Schedule
 from motiflux.plan.physical import Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
@@ -79,12 +79,12 @@ class _Preparation:
         add up. The tables that these sums need are on each, all else is done by the first one.
     """
 
-    def __init__(self, run: TableRun, graph: Graph, passes: Passes, share: tuple[int, int]) -> None:
+    def __init__(self, run: TableRun, graph: Graph, schedule: Schedule, share: tuple[int, int]) -> None:
         self._share = share
         self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
-        self._passes = passes
+        self._schedule = schedule
         self._made: dict[Table, Buffer] = {}
 
     def prepare(self) -> None:
@@ -113,7 +113,7 @@ class _Preparation:
                 uses[part] -= 1
                 self._drop_unused(part, uses)
         products: dict[Domain, list[tuple[Product, int]]] = {}
-        for scalar, times in self._passes.scalars.items():
+        for scalar, times in self._schedule.scalars.items():
             match scalar:
                 case Product():
                     if self._share[0] == 0:
@@ -128,9 +128,9 @@ class _Preparation:
             self._sum(domain, several)
 
     def _used(self) -> Iterator[Table]:
-        for table, join in self._passes.tables.items():
+        for table, join in self._schedule.tables.items():
             yield from _parts(table, join)
-        for scalar in self._passes.scalars:
+        for scalar in self._schedule.scalars:
             if isinstance(scalar, Product):
                 yield from (factor.table for factor in scalar.factors)
             elif isinstance(scalar, Walks):
@@ -138,11 +138,11 @@ class _Preparation:
 
     def _needed(self) -> dict[Table, Join | None]:
         """Return what is to be written down here: on all devices but the first, what shared sums read."""
-        tables = self._passes.tables
+        tables = self._schedule.tables
         if self._share[0] == 0:
             return tables
         wanted: set[Table] = set()
-        for scalar in self._passes.scalars:
+        for scalar in self._schedule.scalars:
             if isinstance(scalar, Walks):
                 wanted.update(_parts(scalar, None))
         for table, join in reversed(tables.items()):  # those that others need come first
@@ -327,7 +327,7 @@ class _Preparation:
         self._run.launch_blocks(Local.WALKS, args, seeds, roots, 12 * registers * self._vertices)
         return slot
 
-    # Passes over whole tables.
+    # Schedule over whole tables.
 
     def _join(self, join: Join) -> Buffer:
         domain = self._domain(join.product.domain, [join.product], by_rows=join.sum_rows)
@@ -376,7 +376,7 @@ class _Preparation:
         return packed
 
     def _rows(self, table: Table, ends: tuple[int, int]) -> DeviceRows:
-        return self._run.rows_of(self._passes.key(table, ends))
+        return self._run.rows_of(self._schedule.key(table, ends))
 
 
 def start_tables(
@@ -404,11 +404,11 @@ def start_tables(
         As `_Preparation.prepare`.
     """
     deadline.check()
-    passes = stage.passes
-    assert passes is not None
+    schedule = stage.schedule
+    assert schedule is not None
     searched = sum(
         times * search(scalar)
-        for scalar, times in passes.scalars.items()
+        for scalar, times in schedule.scalars.items()
         if isinstance(scalar, Searched) and share[0] == 0
     )
     pool = job_pool(graph, accelerator)
@@ -416,7 +416,7 @@ def start_tables(
     known = pool.begin(name, TableRun, request)
     with setting_up(known or TableRun(accelerator, graph, request, deadline)) as run:
         if known is None:
-            _Preparation(run, graph, passes, share).prepare()
+            _Preparation(run, graph, schedule, share).prepare()
             if run.repeatable:
                 pool.keep(name, run, stage, request)
             run.launch()
@@ -425,11 +425,11 @@ def start_tables(
     return DeviceTables(run, searched)
 
 
-def table_bytes(graph: Graph, passes: Passes) -> int:
+def table_bytes(graph: Graph, schedule: Schedule) -> int:
     """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
     arcs, vertices = graph.forward.num_arcs, graph.num_vertices
     sizes = (vertices, arcs)
-    tables = sum(8 * sizes[table.pattern.roots == 2] for table in passes.tables)
+    tables = sum(8 * sizes[table.pattern.roots == 2] for table in schedule.tables)
     return tables + 8 * (arcs + vertices) + 8 * vertices
 
 

@@ -25,8 +25,8 @@ from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
-from motiflux.plan.ir import PlanShape
 from motiflux.plan.physical import RootFilter, SearchKernel, Stage
+from motiflux.plan.shape import PlanShape
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 

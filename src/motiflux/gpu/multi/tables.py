@@ -9,7 +9,7 @@ from motiflux.gpu.group import Closing, DeviceGroup, working_on
 from motiflux.gpu.kernels.tables import DeviceTables, start_tables
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.graph import Graph
-from motiflux.plan.local_counts.formula import Searched
+from motiflux.plan.ir import Searched
 from motiflux.plan.physical import Stage
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request

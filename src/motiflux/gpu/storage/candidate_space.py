@@ -27,9 +27,9 @@ from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, Uplo
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.candidates.space import allowed_vertices, space_room
-from motiflux.plan.ir import SpaceKey
+from motiflux.plan.candidates.space import allowed_vertices, max_space_bytes
 from motiflux.plan.passes.steps import degree_bounds
+from motiflux.plan.shape import SpaceKey
 
 Lent = TypeVar("Lent", bound=CacheEntry)
 
@@ -232,7 +232,7 @@ class _Builder:
 
     def _build(self, name: Hashable, given: GivenFilter | None) -> DeviceSpace:
         rows = len(self._wanted) * self._graph.num_vertices
-        room = space_room(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
+        room = max_space_bytes(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
         if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_SLOTS or room < 0:
             raise _TooLarge
         stream, entries = self._means.stream, self._entries()

@@ -1,1 +1,1 @@
-"""Candidate spaces: which data vertices each query vertex may go to."""
+"""Candidate spaces: the data vertices to which each query vertex may be matched."""

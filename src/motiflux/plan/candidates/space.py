@@ -1,8 +1,9 @@
-"""The candidate space: which data vertices each query vertex may go to, and the arcs between them.
+"""Candidate spaces: the candidates of each query vertex, and the arcs between them.
 
-After gSWORD, section 3.1. Candidates must have the right label, enough neighbours, and, round after round,
-along every query edge a neighbour that is a candidate too. Search, cost model and sampling read the same
-structure; where it would not fit into memory, or filter nothing, they read narrowed rows of the graph.
+After gSWORD, section 3.1. Candidates must have the right label and enough neighbours. In each further round,
+they must have a neighbour along every query edge that is a candidate too. Search, cost model and sampling
+read the same structure. If it does not fit into memory, or filters nothing, they read narrowed rows of the
+graph.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from motiflux.conditions import Condition
 from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.labels import mask
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.ir import SpaceKey
 from motiflux.plan.passes.steps import degree_bounds
+from motiflux.plan.shape import SpaceKey
 from motiflux.types import Semantics
 
 _Mask: TypeAlias = NDArray[np.uint8] | None
 
 _MOST_KINDS = 64
 
-# A space takes at most this many times the memory of the graph, and is always allowed the floor.
-_ROOM_RATIO = 2
-_ROOM_FLOOR = 256 << 20
+# A candidate space may take this number of bytes, or this multiple of the memory of the graph if it is more.
+_MAX_RATIO = 2
+_MIN_BYTES = 256 << 20
 
 _READY, _EMPTY = 0, 1
 
 KEPT_SPACES = "candidate spaces"
-"""Where `graph.memo` keeps them."""
+"""The pool of `graph.memo` that keeps candidate spaces."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,9 +52,9 @@ class CandidateSpace:
     arcs
         Number of arcs between candidates for each query edge.
     classes
-        A number per query vertex, equal where the candidates are the same and the query vertices require the
-        same of a data vertex (labels, conditions, ids). Another engine, whose filter stops elsewhere, may
-        give query vertices of one class the union of their candidates.
+        A number per query vertex, equal if the candidates are equal and the query vertices have equal labels,
+        conditions and ids. An engine whose filter is weaker may give all query vertices of one class the
+        union of their candidates.
     empty
         Whether a query vertex has no candidate.
     """
@@ -71,9 +72,9 @@ class CandidateSpace:
 
 
 def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str, str]) -> SpaceKey | None:
-    """Return which candidate space to search; None where there is to be none.
+    """Return the key of the candidate space to search; None if there is to be none.
 
-    Without labels or conditions nothing but degrees would filter, which the search does in passing.
+    Without labels or conditions, only degrees would filter, which the search checks itself.
     """
     if switches["candidates"] == "off" or pattern.missing is not None:
         return None
@@ -87,31 +88,32 @@ def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str
 def candidate_space(
     graph: Graph, key: SpaceKey, threads: int, deadline: float | None = None
 ) -> CandidateSpace | None:
-    """Return the candidate space, kept with the graph for later calls; None where it would not fit.
+    """Return the candidate space, kept with the graph for later calls; None if it does not fit into memory.
 
-    It is the same whenever it is made, on any number of threads: plans and seeds outlive it.
+    The result does not depend on the number of threads, and making it again gives the same: plans and seeds
+    refer to it after it was dropped.
 
     Raises
     ------
     TimeoutError
-        It was not there by `deadline`, a moment of `time.perf_counter`. Small graphs are not worth looking.
+        `deadline`, a value of `time.perf_counter`, passed meanwhile. Small graphs are not checked.
     """
     found = graph.memo.get_sized(
-        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _NoRoom(), space_room(graph)
+        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _TooLarge(), max_space_bytes(graph)
     )
-    return None if isinstance(found, _NoRoom) else found
+    return None if isinstance(found, _TooLarge) else found
 
 
-class _NoRoom:
-    """Says that a candidate space would not fit."""
+class _TooLarge:
+    """Stands for a candidate space that does not fit into memory."""
 
     nbytes = 1024
-    """About what its key takes, so that there is an end of these too."""
+    """Approximate bytes of its key, so that the number of these is limited too."""
 
 
-def space_room(graph: Graph) -> int:
+def max_space_bytes(graph: Graph) -> int:
     """Return the bytes that a candidate space of `graph` may take."""
-    return max(_ROOM_FLOOR, _ROOM_RATIO * graph.nbytes)
+    return max(_MIN_BYTES, _MAX_RATIO * graph.nbytes)
 
 
 def _filters(pattern: BoundPattern) -> bool:
@@ -153,7 +155,7 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
         injective=key.injective,
         rounds=key.rounds,
         cycles=key.cycles,
-        max_bytes=space_room(graph),
+        max_bytes=max_space_bytes(graph),
         threads=threads,
         timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),
     )
@@ -164,14 +166,14 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
 
 
 def _classes(native: _native.Space, pattern: BoundPattern) -> tuple[int, ...]:
-    """Return, per query vertex, the first with the same candidates and the same requirements."""
+    """Return, for each query vertex, the first query vertex with the same candidates and conditions."""
     first: dict[object, int] = {}
     required = zip(native.classes, pattern.labels, pattern.filters, strict=True)
     return tuple(first.setdefault(one, vertex) for vertex, one in enumerate(required))
 
 
 def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np.uint8] | None:
-    """Return a byte per vertex, 1 for those let through; None stands for all."""
+    """Return a byte per vertex, 1 for the vertices that satisfy the filter; None if there is no filter."""
     if narrowing is None:
         return None
     allowed = None if narrowing.condition is None else graph.vertex_mask(narrowing.condition)
@@ -183,7 +185,7 @@ def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np
 
 
 class _Kind(NamedTuple):
-    """How a query edge is followed from one of its ends: along arcs, against them, and which."""
+    """How a query edge is followed from one of its ends: directions, labels and condition of the arcs."""
 
     out: bool
     into: bool
@@ -191,7 +193,7 @@ class _Kind(NamedTuple):
     where: Condition | None
 
     def native(self, graph: Graph) -> tuple[bool, bool, _Mask, _Mask, _Mask]:
-        """Return it with its masks."""
+        """Return the argument of the native code, with masks of labels and arcs."""
         return (
             self.out,
             self.into,

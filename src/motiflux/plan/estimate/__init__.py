@@ -1,1 +1,1 @@
-"""What plans are expected to give and to take."""
+"""Expected results, times and memory of plans."""

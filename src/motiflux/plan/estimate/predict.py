@@ -1,11 +1,11 @@
-"""What a run of a plan will take: seconds from sampled sizes, bytes from the sizes of rows.
+"""Predictions of a run of a plan: seconds from sampled sizes, bytes from the sizes of rows.
 
-The time of a search on the CPU is taken as
+The time of a search on the CPU is estimated as
 
     seconds = start + (step * partial embeddings + read * set elements) / threads
 
 with constants that `benchmarks/micro/predict.py` fits. On one thread of an AMD EPYC, over 44 searches from
-30 us to 9 s, the times so predicted are off by a factor of 1.2 in the median and 2.2 at the ninth decile.
+30 us to 9 s, predicted and actual times differ by a factor of 1.2 in the median and 2.2 at the ninth decile.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.prediction import MemoryReport
-from motiflux.plan.ir import Plan, TailComponent
+from motiflux.plan.ir import Plan
+from motiflux.plan.shape import TailComponent
 
 START_SECONDS = 35e-6
 STEP_SECONDS = 27e-9
@@ -27,33 +28,35 @@ READ_SECONDS = 0.55e-9
 
 _VERTEX_BYTES, _OFFSET_BYTES = 4, 8
 
-# Tried on the calling thread for up to 100 us (csrc/bind_search.cpp), which is wasted where it takes longer.
+# A brief search runs on the calling thread for up to 100 us (csrc/bind_search.cpp); if it takes longer, this
+# time is lost.
 _BRIEF_SECONDS = 50e-6
 
 MEMO_BYTES = 192 << 20
-"""What a thread may take to remember the numbers of parts, about (csrc/search/parts.cpp)."""
+"""Approximate bytes in which a thread may cache the numbers of parts (csrc/search/parts.cpp)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a search does: partial embeddings that it extends, and elements of sets that it reads."""
+    """The work of a search: partial embeddings that it extends, and elements of sets that it reads."""
 
     steps: float
     read: float
 
     def seconds(self, threads: int = 1) -> float:
-        """Return the time it takes."""
+        """Return the seconds of the search."""
         return START_SECONDS + (STEP_SECONDS * self.steps + READ_SECONDS * self.read) / threads
 
 
 def expected_work(plan: Plan) -> Work | None:
-    """Return the work of a whole search; None where it was not sampled.
+    """Return the work of a whole search; None if it was not sampled.
 
-    Sampling looks at each level of a tail by itself. The search finds a set that several levels share once.
+    Sampling reads the set of each level of a tail. The search computes a set once for all levels that share
+    it.
     """
     if not plan.scanned:
         return None
-    if plan.tail is None or plan.tail.nested:  # of parts, at most
+    if plan.tail is None or plan.tail.nested:  # an upper bound for parts
         return Work(sum(plan.estimates[:-1]), sum(plan.scanned))
     start = plan.tail.start
     read = sum(plan.scanned[:start])
@@ -80,27 +83,27 @@ def is_brief(plan: Plan) -> bool:
 
 
 def expected_count(plan: Plan, limit: int | None) -> float | None:
-    """Return the expected result, at most `limit`; None where it passes the range of floats."""
-    count = plan.estimates[-1] * _of_each(plan)
+    """Return the expected result, at most `limit`; None if it exceeds the range of floats."""
+    count = plan.estimates[-1] * _rows_per_embedding(plan)
     if limit is not None:
         count = min(count, float(limit))
     return count if isfinite(count) else None
 
 
-def _of_each(plan: Plan) -> int:
-    """Return what each embedding that is found counts for, or is listed as."""
+def _rows_per_embedding(plan: Plan) -> int:
+    """Return how many embeddings each one found stands for, or how many rows it yields."""
     return max(plan.multiplier, len(plan.images))
 
 
 def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | None:
-    """Return the expected time of a search on the CPU; None where nothing was sampled.
+    """Return the expected seconds of a search on the CPU; None if it was not sampled.
 
-    Up to a limit, embeddings are taken to be spread evenly over the search.
+    With a limit, embeddings are assumed to be spread evenly over the search.
     """
     work = expected_work(plan)
     if work is None:
         return None
-    count = plan.estimates[-1] * _of_each(plan)
+    count = plan.estimates[-1] * _rows_per_embedding(plan)
     share = 1.0 if limit is None or count <= limit else limit / count
     if plan.probed is not None:
         return START_SECONDS + plan.probed * share / threads
@@ -109,14 +112,14 @@ def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | Non
 
 
 def host_memory(graph: Graph, plan: Plan, threads: int) -> MemoryReport:
-    """Return the bytes that a search on the CPU will hold, at most."""
+    """Return an upper bound on the bytes that a search on the CPU holds."""
     longest = _longest_row(graph)
     if plan.space is not None:
         space = candidate_space(graph, plan.space, threads)
         if space is not None:
             largest = max(space.sizes, default=0)
             of_thread = _thread_bytes(plan, min(longest, largest), largest)
-            return MemoryReport(space.nbytes, threads * of_thread + _places_bytes(plan, space.sizes))
+            return MemoryReport(space.nbytes, threads * of_thread + _position_bytes(plan, space.sizes))
     rows = sum(narrowed_bytes(graph, key) for key in distinct_keys(plan))
     return MemoryReport(rows, threads * _thread_bytes(plan, longest, graph.num_vertices))
 
@@ -127,7 +130,7 @@ def distinct_keys(plan: Plan) -> Iterable[AdjacencyKey]:
 
 
 def narrowed_bytes(graph: Graph, key: AdjacencyKey) -> int:
-    """Return the bytes of the rows that `key` names, at most; 0 where they are the graph's own."""
+    """Return an upper bound on the bytes of the rows that `key` names; 0 for rows of the graph itself."""
     both_ways = graph.directed and key.direction is Direction.EITHER
     if key.lets_all_through and not both_ways and graph.forward.labels is None:
         return 0
@@ -135,7 +138,7 @@ def narrowed_bytes(graph: Graph, key: AdjacencyKey) -> int:
 
 
 def arcs_of(graph: Graph, key: AdjacencyKey) -> int:
-    """Return the number of arcs that `key` names, at most: by labels alone, parallel arcs not folded."""
+    """Return an upper bound on the number of arcs that `key` names, by label frequencies."""
     labels = graph.label_frequencies()
     along = labels.arcs(key.source_labels, key.edge_labels, key.target_labels)
     against = labels.arcs(key.target_labels, key.edge_labels, key.source_labels)
@@ -145,20 +148,21 @@ def arcs_of(graph: Graph, key: AdjacencyKey) -> int:
 
 
 def _thread_bytes(plan: Plan, longest: int, values: int) -> int:
-    """Bound the buffers of one thread: lists as long as a row, and a set as bits, per intersecting level."""
-    meeting = sum(len(step.sources) + (step.reuse is not None) > 1 for step in plan.shape.steps)
+    """Return a bound on the bytes of one thread's buffers: lists and bit sets per intersecting level."""
+    intersecting = sum(len(step.sources) + (step.reuse is not None) > 1 for step in plan.shape.steps)
     subsets = 0
-    remembered = 0
+    cached = 0
     if plan.tail is not None:
         subsets = max(2 ** len(set(c.sets)) for c in plan.tail.components)
-        remembered = MEMO_BYTES if plan.tail.nested else 0
-    # Each level's own, and what it marked; the last level's; those of subsets, which grow by doubling.
-    lists = 2 * meeting + 2 + 2 * subsets
-    return lists * longest * _VERTEX_BYTES + meeting * (values // 8 + 8) + remembered
+        cached = MEMO_BYTES if plan.tail.nested else 0
+    # Two lists for each intersecting level, two for the last level, and lists of subsets, which grow by
+    # doubling.
+    lists = 2 * intersecting + 2 + 2 * subsets
+    return lists * longest * _VERTEX_BYTES + intersecting * (values // 8 + 8) + cached
 
 
-def _places_bytes(plan: Plan, sizes: Sequence[int]) -> int:
-    """Return the bytes that say where candidates lie among those of levels compared with theirs."""
+def _position_bytes(plan: Plan, sizes: Sequence[int]) -> int:
+    """Return the bytes of the positions of candidates in the candidate sets of compared levels."""
     return _VERTEX_BYTES * sum(
         sizes[plan.order[earlier]]
         for step in plan.shape.steps

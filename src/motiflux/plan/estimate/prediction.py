@@ -1,4 +1,4 @@
-"""What a count is expected to give and to take."""
+"""The expected result, time and memory of a count."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """Bytes that a run will hold beside the graph: at most, where they are not known yet.
+    """Bytes that a run holds in addition to the graph; upper bounds if they are not known yet.
 
     Parameters
     ----------
     rows
-        The candidate space, or rows of the graph narrowed to what the pattern asks for.
+        The candidate space, or the rows of the graph narrowed to the labels and conditions of the pattern.
     search
         Buffers of all threads.
     device
         Copies of rows and candidate lists on a GPU; None for a search on the CPU.
     tables
-        Tables of local counts on the CPU, about: as many as are there at once, and what threads make them
-        with. None where it does not count from tables.
+        Tables of local counts on the CPU, approximately: the most that exist at one time, with buffers of the
+        threads. None if the count does not use tables.
     """
 
     rows: int
@@ -30,20 +30,20 @@ class MemoryReport:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a run is expected to give and to take.
+    """The expected result, time and memory of a run.
 
     Parameters
     ----------
     count
-        Expected result, at most the limit; None where there is no estimate.
+        Expected result, at most the limit; None without an estimate.
     seconds
-        Expected seconds of the search, planning not included; None where they are not predicted.
+        Expected seconds of the search, without planning; None if they are not predicted.
     threads
-        Threads of this machine that it will have.
+        Threads of this machine that the run has.
     memory
-        Bytes it will hold.
+        Bytes that the run holds.
     note
-        Why there are no seconds; None where there are.
+        The reason if there are no seconds, else None.
     """
 
     count: float | None

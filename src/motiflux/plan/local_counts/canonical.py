@@ -1,40 +1,44 @@
-"""One numbering for all rooted patterns that are isomorphic."""
+"""A canonical numbering of rooted patterns: the same for isomorphic ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from motiflux.plan.local_counts.rooted import Family, Rooted
+from motiflux.plan.rooted import Rooted
 
 
-def canonical(pattern: Rooted, family: Family) -> Rooted:
-    """Return the pattern with its vertices renumbered, the same for isomorphic ones; roots stay.
+def canonical(pattern: Rooted, either: frozenset[int]) -> Rooted:
+    """Return the pattern renumbered, equally for isomorphic patterns; roots keep their numbers.
 
-    Colours are refined; where several vertices have one, each that is not a twin of another is told apart in
-    turn (McKay and Piperno 2014), and the least numbering is taken.
+    Colours are refined. If several vertices have one colour, each of them in turn gets a colour of its own,
+    one of each set of twins only (McKay and Piperno 2014). The least numbering is taken.
+
+    Parameters
+    ----------
+    either
+        Edge kinds that go either way.
     """
-    look = _Look(pattern, family)
+    refinement = _Refinement(pattern, either)
     start = [(min(v, pattern.fixed), kind, v in pattern.below) for v, kind in enumerate(pattern.vertices)]
     return min(
-        (family.renumbered(pattern, order, pattern.roots) for order in look.orders(_ranks(start))),
+        (pattern.renumbered(order, pattern.roots, either) for order in refinement.orders(_ranks(start))),
         key=lambda one: (one.vertices, one.edges, sorted(one.below)),
     )
 
 
-class _Look:
-    """What the vertices of a pattern look like from each other."""
+class _Refinement:
+    """Refines colours of the vertices of a pattern by the edges at each vertex."""
 
-    def __init__(self, pattern: Rooted, family: Family) -> None:
+    def __init__(self, pattern: Rooted, either: frozenset[int]) -> None:
         self._around: list[list[tuple[int, int, int]]] = [[] for _ in pattern.vertices]
         for u, v, kind in pattern.edges:
-            either = family.is_either(kind)
-            self._around[u].append((v, kind, 0 if either else 1))
-            self._around[v].append((u, kind, 0 if either else 2))
+            goes_either_way = kind in either
+            self._around[u].append((v, kind, 0 if goes_either_way else 1))
+            self._around[v].append((u, kind, 0 if goes_either_way else 2))
 
     def orders(self, colors: list[int]) -> Iterator[list[int]]:
-        """Yield the numberings to compare."""
+        """Yield the numberings to compare, for colours to start from."""
         colors = self._refined(colors)
         classes: dict[int, list[int]] = {}
         for vertex, color in enumerate(colors):
@@ -70,6 +74,6 @@ class _Look:
         )
 
 
-def _ranks(looks: Sequence[tuple[Any, ...]]) -> list[int]:
-    ranks = {look: rank for rank, look in enumerate(sorted(set(looks)))}
-    return [ranks[look] for look in looks]
+def _ranks(keys: Sequence[tuple[Any, ...]]) -> list[int]:
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return [ranks[key] for key in keys]

@@ -1,11 +1,11 @@
-"""Formulas in words, a line per table."""
+"""Formulas as text, a line per table."""
 
 from __future__ import annotations
 
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
+    EndLookup,
     Formula,
     Joined,
-    OfEnd,
     Ones,
     Searched,
     Table,
@@ -13,15 +13,15 @@ from motiflux.plan.local_counts.formula import (
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.rooted import Rooted
+from motiflux.plan.rooted import Rooted
 
 _OVER = ("", " at each vertex", " at each edge")
 _LETTERS = "abcdefgh"
 
 
 def lines_of(formula: Formula) -> tuple[str, ...]:
-    """Return how the count is put together: ``T1 = ...`` and so on, what others need first."""
-    named = [table for table in formula.tables() if not isinstance(table, (Ones, OfEnd))]
+    """Return a line ``T1 = ...`` for each table, after the lines of the tables that it needs."""
+    named = [table for table in formula.tables() if not isinstance(table, (Ones, EndLookup))]
     names: dict[Table, str] = {table: f"T{number}" for number, table in enumerate(named, 1)}
     return tuple(f"{names[table]} = {_text(table, names)}" for table in named)
 
@@ -33,15 +33,15 @@ def _text(table: Table, names: dict[Table, str]) -> str:
             return "triangles at each edge"
         case Wedges():
             middles = " * ".join(str(kind.number) for kind in table.kinds)
-            what = "4-cycles" if table.uniform else f"{middles} vertices between two"
-            return f"{what}{_OVER[pattern.roots]}, by a histogram of wedges"
+            counted = "4-cycles" if table.uniform else f"{middles} vertices between two"
+            return f"{counted}{_OVER[pattern.roots]}, by a histogram of wedges"
         case Searched():
             return f"{_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}, by search"
         case Walks():
-            weighed = [
+            weighted = [
                 f" by {_factor(step.weights, names)}" for step in table.steps if step.weights is not None
             ]
-            by = f", weighed{' and'.join(weighed)}" if weighed else ""
+            by = f", weighted{' and'.join(weighted)}" if weighted else ""
             return f"{_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}, by walks from a{by}"
         case Joined():
             factors = " * ".join(_factor(factor, names) for factor in table.factors)
@@ -52,14 +52,14 @@ def _text(table: Table, names: dict[Table, str]) -> str:
             for times, lesser in table.minus:
                 text += f" - {'' if times == 1 else f'{times} '}{_factor(lesser, names)}"
             return f"{text}: {_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}"
-    raise AssertionError("a table without a line of its own")
+    raise AssertionError("a table that has no line")
 
 
 def _factor(table: Table, names: dict[Table, str]) -> str:
     match table:
         case Ones():
             return "1"
-        case OfEnd():
+        case EndLookup():
             return f"{names[table.table]}({'ab'[table.end]})"
     return names[table]
 

@@ -1,4 +1,4 @@
-"""What memory of the host a count from tables takes."""
+"""The host memory that a count from tables takes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.estimate.predict import arcs_of, distinct_keys, host_memory, narrowed_bytes
 from motiflux.plan.estimate.prediction import MemoryReport
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
+    EndLookup,
     Formula,
     Joined,
-    OfEnd,
     Ones,
     Searched,
     Table,
@@ -22,14 +22,14 @@ from motiflux.plan.local_counts.formula import (
 from motiflux.plan.passes.steps import adjacency_of
 
 _NUMBER, _TOTAL, _COUNTER = 8, 16, 4
-"""Bytes of a number of a table of one word each, of one just found, and of what counts wedges or vertices."""
+"""Bytes of a stored number of one word, of a number just computed, and of a counter of wedges or vertices."""
 
 
 def table_memory(graph: Graph, formula: Formula, threads: int) -> MemoryReport:
     """Return the bytes that counting by a formula on the CPU takes.
 
-    Tables are those that are there at once at most, with what threads find their numbers with. A number that
-    needs more than 64 bits makes its table longer.
+    The bytes of tables are the most that exist at one time, with the buffers of the threads that compute
+    them. A table takes more if one of its numbers needs more than 64 bits.
     """
     sizes = _Sizes(graph, formula, threads)
     tables = formula.tables()
@@ -37,7 +37,7 @@ def table_memory(graph: Graph, formula: Formula, threads: int) -> MemoryReport:
     kept = most = 0
     for table in tables:
         kept += sizes.of(table)
-        most = max(most, kept + sizes.while_made(table))
+        most = max(most, kept + sizes.buffers_of(table))
         for part in parts_of(table):
             uses[part] -= 1
             if uses[part] == 0:
@@ -51,7 +51,7 @@ def table_memory(graph: Graph, formula: Formula, threads: int) -> MemoryReport:
 
 
 class _Sizes:
-    """Bytes of the tables of a formula, and the rows that they are made from."""
+    """Bytes of the tables of a formula, and the rows that they are computed from."""
 
     def __init__(self, graph: Graph, formula: Formula, threads: int) -> None:
         self._graph = graph
@@ -59,11 +59,11 @@ class _Sizes:
         self._threads = threads
 
     def of(self, table: Table) -> int:
-        """Return the bytes that are kept until no other table needs it any more."""
+        """Return the bytes of a table."""
         return _NUMBER * self._numbers(table)
 
-    def while_made(self, table: Table) -> int:
-        """Return the bytes that are there beside while it is made, those of searches apart."""
+    def buffers_of(self, table: Table) -> int:
+        """Return the bytes of buffers while a table is computed, without the buffers of searches."""
         vertices = self._graph.num_vertices
         match table:
             case Triangles():
@@ -82,7 +82,7 @@ class _Sizes:
         return 0
 
     def keys(self, table: Table) -> list[AdjacencyKey]:
-        """Return the rows that are read to make it."""
+        """Return the rows that are read to compute a table."""
         bound = self._kinds.bound(table.pattern)
         ends: list[tuple[int, int] | None] = []
         match table:
@@ -92,7 +92,7 @@ class _Sizes:
                 ends = [end for kind in table.kinds for end in (kind.first, kind.second)]
             case Walks():
                 ends = [*(step.ends for step in table.steps), table.ends]
-            case Triangles() | Ones() | OfEnd():
+            case Triangles() | Ones() | EndLookup():
                 ends = [(0, 1)]
             case Joined() if table.factors[0].pattern.roots > table.pattern.roots > 0:
                 return [self._arcs(table.factors[0])]

@@ -1,4 +1,4 @@
-"""Walks in the terms of the native code."""
+"""Walks as arguments of the native code."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.graph import Adjacency, Graph
-from motiflux.plan.local_counts.formula import Table, Walks
-from motiflux.plan.local_counts.rooted import Kinds
+from motiflux.plan.ir import Table, Walks
 from motiflux.plan.passes.steps import adjacency_of
+from motiflux.plan.rooted import Kinds
 
 _NativeStep: TypeAlias = tuple[int, int, int, Adjacency | None, NDArray[np.uint64] | None, int, bool]
 NativeWalk: TypeAlias = tuple[list[_NativeStep], bool, int, Adjacency | None]
@@ -24,7 +24,7 @@ def native_walk(
     threads: int,
     weights: Callable[[Table], NDArray[np.uint64]] | None = None,
 ) -> NativeWalk:
-    """Return what ``_native.walk_counts`` takes; without `weights` all weigh one."""
+    """Return the argument of ``_native.walk_counts``; without `weights`, all weights are 1."""
     bound = kinds.bound(walks.pattern)
 
     def rows(ends: tuple[int, int] | None) -> Adjacency | None:

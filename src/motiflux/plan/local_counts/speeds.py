@@ -1,4 +1,4 @@
-"""What the operations on tables take, on the host and on a device: measured constants, all in one place."""
+"""Measured times of operations on tables, on the host and on a device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """Seconds that things take.
+    """Seconds of operations on tables, and limits of the choice between tables and a search.
 
     Parameters
     ----------
@@ -16,25 +16,25 @@ class Speeds:
     wedge
         A wedge of a histogram.
     choice
-        What a wedge takes more where other middles than pairs of one kind are chosen.
+        Extra seconds of a wedge, unless the middles are pairs of one kind.
     triangle
-        A lesser neighbour of a lesser neighbour.
+        A lesser neighbour of a lesser neighbour, in counting triangles.
     walk
         An entry of a row that walks read.
     start
-        Whatever is done once for a table that is made by roots.
+        Fixed seconds of a table that is computed root by root.
     begin
-        Whatever is done once for one that others make up in a pass.
+        Fixed seconds of a table that one pass computes from other tables.
     search
-        Of a search, by what it takes one thread of the host.
+        A search, in seconds that it takes on one thread of the host.
     look
-        That a formula may be looked for in any case.
+        Seconds that finding a formula may take in any case.
     parts
-        How many times as much as probes say a search takes that counts in parts, beside other searches.
+        Ratio of the time of a search that counts in parts to the time by probes, relative to other searches.
     margin
-        What share of a search's time a formula may be expected to take in order to be preferred.
+        A formula is preferred if its time is below this share of the time of a search.
     threads
-        Whether all this is shared among the threads of the host.
+        Whether the threads of the host share the work.
     """
 
     number: float
@@ -51,11 +51,11 @@ class Speeds:
     threads: bool
 
     def of_search(self, seconds: float, threads: int) -> float:
-        """Return what a search takes that takes `threads` threads of the host so many seconds."""
+        """Return the seconds of a search that takes `seconds` on `threads` threads of the host."""
         return seconds if self.threads else self.start + seconds * threads * self.search
 
     def shared(self, threads: int) -> int:
-        """Return among how many threads work is shared."""
+        """Return the number of threads that share the work."""
         return threads if self.threads else 1
 
 
@@ -73,7 +73,7 @@ HOST_SPEEDS = Speeds(
     margin=1.0,
     threads=True,
 )
-"""Of numpy and native code on one thread of an AMD EPYC."""
+"""Measured with numpy and native code on one thread of an AMD EPYC."""
 
 DEVICE_SPEEDS = Speeds(
     number=15e-12,
@@ -89,4 +89,4 @@ DEVICE_SPEEDS = Speeds(
     margin=0.55,  # by search and by tables: diamond of email_enron 463, 185 us; q_6_dense_0 1.2, 2.4 s
     threads=False,
 )
-"""Of an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""
+"""Measured on an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""

@@ -1,8 +1,10 @@
-"""Walks from one vertex at a time: without that vertex, a pattern is a tree and what hangs on it.
+"""Walks: count the embeddings of a pattern for each image of its first vertex, along a tree.
 
-Let a be the first vertex of a pattern, and let others make a tree, the *spine*, so that all that is left
-hangs on one vertex of the spine, on one of its edges, or on an edge from a to it. For each image of a, the
-spine is folded up from its leaves: a number for each data vertex that a query vertex may go to.
+Let a be the first vertex of a pattern. Choose a tree of other vertices, the *spine*, such that each connected
+component of the remaining vertices is joined to one vertex of the spine only, to the ends of one of its
+edges, or to the ends of an edge from a to it. Such a component hangs there: its table weights the walks. For
+each image of a, the spine is evaluated from its leaves: a query vertex has a number for each possible data
+vertex.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from motiflux.plan.local_counts.formula import Finish, Move, Step, Table, Walks
-from motiflux.plan.local_counts.rooted import Family, Rooted, Undecided
+from motiflux.plan.ir import Finish, Move, Step, Table, Walks
+from motiflux.plan.local_counts.family import Family, Undecided
+from motiflux.plan.rooted import Rooted
 
-# What a step takes that goes over all that is within two steps, in steps that go over neighbours only.
+# Cost of a step over all vertices within two edges, relative to a step over neighbours.
 _FAR = 8
 
 
@@ -25,27 +28,33 @@ class Spine:
     Parameters
     ----------
     vertices
-        Those of the tree.
+        The vertices of the tree.
     hanging
-        By one vertex or by two joined ones, of the spine and the first: what hangs there.
+        The vertices that hang there, by one vertex or two joined vertices of the spine and the first vertex.
     """
 
     vertices: frozenset[int]
     hanging: dict[tuple[int, ...], list[int]]
 
-    def met(self, pattern: Rooted, *, apart: bool) -> frozenset[tuple[int, int]]:
-        """Return the pairs of vertices that are known to differ, the lesser first."""
+    def differing_pairs(self, pattern: Rooted, *, apart: bool) -> frozenset[tuple[int, int]]:
+        """Return the pairs of vertices whose images differ in any case, the lesser vertex first.
+
+        Parameters
+        ----------
+        apart
+            Whether the walks avoid the image of the first vertex.
+        """
         pairs = {(min(u, v), max(u, v)) for u, v, _ in pattern.edges}
         if apart:
             pairs |= {(0, v) for v in self.vertices}
         pairs |= {(0, v) for v in pattern.below}
-        for roots, part in self.hanging.items():
-            pairs |= set(combinations(sorted([*roots, *part]), 2))
+        for roots, component in self.hanging.items():
+            pairs |= set(combinations(sorted([*roots, *component]), 2))
         return frozenset(pairs)
 
 
 def spines(pattern: Rooted) -> Iterator[Spine]:
-    """Yield spines of a pattern, those of few vertices first; none that has another within it."""
+    """Yield minimal spines of a pattern, smaller ones first."""
     needed = set(pattern.below) | ({1} if pattern.roots == 2 else set())
     others = [v for v in range(1, len(pattern.vertices)) if v not in needed]
     found: list[frozenset[int]] = []
@@ -69,34 +78,34 @@ def _spine(pattern: Rooted, vertices: frozenset[int]) -> Spine | None:
         return None
     joined = [*(tuple(sorted(pair)) for pair in within), *((0, v) for v in seeds)]
     hanging: dict[tuple[int, ...], list[int]] = {}
-    for part in pattern.connected(set(range(1, len(pattern.vertices))) - vertices):
-        roots = tuple(sorted(set().union(*(pattern.neighbors(v) for v in part)) - set(part)))
+    for component in pattern.connected(set(range(1, len(pattern.vertices))) - vertices):
+        roots = tuple(sorted(set().union(*(pattern.neighbors(v) for v in component)) - set(component)))
         if roots == (0,) or (len(roots) > 1 and roots not in joined):
             return None
         if pattern.roots == 2 and roots == (0, 1):
             return None
-        hanging.setdefault(roots, []).extend(part)
-    return Spine(vertices, {roots: sorted(part) for roots, part in hanging.items()})
+        hanging.setdefault(roots, []).extend(component)
+    return Spine(vertices, {roots: sorted(component) for roots, component in hanging.items()})
 
 
 @dataclass(frozen=True)
 class _Node:
-    """A query vertex of the spine with all that hangs below it; equal where the numbers are."""
+    """A query vertex of the spine with its subtree; equal nodes have equal numbers."""
 
-    look: object
+    kind: object
     level: int
-    """How many steps from the first vertex its images lie, at most; a leaf that may be anywhere has none."""
+    """Most edges between the first vertex and an image of this one; `_ANYWHERE` for an unrestricted leaf."""
     vertex: int = field(compare=False)
     seeded: bool = field(compare=False)
     children: tuple[tuple[_Node, int], ...]
-    """Different ones, and how often each is there."""
+    """The different children, each with its multiplicity."""
 
 
 _ANYWHERE = 99
 
 
 class WalkPlan:
-    """Turns a spine into steps.
+    """Turns a spine into the steps of walks.
 
     Parameters
     ----------
@@ -121,11 +130,11 @@ class WalkPlan:
         Raises
         ------
         Undecided
-            A leaf that may be anywhere is weighed.
+            The walks would have to weight an unrestricted leaf.
         """
         pattern = self._pattern
         if pattern.roots == 2:
-            self._fold(self._node(1, None))
+            self._add_steps(self._node(1, None))
             return self._finished(Finish.ARCS, (0, 1))
         tree = [
             (u, v)
@@ -133,7 +142,7 @@ class WalkPlan:
             if u in self._spine.vertices
             and v in self._spine.vertices
             and self._family.is_either(kind)
-            and self._hung(u, v) is None
+            and self._hanging_pattern(u, v) is None
         ]
         best: tuple[int, list[Step], tuple[int, int] | None] | None = None
         tops: list[tuple[int, tuple[int, int] | None]] = [(v, None) for v in sorted(self._spine.vertices)]
@@ -142,7 +151,7 @@ class WalkPlan:
             node = self._node(vertex, None if ends is None else ends[1])
             if node.level == _ANYWHERE or (ends is not None and node != self._node(ends[1], ends[0])):
                 continue
-            cost = self._fold_all(node) + (0 if ends is None else _FAR // 2)
+            cost = self._add_all_steps(node) + (0 if ends is None else _FAR // 2)
             if best is None or cost < best[0]:
                 best = cost, self._steps, ends
         if best is None:
@@ -151,12 +160,12 @@ class WalkPlan:
         return self._finished(Finish.SUM if ends is None else Finish.EDGES, ends)
 
     def _finished(self, finish: Finish, ends: tuple[int, int] | None) -> Walks:
-        # The first step must be a seed, which it is: leaves come first.
+        # The first step is a seed, as it must be: leaves come first.
         return Walks(self._pattern, tuple(self._steps), finish, ends, self._family.injective)
 
-    def _fold_all(self, node: _Node) -> int:
-        """Fold up everything, and return about what it takes."""
-        self._fold(node)
+    def _add_all_steps(self, node: _Node) -> int:
+        """Add the steps of the whole tree, and return their approximate cost."""
+        self._add_steps(node)
         far = {Move.PUSH, Move.PULL}
         level = dict.fromkeys(range(self._fresh), 1)
         cost = 0
@@ -183,31 +192,41 @@ class WalkPlan:
         for child in sorted((around & self._spine.vertices) - {parent}):
             node = self._node(child, vertex)
             below[node] = below.get(node, 0) + 1
-        seed = (self._edge(0, vertex), self._hung(0, vertex)) if seeded else None
-        upward = None if parent is None else (self._edge(parent, vertex), self._hung(parent, vertex))
-        look = (pattern.vertices[vertex], vertex in pattern.below, seed, self._hung(vertex), upward)
+        seed = (self._edge(0, vertex), self._hanging_pattern(0, vertex)) if seeded else None
+        upward = (
+            None if parent is None else (self._edge(parent, vertex), self._hanging_pattern(parent, vertex))
+        )
+        kind = (
+            pattern.vertices[vertex],
+            vertex in pattern.below,
+            seed,
+            self._hanging_pattern(vertex),
+            upward,
+        )
         levels = [1] if seeded else [min(node.level + 1, _ANYWHERE) for node in below]
         children = sorted(below.items(), key=lambda item: (item[0].level, item[0].vertex))
-        return _Node(look, min(levels, default=_ANYWHERE), vertex, seeded, tuple(children))
+        return _Node(kind, min(levels, default=_ANYWHERE), vertex, seeded, tuple(children))
 
-    def _hung(self, *roots: int) -> Rooted | None:
-        """Return what hangs at a vertex or on an edge of the spine, with these roots."""
-        part = self._spine.hanging.get(tuple(sorted(roots)))
-        if part is None:
+    def _hanging_pattern(self, *roots: int) -> Rooted | None:
+        """Return the pattern that hangs on a vertex or an edge of the spine, with these roots."""
+        component = self._spine.hanging.get(tuple(sorted(roots)))
+        if component is None:
             return None
-        hung = replace(self._pattern, below=frozenset()).part([*roots, *part], len(roots))
-        return self._family.canonical(self._family.renumbered(hung, range(len(hung.vertices)), hung.roots))
+        hanging = replace(self._pattern, below=frozenset()).induced([*roots, *component], len(roots))
+        return self._family.canonical(
+            self._family.renumbered(hanging, range(len(hanging.vertices)), hanging.roots)
+        )
 
     def _weights(self, *roots: int) -> Table | None:
-        hung = self._hung(*roots)
-        return None if hung is None else self._table(hung)
+        hanging = self._hanging_pattern(*roots)
+        return None if hanging is None else self._table(hanging)
 
-    def _fold(self, node: _Node) -> int:
-        """Add the steps that lead to a node's numbers, and return their register."""
+    def _add_steps(self, node: _Node) -> int:
+        """Add the steps that compute the numbers of a node, and return their register."""
         if node in self._registers:
             return self._registers[node]
         vertex = node.vertex
-        ready = {child: self._fold(child) for child, _ in node.children if child.level != _ANYWHERE}
+        ready = {child: self._add_steps(child) for child, _ in node.children if child.level != _ANYWHERE}
         register = self._new()
         children = list(node.children)
         below = vertex in self._pattern.below
@@ -220,19 +239,19 @@ class WalkPlan:
             if times > 1:
                 self._steps.append(Step(Move.POWER, register, power=times))
         for child, times in children:
-            self._meet(node, register, child, ready.get(child), times)
-        if (hung := self._weights(vertex)) is not None:
-            self._steps.append(Step(Move.SCALE, register, weights=hung))
+            self._multiply(node, register, child, ready.get(child), times)
+        if (weights := self._weights(vertex)) is not None:
+            self._steps.append(Step(Move.SCALE, register, weights=weights))
         self._registers[node] = register
         return register
 
-    def _meet(self, node: _Node, register: int, child: _Node, source: int | None, times: int) -> None:
+    def _multiply(self, node: _Node, register: int, child: _Node, source: int | None, times: int) -> None:
         vertex, below = node.vertex, child.vertex in self._pattern.below
         ends = (vertex, child.vertex)
         if source is None:
-            hung = self._hung(*ends), self._hung(child.vertex)
-            if child.children or hung != (None, None) or not below:
-                raise Undecided("a leaf that may be anywhere")
+            hanging = self._hanging_pattern(*ends), self._hanging_pattern(child.vertex)
+            if child.children or hanging != (None, None) or not below:
+                raise Undecided("an unrestricted leaf with weights")
             self._steps.append(Step(Move.ENDS, register, 0, ends, None, times, below))
         elif node.level <= child.level:
             self._steps.append(Step(Move.PULL, register, source, ends, self._weights(*ends), times, below))

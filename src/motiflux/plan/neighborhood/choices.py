@@ -103,8 +103,8 @@ def _cone(
         classes=(),
         probed=None,
         formula=None,
-        room=(),
-        free=None,
+        all_different=(),
+        adaptive_order=None,
     )
     rows, kinds = rows_of(bound, order)
     in_bits = cone_shape(shape.steps, kinds)

@@ -14,8 +14,8 @@ from math import inf
 
 from motiflux.graph import AdjacencyKey, Direction, VertexFilter
 from motiflux.plan.bind import BoundPattern, Codes
-from motiflux.plan.ir import StepShape
 from motiflux.plan.passes.symmetry import closure
+from motiflux.plan.shape import StepShape
 from motiflux.types import Semantics
 
 LEAST_LEVELS, MOST_LEVELS = 3, 9

@@ -1,1 +1,1 @@
-"""Passes that make or change the steps of a plan, delta plans, plans that share a search: one per file."""
+"""Passes that make or change the steps of a plan, and delta plans: one pass per file."""

@@ -1,12 +1,12 @@
-"""What a search needs that may match its levels in any connected order."""
+"""The data of a search that may match its levels in any connected order."""
 
 from __future__ import annotations
 
-from motiflux.plan.ir import FreeOrder, PlanArgs, PlanShape
+from motiflux.plan.shape import AdaptiveOrder, PlanArgs, PlanShape
 
 
-def free_order(shape: PlanShape, args: PlanArgs, *, always: bool) -> FreeOrder:
-    """Return the query edges and comparisons of a search whose levels have all their sources themselves."""
+def adaptive_order_of(shape: PlanShape, args: PlanArgs, *, always: bool) -> AdaptiveOrder:
+    """Return the query edges and comparisons of a search without reused intersections."""
     links = tuple(
         (source.level, level, *edge)
         for level, (step, arg) in enumerate(zip(shape.steps, args.steps, strict=True))
@@ -22,4 +22,4 @@ def free_order(shape: PlanShape, args: PlanArgs, *, always: bool) -> FreeOrder:
             for other in others:
                 masks[level] |= 1 << other
                 turned[other] |= 1 << level
-    return FreeOrder(links, tuple(zip(apart, smaller, greater, strict=True)), always)
+    return AdaptiveOrder(links, tuple(zip(apart, smaller, greater, strict=True)), always)

@@ -1,24 +1,24 @@
-"""Levels whose vertices all come from the candidates of an earlier one: these must be enough for all."""
+"""All-different bounds: how many different vertices later levels need from the candidates of a level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.ir import PlanArgs, PlanShape, Source
 from motiflux.plan.passes.reuse import certain_orders
+from motiflux.plan.shape import PlanArgs, PlanShape, Source
 
 _FIRST_LEVEL = 2
-"""The candidates of level 1 are cut into pieces of work."""
+"""The candidates of level 1 are split into pieces of work."""
 
 
-def room_needed(
+def all_different_bounds(
     shape: PlanShape, args: PlanArgs, classes: Sequence[int] | None = None
 ) -> tuple[tuple[int, int], ...]:
-    """Return what later levels need of the candidates of each level; empty if nothing.
+    """Return the all-different bounds of each level; empty if no level has any.
 
-    That is: how many later levels take their vertices from these candidates, each another one, and how many
-    of them certainly a greater one than the level itself.
+    The first bound is the number of later levels that take different vertices from the candidates of the
+    level. The second is how many of these vertices must be greater than the vertex of the level itself.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def room_needed(
 
 
 def _all_sources(shape: PlanShape, args: PlanArgs) -> list[frozenset[tuple[Source, AdjacencyKey]]]:
-    """Return where the candidates of each level come from, those of the set that it starts from included."""
+    """Return the sources of each level, with the sources of the intersection that it reuses."""
     found: list[frozenset[tuple[Source, AdjacencyKey]]] = []
     for step, arg in zip(shape.steps, args.steps, strict=True):
         own = frozenset(zip(step.sources, arg.adjacencies, strict=True))

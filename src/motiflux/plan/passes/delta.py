@@ -1,10 +1,10 @@
-"""Delta plans: how the matches that use a changed edge are found, from each place it may have in the pattern.
+"""Delta plans: searches for the matches that use a changed edge, one for each place of the edge.
 
 A place is an ordered pair of joined query vertices. Places that an automorphism exchanges have equally many
 matches, so one search serves all of them (as coalesced search does, GAMMA section V-B, for the subgraphs that
 two query edges share). An update changes the matches in which the pair gains its last missing edge or loses
-its only one; where a match might use the changed edge twice (homomorphism), query edges before the pair do
-not see it (the position rule).
+its only one. If a match might use the changed edge twice (homomorphism), query edges before the pair ignore
+the changed edge (the position rule).
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.cost_model import CostModel
-from motiflux.plan.ir import PlanArgs, PlanShape, Tail
 from motiflux.plan.passes.order import rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
 from motiflux.plan.passes.tail import close_tail
+from motiflux.plan.shape import PlanArgs, PlanShape, Tail
 from motiflux.types import Semantics, Symmetry
 
 Place = tuple[int, int]
-"""The query vertices that the ends of a changed edge take."""
+"""The query vertices to which the ends of a changed edge are matched."""
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
-"""A point, its images under the automorphisms that fix the points before, and one automorphism for each."""
+"""A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaPlan:
-    """The search for the matches in which a changed edge takes one place, and what they stand for.
+    """The search for the matches in which a changed edge has one place, and the matches they stand for.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ class DeltaPlan:
     edges
         The query edges between them.
     order, shape, args, tail
-        As those of `motiflux.plan.ir.Plan`.
+        As in `motiflux.plan.ir.Plan`.
     before_change
-        For each level and source, whether its query edge does not see the changed edge.
+        For each level and source, whether its query edge ignores the changed edge.
     images
-        What a match found stands for: the level whose vertex each query vertex takes.
+        The matches that a match found stands for: for each query vertex, the level of its image.
     multiplier
-        How many matches each one counted stands for.
+        Number of matches that each counted match stands for.
     """
 
     place: Place
@@ -75,17 +75,17 @@ def delta_plans(
     tail: bool = True,
     reuse: bool = True,
 ) -> tuple[DeltaPlan, ...]:
-    """Return the searches that together find every match that a changed edge brings or takes away.
+    """Return the searches that together find every match that a changed edge adds or removes.
 
     Parameters
     ----------
     graph
-        Whose label frequencies tell which orders are cheap.
+        The graph whose label frequencies determine the orders.
     pattern, bound
-        The pattern, and the same in the label codes of the changing graph, which may be more than the
-        graph's.
+        The pattern, and the pattern in the label codes of the changing graph, which may have more labels than
+        `graph`.
     counting
-        Only numbers are wanted.
+        Whether only numbers are needed.
     merge
         Whether one search serves all places that automorphisms exchange.
     tail, reuse
@@ -108,7 +108,7 @@ def delta_plans(
                 semantics,
                 breaking=breaking,
                 injective=injective,
-                # Levels that may coincide share a set only if they see the changed edge alike.
+                # Levels that may coincide could share a set only if both ignore the changed edge or neither.
                 tail=counting and tail and not bound.may_coincide,
                 reuse=reuse and injective,
             )
@@ -134,7 +134,7 @@ def delta_plans(
 
 
 def places(bound: BoundPattern) -> list[Place]:
-    """Return the places that an edge of the graph, from its source to its target, may take."""
+    """Return the places of an edge of the graph, from its source to its target."""
     found: dict[Place, None] = {}
     for edge in bound.edges:
         found[edge.source, edge.target] = None
@@ -146,11 +146,11 @@ def places(bound: BoundPattern) -> list[Place]:
 def _orbits(
     all_places: Sequence[Place], generators: Iterable[Permutation], size: int
 ) -> list[tuple[Place, list[Permutation]]]:
-    """Return one place of each orbit with an automorphism for each of the orbit, the identity first."""
-    left = dict.fromkeys(all_places)
+    """Return one place of each orbit, with an automorphism to each place of the orbit, the identity first."""
+    remaining = dict.fromkeys(all_places)
     orbits = []
-    while left:
-        first = next(iter(left))
+    while remaining:
+        first = next(iter(remaining))
         reached = {first: tuple(range(size))}
         frontier = [first]
         while frontier:
@@ -161,7 +161,7 @@ def _orbits(
                     reached[image] = tuple(generator[w] for w in reached[u, v])
                     frontier.append(image)
         for place in reached:
-            del left[place]
+            del remaining[place]
         orbits.append((first, list(reached.values())))
     return orbits
 
@@ -177,7 +177,7 @@ def _draft(
     tail: bool,
     reuse: bool,
 ) -> tuple[float, DeltaPlan, int]:
-    """Return what a plan is expected to cost, the plan, and how many automorphisms fix its place."""
+    """Return the expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
     vertices, estimates = order
     group = _fixing_two(automorphisms(pattern, directed=bound.directed, base=vertices))
     shape, args = build_steps(
@@ -209,7 +209,7 @@ def _draft(
 
 
 def _fixing_two(group: Automorphisms) -> Automorphisms:
-    """Return the automorphisms that leave the first two points of the base where they are."""
+    """Return the automorphisms that fix the first two points of the base."""
     orbits = (*(frozenset((point,)) for point in group.base[:2]), *group.orbits[2:])
     order = group.order // (len(group.orbits[0]) * len(group.orbits[1]))
     return replace(group, orbits=orbits, order=order)
@@ -233,17 +233,17 @@ def _before_change(
 def _one_of_each_orbit(
     plans: Iterable[DeltaPlan], all_places: Sequence[Place], group: Automorphisms
 ) -> tuple[DeltaPlan, ...]:
-    """Return the plans of one place of each orbit: every occurrence has its edge in one of them."""
+    """Return the plans of one place of each orbit; together they find every occurrence once."""
     size = len(group.base)
     firsts = {place for place, _ in _orbits(all_places, group.generators, size)}
     return tuple(plan for plan in plans if plan.place in firsts)
 
 
 def transversals(pattern: Pattern, *, directed: bool) -> tuple[Transversal, ...]:
-    """Return what finds the least of the images of a match under the automorphisms.
+    """Return transversals, by which the canonical one of the images of a match is found.
 
-    Points are the query vertices in their order. Taking at each the image whose data vertex is the smallest
-    gives the same row for every image of a match.
+    The points are the query vertices in order. Choosing at each point the automorphism that brings the
+    smallest data vertex there gives the same row for every image of a match.
     """
     group = automorphisms(pattern, directed=directed)
     identity = tuple(range(len(group.base)))
@@ -267,7 +267,7 @@ def transversals(pattern: Pattern, *, directed: bool) -> tuple[Transversal, ...]
 
 
 def _frequencies(bound: BoundPattern, graph: Graph) -> tuple[list[int], list[int]]:
-    """Return the numbers of candidates and of arcs in the graph, labels it does not have left out."""
+    """Return the numbers of candidates and of arcs in the graph, without labels that it does not have."""
     labels = graph.label_frequencies()
 
     def known(codes: tuple[int, ...] | None, size: int) -> tuple[int, ...] | None:

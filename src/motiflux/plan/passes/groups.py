@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from motiflux.plan.ir import Group, PlanArgs, PlanShape
+from motiflux.plan.shape import Group, PlanArgs, PlanShape
 
 _MOST_SOURCES = 2
 _MOST_LABEL_SETS = 2
 
 
 def find_groups(shape: PlanShape, args: PlanArgs, classes: Sequence[int] | None = None) -> tuple[Group, ...]:
-    """Return the groups of a plan, none overlapping, each as long as it can be from its first level on.
+    """Return the groups of a plan: disjoint, each as long as possible from its first level on.
 
     Parameters
     ----------
     classes
-        Over a candidate space: a number per level, equal where the candidates are the same.
+        Over a candidate space: a number per level, equal for equal candidates.
 
     Notes
     -----
-    To be called before intersections are shared, while each level still has all its sources.
+    Call it before intersections are shared, while each level has all its sources.
     """
     groups: list[Group] = []
     first = 1

@@ -1,4 +1,4 @@
-"""The matching order: which query vertex is matched when."""
+"""Matching orders: the sequences in which query vertices are matched."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import partial
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.cost_model import CostModel
 
-# Starting vertices tried in each way; the bound on planning time allows no more.
+# Number of starting vertices that are tried; the limit on planning time allows no more.
 _STARTS = 3
 _PREFERRED_STARTS = 1
 
 
 class _PartialOrder:
-    """An order under construction, and the growth each vertex would bring if it came next."""
+    """An order under construction, and the factor by which each vertex would multiply partial embeddings."""
 
     def __init__(self, pattern: BoundPattern, model: CostModel) -> None:
         self._pattern = pattern
@@ -37,7 +37,7 @@ class _PartialOrder:
         self._reachable.difference_update(self.order)
 
     def place_cheapest(self, first: frozenset[int] = frozenset()) -> None:
-        """Append the reachable vertex that multiplies partial embeddings least; of `first`, if any is."""
+        """Append the reachable vertex with the least growth; a vertex of `first` if one is reachable."""
         neighbors = self._pattern.neighbors
         self.place(
             min(
@@ -60,12 +60,11 @@ class Order:
 
 
 def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) -> list[Order]:
-    """Return connected orders that may be cheap, the one that `model` likes best first.
+    """Return connected orders that may be cheap, by ascending cost in `model`.
 
-    From each of the most selective starts, the vertex that multiplies the partial embeddings least is taken
-    next: among all vertices; the core (what is left when vertices of one neighbour are taken away again and
-    again) before the trees that hang from it; and, with `tails`, those that the others hold together before
-    pairwise non-adjacent ones, which may then be counted in closed form.
+    Each order starts at one of the most selective vertices and continues with the vertex that multiplies the
+    partial embeddings least. Some orders take the 2-core before the trees outside it. With `tails`, some
+    orders take a connected vertex cover before the other vertices, which may then be counted in closed form.
     """
     by_promise = sorted(
         range(pattern.size), key=lambda v: (model.candidates[v] / len(pattern.neighbors[v]), v)
@@ -86,7 +85,7 @@ def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) ->
 
 
 def core_first(pattern: BoundPattern, orders: Sequence[Order]) -> Order | None:
-    """Return the first of `orders` that has the core before the trees; None if there is none."""
+    """Return the first of `orders` that has the 2-core before all other vertices; None if there is none."""
     core = core_of(pattern)
     if not 0 < len(core) < pattern.size:
         return None
@@ -107,13 +106,13 @@ def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...
 
 
 def core_of(pattern: BoundPattern) -> frozenset[int]:
-    """Return the vertices that lie on cycles or between them."""
-    left = set(range(pattern.size))
+    """Return the 2-core: the vertices on cycles or on paths between cycles."""
+    core = set(range(pattern.size))
     while True:
-        ends = {vertex for vertex in left if len(pattern.neighbors[vertex] & left) <= 1}
-        if not ends:
-            return frozenset(left)
-        left -= ends
+        leaves = {vertex for vertex in core if len(pattern.neighbors[vertex] & core) <= 1}
+        if not leaves:
+            return frozenset(core)
+        core -= leaves
 
 
 def _without_leaves(pattern: BoundPattern) -> frozenset[int]:
@@ -121,7 +120,7 @@ def _without_leaves(pattern: BoundPattern) -> frozenset[int]:
 
 
 def _connected_cover(pattern: BoundPattern) -> frozenset[int]:
-    """Return connected vertices with no two others adjacent, leaving out those of few neighbours first."""
+    """Return a connected vertex cover, without vertices of few neighbours if possible."""
     kept = set(range(pattern.size))
     for vertex in sorted(kept, key=lambda v: (len(pattern.neighbors[v]), v)):
         if pattern.neighbors[vertex] <= kept and _is_connected(pattern, kept - {vertex}):
@@ -142,12 +141,12 @@ def _is_connected(pattern: BoundPattern, vertices: set[int]) -> bool:
 
 
 def given_order(pattern: BoundPattern, model: CostModel) -> Order:
-    """Return the pattern's own order, vertices that are not yet connected put off."""
+    """Return the pattern's own order: each time, the first listed vertex that is connected is next."""
     return _complete(pattern, model, 0, _PartialOrder.place_first)
 
 
 def ordered(pattern: BoundPattern, model: CostModel, vertices: tuple[int, ...]) -> Order:
-    """Return that order, with what `model` expects of it."""
+    """Return the order of `vertices`, with the estimates of `model`."""
     growing = _PartialOrder(pattern, model)
     for vertex in vertices:
         growing.place(vertex)

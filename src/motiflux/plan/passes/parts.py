@@ -1,60 +1,26 @@
-"""Parts: what is left to match once some vertices are falls into pieces that have nothing in common.
+"""Parts: the levels that remain after some are matched, split into independent pieces.
 
-`nest` makes the levels from a start on a tree of blocks (`csrc/search/tail.hpp`). Levels belong together if a
-query edge joins them, if they might take one vertex, or if symmetry breaking orders them. Pieces multiply. A
-piece whose vertices hang together goes on by matching its first level, below which it may fall apart again.
-Pieces that could meet in one level each are counted by inclusion and exclusion, each vertex weighted by what
-hangs from it. One or two pieces that could meet others in several levels are lists of the choices for those.
-Every block is remembered by the vertices it depends on; of those that it must only avoid, it does not matter
-which level has which.
+`nest` turns the levels from a start on into a tree of blocks (`csrc/search/tail.hpp`). Levels belong to one
+component if a query edge joins them, if their vertices might coincide, or if symmetry breaking orders them.
+The numbers of components multiply. In a connected component, the first level is matched, and the rest may be
+independent again. Within a component, pieces that query edges connect may share data vertices with other
+pieces: the levels concerned are the doors of a piece. Pieces with one door each are counted by inclusion and
+exclusion, each vertex weighted by the number of ways to match the rest of its piece. Pieces with several
+doors become lists of the choices for them. The number of each block is cached by the vertices on which it
+depends; the order of vertices that it must only avoid makes no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
 
-from motiflux.plan.ir import PlanArgs, PlanShape, Tail, TailBlock, TailComponent, TailList
-from motiflux.plan.passes.tail import (
-    FIRST_START,
-    MOST_MIXED_LEVELS,
-    MOST_SETS,
-    Comparisons,
-    LevelSet,
-    comparisons,
-)
-
-Pair = tuple[int, int]
-
-# Mirrors csrc/search/tail.hpp: lists of a component, levels beside them, doors of a list, and levels that its
-# entries name.
-MOST_LISTS = 2
-MOST_BESIDE_LISTS = 3
-MOST_DOORS = 3
-MOST_LISTED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class PartWay:
-    """What is done with pieces that meet others, where their first levels are not matched.
-
-    Parameters
-    ----------
-    weighted
-        Whether vertices in which they meet are weighted by what hangs from them.
-    lists
-        Whether pieces that meet in several levels are lists.
-    """
-
-    weighted: bool
-    lists: bool
-
-
-LISTED, WEIGHTED, APART = PartWay(True, True), PartWay(True, False), PartWay(False, False)
+from motiflux.plan.passes.part_builder import LISTED, Pair, PartBuilder, PartWay
+from motiflux.plan.passes.tail import FIRST_START, MOST_MIXED_LEVELS
+from motiflux.plan.shape import PlanArgs, PlanShape, Tail, TailComponent, TailList
 
 
 def way_of(tail: Tail) -> PartWay:
-    """Return what is done with pieces that meet in a tail."""
+    """Return how pieces that may share data vertices are counted in a tail."""
     lists = any(True for _ in lists_of(tail.components))
     return PartWay(lists or _is_weighted(tail.components), lists)
 
@@ -74,31 +40,32 @@ def nest(
     classes: tuple[int, ...] | None = None,
     *,
     start: int = FIRST_START,
-    slots: int = MOST_MIXED_LEVELS,
+    max_pieces: int = MOST_MIXED_LEVELS,
     way: PartWay = LISTED,
 ) -> tuple[PlanShape, Tail] | None:
     """Return the tree of the levels from `start` on, and the shape with the restrictions that remain.
 
-    None where a level depends on its not being adjacent to others (induced matching).
+    None under induced matching, if a level of the tail must not be adjacent to others.
 
     Parameters
     ----------
     coinciding
-        Pairs of levels that may have one vertex: never in one component, whose formula takes all to differ.
+        Pairs of levels that may share a data vertex: they are in different components, as the formula of a
+        component is for different vertices.
     classes
-        Over a candidate space: a number per level, equal where the candidates are the same.
-    slots
-        Pieces that meet, counted by inclusion and exclusion: at most so many. 1 switches it off.
+        Over a candidate space: a number per level, equal for equal candidates.
+    max_pieces
+        Most pieces of a component that is counted by inclusion and exclusion. 1 switches it off.
     way
-        What is done with pieces that meet.
+        How pieces that may share data vertices are counted.
 
     Notes
     -----
-    To be called before intersections are shared, as `close_tail`.
+    Call it before intersections are shared, as `close_tail`.
     """
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
-    builder = _Builder(shape, args, coinciding, classes, slots, way)
+    builder = PartBuilder(shape, args, coinciding, classes, max_pieces, way)
     block = builder.block(range(start, len(shape.steps)), tuple(range(start)))
     tail = Tail(start, block.components, block.exact, block.excluded, block.kept)
     return PlanShape(tuple(builder.steps)), tail
@@ -113,27 +80,26 @@ def part_order(
     largest_first: bool = False,
     way: PartWay = LISTED,
 ) -> tuple[int, ...] | None:
-    """Return the levels in an order in which `nest` finds more: each piece in one go, its doors first.
+    """Return the levels in an order in which `nest` finds more parts: piece by piece, doors first.
 
     Parameters
     ----------
     largest_first
-        Of pieces that could meet in too many levels, whether to match the largest first, not that with the
-        earliest level.
+        Of pieces with too many doors, match the largest first, instead of the piece with the least level.
     way
         As for `nest`.
     """
     start = FIRST_START
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
-    builder = _Builder(
+    builder = PartBuilder(
         shape,
         args,
         coinciding,
         classes,
         MOST_MIXED_LEVELS,
         way,
-        free=True,
+        reorders=True,
         largest_first=largest_first,
     )
     builder.block(range(start, len(shape.steps)), tuple(range(start)))
@@ -141,291 +107,9 @@ def part_order(
 
 
 def lists_of(components: Iterable[TailComponent]) -> Iterator[TailList]:
-    """Yield the lists of `components` and of all that hangs from them."""
+    """Yield the lists of `components` and of all blocks below them."""
     for component in components:
         yield from component.lists
         for block in (*component.hanging, *(one.hanging for one in component.lists)):
             if block is not None:
                 yield from lists_of(block.components)
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """Levels of a component that hang together, apart from other units but for those their `doors` meet."""
-
-    levels: frozenset[int]
-    doors: tuple[int, ...]
-
-
-class _Builder:
-    def __init__(
-        self,
-        shape: PlanShape,
-        args: PlanArgs,
-        coinciding: frozenset[Pair],
-        classes: tuple[int, ...] | None,
-        slots: int,
-        way: PartWay,
-        *,
-        free: bool = False,
-        largest_first: bool = False,
-    ) -> None:
-        self.steps = list(shape.steps)
-        self.placed: dict[int, None] = {}
-        self._free = free
-        self._largest_first = largest_first
-        self._way = way
-        self._args = args
-        self._slots = slots
-        self._before: Comparisons = comparisons(shape)
-        self._coinciding = coinciding
-        levels = range(len(shape.steps))
-        self._sources = [frozenset(source.level for source in step.sources) for step in shape.steps]
-        self._joined: list[set[int]] = [set(sources) for sources in self._sources]
-        self._meets: list[set[int]] = [set(step.distinct) for step in shape.steps]
-        self._ordered: list[set[int]] = [set() for _ in levels]
-        for level in levels:
-            for other in self._sources[level]:
-                self._joined[other].add(level)
-            for other in shape.steps[level].distinct:
-                self._meets[other].add(level)
-        for a, b in self._before.stated:
-            self._ordered[a].add(b)
-            self._ordered[b].add(a)
-        self._kinds = [
-            (
-                None if classes is None else classes[level],
-                frozenset(m for other, m in coinciding if other == level),
-            )
-            for level in levels
-        ]
-
-    def block(self, levels: Iterable[int], matched: tuple[int, ...]) -> TailBlock:
-        """Return the block of `levels`, to be counted once `matched` are; in the order of matching."""
-        mine = frozenset(levels)
-        groups = _connected(mine, lambda level: self._joined[level] | self._related(level))
-        components = [self._component(group, matched) for group in groups]
-        components.sort(key=lambda one: (one.deep, len(set(one.sets)), one.levels))
-        exact, excluded = self._dependencies(mine, matched)
-        costly = any(one.deep or len(set(one.sets)) > 1 for one in components)
-        return TailBlock(tuple(components), exact, excluded, costly and len(exact) < len(matched))
-
-    def _related(self, level: int) -> set[int]:
-        return self._meets[level] | self._ordered[level]
-
-    def _component(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent:
-        if len(group) > 1:
-            found = self._listed(group, matched) if self._way.lists else None
-            if found is not None:
-                return found
-            units = self._units(group)
-            found = self._slotted(units, matched) if len(units) > 1 else None
-            if found is not None:
-                return found
-        first = min(group)
-        if self._free:
-            piece = self._next_piece(group)
-            first = min(level for level in piece if not self._sources[level] & group)
-        self._restrict(first, matched)
-        rest = group - {first}
-        hanging = (self.block(rest, (*matched, first)),) if rest else ()
-        return TailComponent((first,), (0,), hanging=hanging)
-
-    def _next_piece(self, group: frozenset[int]) -> frozenset[int]:
-        """Return the piece to go on with: one that is under way, or else the largest."""
-        if not self._largest_first:
-            return group
-        placed = list(self.placed)
-
-        def latest(piece: frozenset[int]) -> int:
-            sources = {source for level in piece for source in self._sources[level]} - piece
-            return max((placed.index(source) for source in sources if source in self.placed), default=-1)
-
-        pieces = _connected(group, lambda level: self._joined[level])
-        return max(pieces, key=lambda piece: (latest(piece), len(piece)))
-
-    def _units(self, group: frozenset[int]) -> list[_Unit]:
-        """Return the pieces of `group` that meet in no more than one level each, or fewer, larger ones."""
-        pieces = _connected(group, lambda level: self._joined[level])
-        while True:
-            units = [self._unit(piece, group) for piece in pieces]
-            bad = next((unit for unit in units if not self._may_be_slot(unit)), None)
-            if bad is None or len(pieces) == 1:
-                return units
-            pieces = self._merged(bad, pieces)
-
-    def _unit(self, piece: frozenset[int], group: frozenset[int]) -> _Unit:
-        others = group - piece
-        doors = [level for level in piece if self._related(level) & others]
-        doors.sort(
-            key=lambda level: (bool(self._sources[level] & piece), -len(self._related(level) & others))
-        )
-        return _Unit(piece, tuple(doors))
-
-    def _may_be_slot(self, unit: _Unit) -> bool:
-        """Whether the unit meets others in one level that can be matched first."""
-        if len(unit.doors) != 1:
-            return False
-        door = unit.doors[0]
-        return not self._sources[door] & unit.levels if self._free else door == min(unit.levels)
-
-    def _merged(self, bad: _Unit, pieces: list[frozenset[int]]) -> list[frozenset[int]]:
-        """Return the pieces with those joined to `bad` that it meets in its least busy door."""
-        meets = self._related(bad.doors[-1])
-        joined = [piece for piece in pieces if piece & meets or piece == bad.levels]
-        return [piece for piece in pieces if piece not in joined] + [frozenset().union(*joined)]
-
-    def _slotted(self, units: list[_Unit], matched: tuple[int, ...]) -> TailComponent | None:
-        """Return units that meet in one level each as a component; None if it has no formula."""
-        pairs = sorted((unit.doors[0], unit.levels) for unit in units)
-        levels = [level for level, _ in pairs]
-        if self._may_coincide(levels):
-            return None
-        for level in levels:
-            self._restrict(level, matched)
-        numbers: dict[LevelSet, int] = {}
-        sets = tuple(numbers.setdefault(self._set(level), len(numbers)) for level in levels)
-        plain = all(len(unit.levels) == 1 for unit in units)
-        if not (plain or self._way.weighted):
-            return None
-        fits = len(units) <= self._slots and (len(numbers) <= MOST_SETS or not plain)
-        chains = self._chains(pairs, sets)
-        if chains is None or not (fits or (plain and len(numbers) == 1)):
-            return None
-        if len(numbers) > MOST_SETS:
-            sets = (0,) * len(levels)  # of no use where vertices are weighted
-        hanging = tuple(
-            self.block(piece - {level}, (*matched, level)) if len(piece) > 1 else None
-            for level, piece in pairs
-        )
-        return TailComponent(tuple(levels), sets, chains, () if plain else hanging)
-
-    def _may_coincide(self, levels: Sequence[int]) -> bool:
-        return any((a, b) in self._coinciding for a in levels for b in levels)
-
-    def _listed(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent | None:
-        """Return the pieces of `group` as a component with lists; None if it needs or has none."""
-        units = [self._unit(piece, group) for piece in _connected(group, lambda level: self._joined[level])]
-        if len(units) == 1 or all(self._may_be_slot(unit) for unit in units):
-            return None
-        beside = sorted(unit.doors[0] for unit in units if len(unit.levels) == 1)
-        pieces = [unit for unit in units if len(unit.levels) > 1]
-        if len(beside) > MOST_BESIDE_LISTS or len(pieces) > MOST_LISTS:
-            return None
-        if any(len(self._sources[level]) > 1 for level in beside):
-            return None  # few candidates: cheaper to match first
-        doors = [*beside, *(door for unit in pieces for door in unit.doors)]
-        if any(len(unit.doors) > MOST_DOORS for unit in pieces) or self._may_coincide(doors):
-            return None
-        if any(self._ordered[level] & (group - unit.levels) for unit in pieces for level in unit.levels):
-            return None
-        for level in beside:
-            self._restrict(level, matched)
-        numbers: dict[LevelSet, int] = {}
-        sets = tuple(numbers.setdefault(self._set(level), len(numbers)) for level in beside)
-        chains = self._chains([(level, frozenset({level})) for level in beside], sets)
-        if chains is None:
-            return None
-        lists = tuple(self._list(unit, matched) for unit in sorted(pieces, key=lambda unit: min(unit.levels)))
-        return TailComponent(tuple(beside), sets, chains, lists=lists)
-
-    def _list(self, unit: _Unit, matched: tuple[int, ...]) -> TailList:
-        """Return the choices for the doors of `unit`: its levels up to the last door are matched in turn."""
-        levels = sorted(self._leading(unit) if self._free else range(max(unit.doors) + 1))
-        levels = [level for level in levels if level in unit.levels]
-        for at, level in enumerate(levels):
-            self._restrict(level, (*matched, *levels[:at]))
-        rest = unit.levels - set(levels)
-        hanging = self.block(rest, (*matched, *levels)) if rest else None
-        exact, excluded = self._dependencies(frozenset(levels), matched)
-        below: set[int] = set()
-        if hanging is not None:
-            exact = tuple(sorted({*exact, *hanging.exact}.difference(levels)))
-            below = {level for _, others in hanging.excluded for level in others}
-        between = [level for level in levels if level not in unit.doors]
-        avoiding = [level for level in between if any(level in members for members, _ in excluded)]
-        listed = (*sorted(unit.doors), *avoiding)
-        kept = len(listed) <= MOST_LISTED and below <= {*exact, *levels}
-        return TailList(
-            tuple(levels),
-            listed if kept else tuple(sorted(unit.doors)),
-            len(unit.doors),
-            exact,
-            kept,
-            hanging,
-        )
-
-    def _leading(self, unit: _Unit) -> set[int]:
-        """Return the doors of `unit` and the levels of it through which they are reached."""
-        found = set(unit.doors)
-        frontier = list(unit.doors)
-        while frontier:
-            fresh = (self._sources[frontier.pop()] & unit.levels) - found
-            found |= fresh
-            frontier += fresh
-        return found
-
-    def _chains(self, pairs: list[tuple[int, frozenset[int]]], sets: Sequence[int]) -> tuple[int, ...] | None:
-        """Return the sizes of groups ordered among themselves; None if they are not all alike."""
-        levels = frozenset(level for level, _ in pairs)
-        number = {level: one for (level, _), one in zip(pairs, sets, strict=True)}
-        lone = {level for level, piece in pairs if len(piece) == 1}
-        sizes = []
-        for chain in _connected(levels, lambda level: self._ordered[level] & levels):
-            if len(chain) == 1:
-                continue
-            ordered = all(
-                a == b or (a, b) in self._before.implied or (b, a) in self._before.implied
-                for a in chain
-                for b in chain
-            )
-            if not (ordered and chain <= lone and len({number[level] for level in chain}) == 1):
-                return None
-            sizes.append(len(chain))
-        return tuple(sizes)
-
-    def _set(self, level: int) -> LevelSet:
-        return LevelSet.of(self.steps[level], self._args.steps[level], self._kinds[level])
-
-    def _restrict(self, level: int, matched: tuple[int, ...]) -> None:
-        """Compare `level` with all that are matched before it, and with no other."""
-        self._place(level)
-        self.steps[level] = replace(
-            self.steps[level],
-            after=tuple(sorted(e for e in matched if (e, level) in self._before.implied)),
-            before=tuple(sorted(e for e in matched if (level, e) in self._before.implied)),
-        )
-
-    def _place(self, level: int) -> None:
-        self.placed.pop(level, None)
-        self.placed[level] = None
-
-    def _dependencies(
-        self, mine: frozenset[int], matched: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]]:
-        """Return the levels of `matched` that the number of the levels `mine` depends on."""
-        exact = {source for level in mine for source in self._sources[level]} - mine
-        for level in mine:
-            exact |= set(self.steps[level].after) | set(self.steps[level].before)
-        exact -= mine
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for other in sorted(set(matched) - exact):
-            members = tuple(sorted(level for level in mine if other in self.steps[level].distinct))
-            if members:
-                groups.setdefault(members, []).append(other)
-        return tuple(sorted(exact)), tuple((members, tuple(levels)) for members, levels in groups.items())
-
-
-def _connected(levels: frozenset[int], neighbors: Callable[[int], set[int]]) -> list[frozenset[int]]:
-    """Return `levels` in connected groups, ordered by their lowest."""
-    left, groups = set(levels), []
-    while left:
-        frontier = [min(left)]
-        group = set(frontier)
-        while frontier:
-            fresh = (neighbors(frontier.pop()) & left) - group
-            group |= fresh
-            frontier += fresh
-        left -= group
-        groups.append(frozenset(group))
-    return groups

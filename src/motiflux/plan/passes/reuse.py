@@ -1,14 +1,14 @@
-"""Code motion: a level starts from an earlier level's intersection instead of from scratch."""
+"""Reuse of intersections: a level starts from the intersection of an earlier level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, StepShape, Tail
+from motiflux.plan.shape import PlanArgs, PlanShape, StepShape, Tail
 
-# An intersection of fewer sets is a pointer into the graph: nothing to save. Level 1 is cut into pieces
-# of work, so its set is not whole.
+# A set with fewer sources is a row of the graph, which takes no time. Level 1 is split into pieces of work,
+# so its set is not complete.
 _LEAST_SOURCES = 2
 _FIRST_LEVEL = 2
 
@@ -16,15 +16,15 @@ _FIRST_LEVEL = 2
 def share_intersections(
     shape: PlanShape, args: PlanArgs, classes: Sequence[int] | None = None, tail: Tail | None = None
 ) -> tuple[PlanShape, PlanArgs]:
-    """Return the plan with `reuse` set wherever an earlier level's set contains this level's.
+    """Return the plan with `reuse` set for each level whose set is contained in that of an earlier level.
 
     Parameters
     ----------
     classes
-        Over a candidate space: a number per level, equal where the candidates are the same. Only such levels
-        share a set.
+        Over a candidate space: a number per level, equal for equal candidates. Only levels with equal
+        candidates share a set.
     tail
-        Levels counted in closed form: their sets are not there to be reused.
+        Levels counted in closed form; their sets cannot be reused.
     """
     steps, step_args = list(shape.steps), list(args.steps)
     wanted = [
@@ -61,9 +61,9 @@ def share_intersections(
 
 @dataclass(frozen=True, slots=True)
 class _Clip:
-    """The levels that a level's set is clipped to; what a reused set was clipped to is inherited.
+    """The levels whose vertices bound the set of a level from below and above, reused sets included.
 
-    A later level may start from the set only if all of these hold for its candidates too.
+    A later level may reuse the set only if the same bounds hold for its candidates.
     """
 
     after: set[int]
@@ -76,7 +76,7 @@ def _own_clip(step: StepShape) -> _Clip:
 
 
 def certain_orders(shape: PlanShape, level: int) -> tuple[set[int], set[int]]:
-    """Return the levels whose vertex is certainly smaller, and greater, than the candidate of `level`."""
+    """Return the levels whose vertex must be smaller, and greater, than the candidate of `level`."""
     smaller = {position: set(step.after) for position, step in enumerate(shape.steps)}
     for position, step in enumerate(shape.steps):
         for other in step.before:

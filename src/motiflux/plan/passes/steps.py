@@ -1,4 +1,4 @@
-"""From an order and restrictions to the steps of a search."""
+"""Steps: the first form of a search, from a matching order and order restrictions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
-from motiflux.plan.ir import PlanArgs, PlanShape, Source, StepArgs, StepShape
 from motiflux.plan.passes.symmetry import Restriction, closure
+from motiflux.plan.shape import PlanArgs, PlanShape, Source, StepArgs, StepShape
 from motiflux.types import Semantics
 
 
 @dataclass(frozen=True, slots=True)
 class _Arcs:
-    """Arcs between two query vertices as seen from the first, for induced matching and degrees."""
+    """The directions of the arcs between two query vertices, seen from the first."""
 
     out: bool
     into: bool
@@ -28,13 +28,13 @@ def build_steps(
     *,
     degrees: bool,
 ) -> tuple[PlanShape, PlanArgs]:
-    """Return the search that matches `pattern` in `order` (`reuse` not yet filled in).
+    """Return the search that matches `pattern` in `order`, without `reuse`.
 
     Parameters
     ----------
     degrees
-        Whether to bound the degrees of candidates; never done under homomorphism, where several query
-        vertices may share one neighbour.
+        Whether to bound the degrees of candidates. There are no bounds under homomorphism, as query vertices
+        may share an image.
     """
     compared = closure(restrictions)
     shapes, args = [], []
@@ -67,7 +67,7 @@ def build_steps(
 
 @dataclass(frozen=True, slots=True)
 class _FoundSource:
-    """A source, and what it reads: rows of the graph, or a query edge's rows of the candidate space."""
+    """A source, and the rows that it reads in the graph and in a candidate space."""
 
     source: Source
     adjacency: AdjacencyKey
@@ -75,7 +75,7 @@ class _FoundSource:
 
 
 def _sources(pattern: BoundPattern, vertex: int, earlier: tuple[int, ...]) -> list[_FoundSource]:
-    """Return a source per query edge from `vertex` to an earlier level."""
+    """Return a source for each query edge from `vertex` to an earlier level."""
     level_of = {other: level for level, other in enumerate(earlier)}
     found = []
     for edge in pattern.incident[vertex]:
@@ -117,10 +117,10 @@ def _distinct(
     compared: frozenset[Restriction],
     semantics: Semantics,
 ) -> tuple[int, ...]:
-    """Return the levels whose vertex could be the candidate if nobody looked.
+    """Return the levels whose vertex must be compared with the candidate, as it could be the same.
 
-    Neighbours differ as there are no self-loops; restrictions are strict; disjoint labels differ. Vertices
-    that may coincide need not differ.
+    Neighbours differ, as there are no self-loops; so do vertices with an order restriction or with disjoint
+    labels. Vertices that may coincide are not compared.
     """
     if semantics is Semantics.HOMOMORPHISM:
         return ()
@@ -145,8 +145,8 @@ def _forbidden(
 ) -> tuple[int, ...]:
     """Return the levels whose vertex must have no arc to the candidate (`outward`) or from it.
 
-    An arc is forbidden where the pattern has none in that direction; an either-way query edge allows both.
-    In an undirected graph the outward test is the whole test.
+    An arc is forbidden if the pattern has none in its direction; a query edge of either direction allows
+    both. In an undirected graph, the outward test is enough.
     """
     if semantics is not Semantics.INDUCED or not (outward or pattern.directed):
         return ()
@@ -168,10 +168,10 @@ def _arcs(pattern: BoundPattern, first: int, second: int) -> _Arcs:
 
 
 def degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tuple[int, int]:
-    """Return the least degrees out and in of a candidate, where the sources do not imply them already.
+    """Return the least out-degree and in-degree of a candidate; 0 if the sources imply the bound.
 
-    A directed graph's either-way query edges bound neither degree alone and are left out. Neighbours that may
-    coincide may take one arc between them.
+    In a directed graph, query edges of either direction bound neither degree. Neighbours that may coincide
+    may share one arc.
     """
     out: set[int] = set()
     into: set[int] = set()
@@ -187,7 +187,7 @@ def degree_bounds(pattern: BoundPattern, vertex: int, matched: set[int]) -> tupl
 
 
 def _least_images(pattern: BoundPattern, vertices: set[int]) -> int:
-    """Return a number of data vertices that `vertices` certainly take: those that differ pair by pair."""
+    """Return a lower bound on the number of different images of `vertices`."""
     different: list[int] = []
     for vertex in sorted(vertices):
         if not any((vertex, other) in pattern.may_coincide for other in different):

@@ -1,8 +1,8 @@
-"""Symmetry breaking: which of the automorphic images of an embedding is searched for.
+"""Symmetry breaking: order restrictions that one of the automorphic images of an embedding satisfies.
 
 After Grochow and Kellis (RECOMB 2007): fix the query vertices one after another; the image of each is the
-smallest among the images of its orbit under the automorphisms that fix those before. Taking the vertices in
-matching order makes every restriction compare a vertex with one that is already matched.
+smallest among the images of its orbit under the automorphisms that fix the vertices before. Fixing the
+vertices in matching order makes every restriction compare a vertex with one that is already matched.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from motiflux.pattern.automorphism import Automorphisms
 from motiflux.types import Semantics, Symmetry
 
 MOST_IMAGES = 720
-"""Order of the largest group whose members are written out: all orders of six vertices. The next is 5,040, of
-which a single row found would fill many batches, and a limit would need few."""
+"""Order of the largest automorphism group whose images are listed from one row: all orders of six vertices.
+
+The next symmetric group has order 5,040: a single row found would fill many batches."""
 
 Restriction = tuple[int, int]
 """Query vertices (u, v): the image of u is smaller than that of v."""
 
 
 def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | None = None) -> None:
-    """Refuse to fold what no automorphism tells apart.
+    """Refuse subgraphs where they are not defined.
 
     Raises
     ------
     ArgumentError
-        Subgraphs where any query vertices may share a data vertex.
+        Symmetry is ``subgraphs`` and query vertices may share a data vertex.
     """
     if symmetry is not Symmetry.SUBGRAPHS:
         return
@@ -41,14 +42,14 @@ def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | 
 
 
 def has_images(semantics: Semantics, symmetry: Symmetry, may_coincide: Collection[object]) -> bool:
-    """Return whether all embeddings are asked for, and automorphisms map each to others."""
+    """Return whether all embeddings are wanted, and automorphisms map each to different ones."""
     return symmetry is Symmetry.EMBEDDINGS and semantics is not Semantics.HOMOMORPHISM and not may_coincide
 
 
 def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:
-    """Return restrictions that keep one of the ``group.order`` images of each embedding.
+    """Return restrictions that exactly one of the ``group.order`` images of each embedding satisfies.
 
-    None of them is implied by others.
+    No restriction is implied by others.
     """
     pairs = {
         (point, image)
@@ -62,7 +63,7 @@ def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:
 
 
 def closure(pairs: tuple[Restriction, ...]) -> frozenset[Restriction]:
-    """Return `pairs` with all that follow from them."""
+    """Return the transitive closure of `pairs`."""
     greater: dict[int, set[int]] = {}
     for u, v in pairs:
         greater.setdefault(u, set()).add(v)

@@ -1,8 +1,9 @@
-"""Closed-form tails: trailing levels that are counted from the sizes of their sets, never enumerated.
+"""Tails: the last levels, counted in closed form from the sizes of their sets instead of enumerated.
 
-A level may join the tail if its set depends on nothing in the tail. Levels whose vertices might coincide form
-a component, counted by inclusion and exclusion (`csrc/search/tail.hpp`). Levels that symmetry breaking orders
-among themselves have one set in common: every choice from it was counted once for each of their orders.
+A level may join the tail if its set depends on no level of the tail. Levels whose vertices might coincide
+form a component, which is counted by inclusion and exclusion (`csrc/search/tail.hpp`). Levels that symmetry
+breaking orders among themselves share one set; the count of ordered choices is divided by the number of their
+orders.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.ir import PlanArgs, PlanShape, StepArgs, StepShape, Tail, TailComponent
 from motiflux.plan.passes.symmetry import closure
+from motiflux.plan.shape import PlanArgs, PlanShape, StepArgs, StepShape, Tail, TailComponent
 
 # Mirrors csrc/search/tail.hpp.
 MOST_SETS = 4
 MOST_MIXED_LEVELS = 6
 
-# A tail from level 1 leaves single vertices to be walked. What counts by root arcs, or walks in parts, needs
+# A tail from level 1 leaves only level 0 to enumerate. Engines that enumerate root arcs, and parts, need
 # level 1.
 FIRST_START = 2
-# A tail of one level is the last level as it is.
+# The last level is always counted, not enumerated, so a tail has more levels.
 _LEAST_LEVELS = 2
 
 
@@ -32,20 +33,21 @@ def close_tail(
     *,
     first: int = FIRST_START,
 ) -> tuple[PlanShape, Tail | None]:
-    """Return the longest tail, and the shape with the order restrictions that remain on it.
+    """Return the longest tail, and the shape with the order restrictions that remain in it.
 
     Parameters
     ----------
     coinciding
-        Pairs of levels that may have one vertex: never in one component, whose formula takes all to differ.
+        Pairs of levels that may share a data vertex: they are in different components, as the formula of a
+        component is for different vertices.
     classes
-        Over a candidate space: a number per level, equal where the candidates are the same.
+        Over a candidate space: a number per level, equal for equal candidates.
     first
         The first level that may be in the tail, 1 or more.
 
     Notes
     -----
-    To be called before intersections are shared: a set of the tail is not there to be reused.
+    Call it before intersections are shared: sets of the tail cannot be reused.
     """
     levels = len(shape.steps)
     before = comparisons(shape)
@@ -63,18 +65,18 @@ def close_tail(
         if levels - start < _LEAST_LEVELS:
             continue
         found = _tail_from(shape, args, kinds, before, start)
-        if found is not None and not _meet(found[1], coinciding):
+        if found is not None and not _has_pair(found[1], coinciding):
             best = found
     return best if best is not None else (shape, None)
 
 
-def _meet(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
+def _has_pair(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
     return any({a, b} <= set(component.levels) for component in tail.components for a, b in pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """Pairs of levels whose first vertex is less than the second: as stated, and all that follow."""
+    """Pairs of levels whose first vertex is less than the second: as stated, and their closure."""
 
     stated: frozenset[tuple[int, int]]
     implied: frozenset[tuple[int, int]]
@@ -122,12 +124,14 @@ def _tail_from(
 
 
 def _components(shape: PlanShape, before: Comparisons, start: int) -> list[list[int]]:
-    """Return the levels of the tail, grouped by whether their vertices might coincide or are ordered."""
+    """Return the levels of the tail in groups; vertices of different groups differ and are not ordered."""
     groups: list[list[int]] = []
     for level in range(start, len(shape.steps)):
-        met = set(shape.steps[level].distinct)
-        met |= {other for other in range(start, level) if {(other, level), (level, other)} & before.stated}
-        joined = [group for group in groups if met.intersection(group)]
+        compared = set(shape.steps[level].distinct)
+        compared |= {
+            other for other in range(start, level) if {(other, level), (level, other)} & before.stated
+        }
+        joined = [group for group in groups if compared.intersection(group)]
         groups = [group for group in groups if group not in joined]
         groups.append(sorted([level, *(member for group in joined for member in group)]))
     return sorted(groups)
@@ -135,7 +139,7 @@ def _components(shape: PlanShape, before: Comparisons, start: int) -> list[list[
 
 @dataclass(frozen=True, slots=True)
 class LevelSet:
-    """What the set of a level is made of; equal for levels that have the same one."""
+    """The sources and bounds of the set of a level; equal for levels with the same set."""
 
     sources: frozenset[object]
     after: tuple[int, ...]
@@ -144,13 +148,13 @@ class LevelSet:
 
     @classmethod
     def of(cls, step: StepShape, args: StepArgs, kind: object) -> LevelSet:
-        """Return the set of a step that reuses none."""
+        """Return the set of a step without `reuse`."""
         sources = frozenset(zip(step.sources, args.adjacencies, strict=True))
         return cls(sources, step.after, step.before, kind)
 
 
 def _component(members: list[int], sets: list[LevelSet], before: Comparisons) -> TailComponent | None:
-    """Return the component, or None if it is too large or its levels are ordered in a way with no formula."""
+    """Return the component; None if it is too large, or no formula fits the order of its levels."""
     numbers: dict[LevelSet, int] = {}
     set_of = tuple(numbers.setdefault(one, len(numbers)) for one in sets)
     if len(numbers) > 1 and (len(numbers) > MOST_SETS or len(members) > MOST_MIXED_LEVELS):
@@ -168,14 +172,14 @@ def _component(members: list[int], sets: list[LevelSet], before: Comparisons) ->
 
 
 def _chains(members: list[int], before: Comparisons) -> list[list[int]]:
-    """Return the levels that are ordered among themselves, in groups."""
+    """Return the levels in groups that are connected by order restrictions."""
     chains: list[list[int]] = []
     for level in members:
-        met = [
+        linked = [
             chain
             for chain in chains
             if any({(level, other), (other, level)} & before.stated for other in chain)
         ]
-        chains = [chain for chain in chains if chain not in met]
-        chains.append(sorted([level, *(other for chain in met for other in chain)]))
+        chains = [chain for chain in chains if chain not in linked]
+        chains.append(sorted([level, *(other for chain in linked for other in chain)]))
     return chains

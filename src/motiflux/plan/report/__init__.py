@@ -1,4 +1,4 @@
-"""Plans described for people and other programs."""
+"""Reports on plans: frozen data for people and other programs."""
 
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
 from motiflux.plan.report.data import (

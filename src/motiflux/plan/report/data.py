@@ -1,7 +1,7 @@
-"""What there is to tell about a plan: plain frozen data, which every way of showing it reads.
+"""Reports on plans: frozen data, which all output formats read.
 
-Numbers stay numbers here, and names are the pattern's and the graph's own. All of it can be pickled, compared
-and turned into JSON (`motiflux.plan.report.explain.document`).
+Names are the names in the pattern and the graph. Reports can be pickled, compared and turned into JSON
+(`motiflux.plan.report.explain.document`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ from motiflux.plan.estimate.prediction import Prediction
 from motiflux.types import Label
 
 Ways = Literal["product", "falling factorial", "inclusion-exclusion", "sum", "lists"]
-"""How a component of the tail is counted: by the size of its set, by the number of ways to take one vertex
-after another from one set, by inclusion and exclusion over several sets, as a sum over the candidates of
-what hangs from each, or as a sum over one or two lists of choices, each with the ways to choose the rest."""
+"""How a component of the tail is counted.
+
+* ``product``: by the size of its set.
+* ``falling factorial``: by the number of ways to choose different vertices from one set.
+* ``inclusion-exclusion``: by inclusion and exclusion over several sets.
+* ``sum``: as a sum over the candidates; each term is the product of the parts under the vertex.
+* ``lists``: as a sum over one or two lists of choices, each with the number of ways to choose the rest.
+"""
 
 Basis = Literal["samples", "frequencies"]
-"""What estimates come from: random partial embeddings, or numbers of vertices and arcs by label alone."""
+"""The source of estimates: random partial embeddings, or numbers of vertices and arcs by label."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatternReport:
-    """The pattern: its name (empty: it has none), and itself as `Pattern.parse` takes it."""
+    """The pattern: its name (empty without one), and its text for `Pattern.parse`."""
 
     name: str
     text: str
@@ -42,12 +47,12 @@ class GraphReport:
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """What searches, where, and why it was chosen.
+    """The engine, its device, and the reason for the choice.
 
     Parameters
     ----------
     expected
-        What a call is expected to take by device, in seconds (None: not known), where there was a choice.
+        Expected seconds of the call by device (None: not known), if there was a choice.
     """
 
     name: str
@@ -65,9 +70,9 @@ class SpaceReport:
     candidates
         The name of each query vertex and its number of candidates, in the pattern's order.
     nbytes
-        Bytes that sets and rows take.
+        Bytes of sets and rows.
     rounds
-        Rounds of consistency that were made.
+        Rounds of filtering by neighbours.
     """
 
     candidates: tuple[tuple[str, int], ...]
@@ -77,12 +82,12 @@ class SpaceReport:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """Rows that candidates come from.
+    """Rows that contain candidates.
 
     Parameters
     ----------
     level, vertex
-        Whose rows.
+        The level and the query vertex whose image has the rows.
     arcs
         How an arc leads to the candidates: ``neighbours`` in an undirected graph, else ``out``, ``in`` or
         ``either``.
@@ -106,26 +111,26 @@ class StepReport:
     Parameters
     ----------
     level
-        Its place in the matching order, from 0.
+        Position in the matching order, from 0.
     vertex
         The query vertex that is matched.
     sources
-        The rows whose common vertices are the candidates; none at level 0.
+        The rows whose intersection is the candidates; none at level 0.
     reuse
-        The level whose set it starts from, or None.
+        The level whose intersection is reused, or None.
     labels
         Labels that the candidates may have; None: any.
     conditions
-        What is asked of a candidate beyond that, in words.
+        Further conditions on a candidate, as text.
     tail
         Whether the level is counted in closed form rather than enumerated.
     estimated
-        Expected partial embeddings up to this level; None where there is no estimate.
+        Expected partial embeddings up to this level; None without an estimate.
     scanned
-        Expected elements of sets read to find its candidates; None where nothing was sampled.
+        Expected set elements read to find its candidates; None without sampling.
     actual
-        Partial embeddings up to this level that a run met; None where it was not run, the level was counted
-        in closed form, or the engine does not tell.
+        Partial embeddings up to this level in a run; None without a run, for levels counted in closed form,
+        and for engines that do not report them.
     """
 
     level: int
@@ -142,7 +147,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class TailReport:
-    """A component of the tail: levels whose vertices might coincide. The components' numbers multiply.
+    """A component of the tail: levels whose vertices might coincide. The numbers of components multiply.
 
     Parameters
     ----------
@@ -153,14 +158,14 @@ class TailReport:
     sets
         A number for each level, the same for levels with the same set.
     divisor
-        What the number of ways is divided by: the orders of levels that symmetry breaking orders.
+        Divisor of the number of choices: the number of orders of levels that symmetry breaking orders.
     under
-        The query vertices from which it hangs, the outermost first; empty for the parts of the tail itself.
-        It is counted for each of their images.
+        The query vertices for each image of which the component is counted, the outermost first; empty for
+        components of the tail itself.
     remembered
-        Whether its numbers, with those of what else hangs there, are remembered.
+        Whether the numbers of the components under one vertex are cached.
     lists
-        Of pairs of lists: the query vertices in which each piece meets others.
+        For each list: the query vertices whose images may coincide with vertices of other pieces.
     """
 
     levels: tuple[int, ...]
@@ -175,18 +180,18 @@ class TailReport:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """What a run gave and took.
+    """The result and the times of a run.
 
     Parameters
     ----------
     count
         The result.
     complete
-        Whether nothing was cut; if not, sizes of steps are what was met until then.
+        Whether the run was not stopped early; if it was, the sizes of steps are those until then.
     seconds, plan_seconds
-        Seconds of the search, and of planning (nearly none where the plan was known).
+        Seconds of the search, and of planning (almost none for a cached plan).
     note
-        Why there are no actual sizes of steps; None where there are.
+        The reason if there are no actual sizes of steps, else None.
     """
 
     count: int
@@ -206,48 +211,48 @@ class GroupReport:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """A plan, what is expected of it and, after a run, what came of it.
+    """A plan with predictions and, after a run, its results.
 
     Parameters
     ----------
     pattern, graph
-        What is looked for, and where.
+        The pattern and the data graph.
     semantics, symmetry
-        What was asked for.
+        Options of the call.
     engine
-        What searches.
+        The engine.
     automorphisms
         Order of the pattern's automorphism group.
     restrictions
         Pairs of query vertices (u, v) whose images satisfy u < v.
     multiplier
-        How many embeddings each one found stands for.
+        Number of embeddings that each one found stands for.
     images
-        How many embeddings each one found is handed out as where they are listed.
+        Number of rows that each embedding found yields when embeddings are listed.
     space
         The candidate space, or None.
     no_space
-        Why there is none; None where there is one.
+        The reason if there is none, else None.
     basis
-        What the estimates come from; None where there are none.
+        The source of the estimates; None without estimates.
     steps
-        The levels of the search; none where it is known that nothing matches.
+        The levels of the search; none for an empty plan.
     groups
         Query vertices that an engine may match together.
     tail
-        How the last levels are counted; empty where all are enumerated.
+        How the last levels are counted; empty if all are enumerated.
     impossible
-        Why nothing matches, where that is known without a search.
+        The reason if it is known without a search that nothing matches, else None.
     tables
-        How the count is put together from tables of local counts, a line each, the last one the result;
-        empty where it is searched for.
+        The tables of local counts from which the count is computed, a line each, the last one the result;
+        empty for a search.
     free_order
-        ``"always"`` where the order of levels changes from one partial embedding to the next, ``"later"``
-        where it does once the search finds little; None where it stays.
+        ``"always"`` if the matching order is adaptive, ``"later"`` if it becomes adaptive once the search
+        finds little; None if it is fixed.
     predicted
-        What is expected of a run; None where it is known that nothing matches.
+        Predictions of a run; None for an empty plan.
     actual
-        What a run gave; None where there was none.
+        Results of a run; None without one.
     """
 
     pattern: PatternReport

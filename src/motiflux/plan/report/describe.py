@@ -1,4 +1,4 @@
-"""From a plan to what there is to tell about it."""
+"""Describes a plan: makes its report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.text import condition_text
 from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import candidate_space, space_key
-from motiflux.plan.ir import Plan, TailComponent
+from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.describe import lines_of
 from motiflux.plan.passes.symmetry import MOST_IMAGES, has_images
 from motiflux.plan.report.data import (
@@ -27,12 +27,13 @@ from motiflux.plan.report.data import (
     TailReport,
     Ways,
 )
+from motiflux.plan.shape import TailComponent
 from motiflux.types import Label
 
 _NO_SPACE_ENGINE = "the engine searches rows of the graph"
 _NO_SPACE_OFF = "switched off by candidates=off"
-_NO_SPACE_MISSING = "there is nothing to filter"
-_NO_SPACE_UNLABELLED = "the pattern asks for nothing but edges, which the search checks in passing"
+_NO_SPACE_MISSING = "the plan has no search"
+_NO_SPACE_UNLABELLED = "the pattern has no labels or conditions that could filter candidates"
 _NO_SPACE_ROOM = "it would take too much memory"
 
 
@@ -46,7 +47,7 @@ def describe(
     tuning: Mapping[str, str],
     threads: int,
 ) -> PlanReport:
-    """Return all that is known about `plan` before a run, predictions apart.
+    """Return the report on `plan` before a run, without predictions.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def describe(
     tuning
         All switches of `motiflux.config`.
     threads
-        Threads that filter candidates, should the candidate space not be there any more.
+        Threads that filter candidates if the candidate space is no longer kept.
     """
     names = [vertex.name for vertex in pattern.vertices]
     space = _space(plan, graph, names, threads)
@@ -87,26 +88,26 @@ def describe(
 
 
 def _automorphisms(plan: Plan, graph: Graph, pattern: Pattern) -> int:
-    """Return how many there are, which a plan that is not searched does not say."""
+    """Return the number of automorphisms; an empty plan does not contain it."""
     if plan.impossible is None:
         return plan.automorphisms
     return automorphisms(pattern, directed=graph.directed).order
 
 
 def _images(plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str]) -> int:
-    """Return the embeddings that each one found is handed out as by the plan that lists them."""
-    some = (
+    """Return the number of rows that each embedding found yields when embeddings are listed."""
+    has_rows = (
         plan.impossible is None
         and tuning["images"] == "on"
         and has_images(plan.semantics, plan.symmetry, bind(pattern, graph).may_coincide)
     )
-    return plan.automorphisms if some and plan.automorphisms <= MOST_IMAGES else 1
+    return plan.automorphisms if has_rows and plan.automorphisms <= MOST_IMAGES else 1
 
 
 def _free_order(plan: Plan, tuning: Mapping[str, str]) -> Literal["always", "later"] | None:
-    if plan.free is None:
+    if plan.adaptive_order is None:
         return None
-    if plan.free.always:
+    if plan.adaptive_order.always:
         return "always"
     return "later" if tuning["backjump"] == "auto" else None
 
@@ -146,7 +147,8 @@ def _steps(plan: Plan, graph: Graph, pattern: Pattern) -> Iterable[StepReport]:
             ),
             reuse=step.reuse,
             labels=_labels(_codes(plan, level), graph.vertex_label_table),
-            conditions=tuple(_conditions(plan, names, level, graph)) + tuple(_asked(plan, pattern, level)),
+            conditions=tuple(_conditions(plan, names, level, graph))
+            + tuple(_vertex_conditions(plan, pattern, level)),
             tail=level >= tail,
             estimated=_finite(plan.estimates[level]),
             scanned=_finite(plan.scanned[level]) if plan.scanned else None,
@@ -164,7 +166,7 @@ def _source(key: AdjacencyKey, level: int, names: list[str], graph: Graph) -> So
 
 
 def _codes(plan: Plan, level: int) -> tuple[int, ...] | None:
-    """Return the label codes of a level's candidates, wherever they are stated."""
+    """Return the label codes of the candidates of a level, from its own steps or those it reuses."""
     if level == 0:
         return plan.args.steps[1].adjacencies[0].source_labels
     reused = plan.shape.steps[level].reuse
@@ -194,8 +196,8 @@ def _conditions(plan: Plan, names: list[str], level: int, graph: Graph) -> Itera
         yield f"in-degree >= {bounds.min_in_degree}"
 
 
-def _asked(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:
-    """Yield what the pattern asks of the vertex beyond labels and edges."""
+def _vertex_conditions(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:
+    """Yield the ids and the condition of the query vertex at a level."""
     vertex = pattern.vertices[plan.order[level]]
     if vertex.ids is not None:
         yield f"one of {len(vertex.ids):,} ids" if len(vertex.ids) > 1 else f"id {next(iter(vertex.ids))!r}"
@@ -211,7 +213,7 @@ def _tail(
     *,
     remembered: bool = False,
 ) -> Iterable[TailReport]:
-    """Yield each component, what hangs from it after it."""
+    """Yield each component, followed by the components under it."""
     for component in components:
         levels = (*component.levels, *(level for one in component.lists for level in one.levels))
         vertices = tuple(names[plan.order[level]] for level in levels)
@@ -250,5 +252,5 @@ def _ways(component: TailComponent) -> Ways:
 
 
 def _finite(number: float) -> float | None:
-    """Return the number, or None where it passed the range of floats, which JSON has no word for."""
+    """Return the number; None for infinity, which JSON cannot represent."""
     return number if isfinite(number) else None

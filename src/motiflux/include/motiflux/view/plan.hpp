@@ -1,4 +1,4 @@
-// The plan as plain data, read by every engine: the mirror of motiflux/plan/ir.py, name by name.
+// The plan as plain data, read by every engine: the mirror of motiflux/plan/shape.py, name by name.
 //
 // A search assigns data vertices to levels 0, 1, ... in matching order. The candidates of level i:
 //

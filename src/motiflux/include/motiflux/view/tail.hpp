@@ -1,4 +1,4 @@
-// A tail as a kernel is given it: what is counted once the levels before are matched (motiflux/plan/ir.py,
+// A tail as a kernel is given it: what is counted once the levels before are matched (motiflux/plan/shape.py,
 // Tail).
 //
 // Levels before `start` are enumerated. Those of the tail are counted in closed form, or, where something

@@ -1,4 +1,4 @@
-"""Ways to show a plan, one file each; all of them read a `motiflux.plan.report.PlanReport`."""
+"""Output formats of reports on plans, one file each."""
 
 from motiflux.plan.report.explain.document import to_dict
 from motiflux.plan.report.explain.html import to_document, to_html

@@ -1,4 +1,4 @@
-"""A plan as plain data that JSON has words for."""
+"""A report as data that JSON can represent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from motiflux.plan.report.data import PlanReport
 
 SCHEMA = 1
-"""Version of the object."""
+"""Version of the format."""
 
 
 def to_dict(report: PlanReport) -> dict[str, Any]:
     """Return the report as dictionaries, lists, strings and numbers, ``"schema": 1`` first.
 
-    Keys are the fields of `motiflux.plan.report.PlanReport` and what it is made of; None is JSON's null.
+    Keys are the fields of `motiflux.plan.report.PlanReport` and of the dataclasses in it; None becomes null.
     """
     return {"schema": SCHEMA, **_plain(report)}
 

@@ -1,4 +1,4 @@
-"""A plan as HTML: a picture and two tables, no scripts, everything that users named escaped."""
+"""A report as HTML: a picture and two tables, without scripts, with all names escaped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from motiflux.units import grouped
 
 
 def to_html(report: PlanReport) -> str:
-    """Return the report as a piece of a page, as notebooks show it: the picture, tables to be opened."""
+    """Return the report as part of a page, for notebooks: the picture, and tables that can be opened."""
     return (
         f'<div class="motiflux-plan">\n{to_picture(report)}\n'
         f"<details><summary>as tables</summary>\n{_tables(report)}\n</details>\n</div>"

@@ -1,8 +1,8 @@
-"""A plan as a mermaid flowchart: a box per level, an arrow per source, the tail in a frame of its own.
+"""A report as a mermaid flowchart: a box per level, an arrow per source, and a frame around the tail.
 
-Names and labels come from users and may hold anything. Boxes are named by their level, and within quotes
-every character but letters, digits and a few harmless ones stands as its code, which mermaid shows as the
-character.
+Names and labels may contain any character. So boxes are named by their level, and in quoted text, all
+characters but letters, digits and a few safe ones are replaced by codes, which mermaid shows as the
+characters.
 """
 
 from __future__ import annotations

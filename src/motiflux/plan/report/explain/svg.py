@@ -1,4 +1,4 @@
-"""A plan as a picture: levels from the top down, lines to where candidates come from, bars of sizes."""
+"""A report as a picture: levels from the top down, lines from sources to levels, bars of sizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_BAR = 3.0
 
 
 def to_picture(report: PlanReport) -> Picture:
-    """Return the report as a picture; sizes are drawn by their logarithms, from 1 on."""
+    """Return the report as a picture; the length of a bar is the logarithm of the size plus 1."""
     named = f"Plan of {report.pattern.name or 'a pattern'}"
     panel = Panel()
     down = _head(panel, report, named)
@@ -44,7 +44,7 @@ def to_picture(report: PlanReport) -> Picture:
 
 
 def _head(panel: Panel, report: PlanReport, named: str) -> float:
-    """Draw what there is to say about the search as a whole; return where that ends."""
+    """Draw the facts about the whole search; return the position below them."""
     panel.text(0, _LARGE, cut(named, _WIDTH, _LARGE), anchor="start", size=_LARGE, bold=True)
     panel.reach(_WIDTH, _LARGE)
     panel.text(0, 37, cut(report.pattern.text, _WIDTH, _FONT), anchor="start", role="dim", size=_FONT)
@@ -71,7 +71,7 @@ def _columns(panel: Panel, down: float, *, ran: bool) -> None:
 
 
 def _lines(panel: Panel, steps: Sequence[StepReport], down: float) -> None:
-    """Draw a line from each level to those that take candidates from its neighbours, and from its set."""
+    """Draw a line from each level to the levels that read its neighbours or reuse its set."""
     for step in steps:
         for source in step.sources:
             _arc(panel, source.level, step.level, down, "line")
@@ -102,12 +102,14 @@ def _row(panel: Panel, step: StepReport, top: float, most: float) -> None:
         _SPINE, middle + 4.5, shown, role="ink" if step.labels is None else "white", size=_FONT, bold=True
     )
     most_text = _BARS_LEFT - _TEXT_LEFT - 18
-    told = ", ".join(step.conditions)
-    up = 4.0 if told else -4.5
+    conditions = ", ".join(step.conditions)
+    up = 4.0 if conditions else -4.5
     row.text(
         _TEXT_LEFT, middle - up, cut(words.candidates(step), most_text, _FONT), anchor="start", size=_FONT
     )
-    row.text(_TEXT_LEFT, middle + 14, cut(told, most_text, _SMALL), anchor="start", role="dim", size=_SMALL)
+    row.text(
+        _TEXT_LEFT, middle + 14, cut(conditions, most_text, _SMALL), anchor="start", role="dim", size=_SMALL
+    )
     bars = [("estimated", step.estimated, words.size(step.estimated))]
     if step.actual is not None:
         bars.append(("actual", float(step.actual), grouped(step.actual)))
@@ -120,11 +122,11 @@ def _row(panel: Panel, step: StepReport, top: float, most: float) -> None:
             row.text(_BARS_LEFT + length + 7, down + 10, text, anchor="start", size=_SMALL)
         down += height
     where = f"level {step.level}: {step.vertex}, {words.candidates(step)}"
-    panel.group(row, {"data-level": step.level}, f"{where}; {told}" if told else where)
+    panel.group(row, {"data-level": step.level}, f"{where}; {conditions}" if conditions else where)
 
 
 def _tail(panel: Panel, report: PlanReport, down: float) -> None:
-    """Draw a frame around the levels that are counted in closed form, and how they are."""
+    """Draw a frame around the levels of the tail, and write how they are counted."""
     if not report.tail:
         return
     levels = [step.level for step in report.steps if step.tail]

@@ -1,4 +1,4 @@
-"""A plan as text: a line per fact, then a table with a line per level."""
+"""A report as text: a line per fact, then a table with a line per level."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from motiflux.units import grouped
 
 _HEADING = 10
 _BREAKS = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t"})
-"""What names may hold that would break lines and columns."""
+"""Characters of names that would break lines and columns."""
 
 
 def to_text(report: PlanReport) -> str:
     """Return the report as text.
 
-    The estimated sizes are partial embeddings up to each level; after a run, the actual ones stand beside.
+    The columns ``estimated`` and, after a run, ``actual`` are numbers of partial embeddings up to each level.
     """
     lines = [(heading.ljust(_HEADING) + text).translate(_BREAKS) for heading, text in words.facts(report)]
     if report.impossible is not None:

@@ -1,4 +1,4 @@
-"""The words that text, charts and pages have in common."""
+"""Texts that all output formats share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROUNDED, _LARGE = 100, 1e6
 
 
 def facts(report: PlanReport) -> list[tuple[str, str]]:
-    """Return what there is to say about the search as a whole, by heading."""
+    """Return the facts about the whole search, each a heading and a text."""
     lines = [
         ("pattern", _pattern(report)),
         ("graph", _graph(report)),
@@ -34,28 +34,28 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
 
 
 _FREE_ORDER = {
-    "always": "at each step the vertex with the fewest candidates, not that of the levels below",
-    "later": "of the levels; once little is found, at each step the vertex with the fewest candidates",
+    "always": "adaptive: at each step, the vertex with the fewest candidates is next",
+    "later": "fixed; once the search finds little, adaptive: the vertex with the fewest candidates is next",
 }
 
-TABLES = "Counted from tables of local counts instead, the last of which is the result:"
+TABLES = "The count is computed from tables of local counts; the last one is the result:"
 
 
 def candidates(step: StepReport) -> str:
-    """Return where a level's candidates come from."""
+    """Return the sources of the candidates of a level."""
     if step.level == 0:
         return "vertices" + _labelled(step)
-    parts = [] if step.reuse is None else [f"set of level {step.reuse}"]
-    parts += [f"{arcs(source)}({source.vertex})" for source in step.sources]
-    return " & ".join(parts) + _labelled(step)
+    sources = [] if step.reuse is None else [f"set of level {step.reuse}"]
+    sources += [f"{arcs(source)}({source.vertex})" for source in step.sources]
+    return " & ".join(sources) + _labelled(step)
 
 
 def arcs(source: SourceReport) -> str:
     """Return which arcs of a vertex lead to candidates."""
-    asked = [] if source.edge_labels is None else [label_names(source.edge_labels)]
+    conditions = [] if source.edge_labels is None else [label_names(source.edge_labels)]
     if source.where is not None:
-        asked.append(f"where {source.where}")
-    return source.arcs + (f"[{' '.join(asked)}]" if asked else "")
+        conditions.append(f"where {source.where}")
+    return source.arcs + (f"[{' '.join(conditions)}]" if conditions else "")
 
 
 def label_names(labels: tuple[Label, ...]) -> str:
@@ -65,7 +65,7 @@ def label_names(labels: tuple[Label, ...]) -> str:
 
 
 def size(number: float | None) -> str:
-    """Return an estimate as people read it.
+    """Return an estimate as text.
 
     >>> size(0.8021), size(1483.2), size(2.5e9), size(None)
     ('0.802', '1,483', '2.5e+09', '-')
@@ -80,19 +80,19 @@ def tail(component: TailReport) -> str:
     text = ", ".join(component.vertices) + ": " + tail_ways(component)
     if not component.under:
         return text
-    kept = ", remembered" if component.remembered else ""
-    return "  " * len(component.under) + text + f"; under {component.under[-1]}{kept}"
+    cached = ", cached" if component.remembered else ""
+    return "  " * len(component.under) + text + f"; under {component.under[-1]}{cached}"
 
 
 def tail_ways(component: TailReport) -> str:
-    """Return how it is counted, its vertices not named."""
+    """Return how a component is counted, without its vertices."""
     if component.ways == "product":
         return "the size of the set"
     if component.ways == "sum":
-        return "the sum over its candidates of what hangs from each"
+        return "a sum over its candidates, of the product of the parts under it"
     if component.ways == "lists":
         lists = " and ".join(f"({', '.join(doors)})" for doors in component.lists)
-        return f"a list of choices for each of {lists}, times the ways to choose the rest"
+        return f"a list of the choices for each of {lists}, with the number of ways to choose the rest"
     levels, sets = len(component.levels), len(set(component.sets))
     text = f"falling factorial, {levels} from one set"
     if component.ways == "inclusion-exclusion":
@@ -122,7 +122,7 @@ def _symmetry(report: PlanReport) -> str:
     if report.multiplier > 1:
         text += f"; the count is multiplied by {grouped(report.multiplier)}"
     if report.images > 1:
-        text += f"; listed as its {grouped(report.images)} images"
+        text += f"; a listing has {grouped(report.images)} rows for each embedding found"
     return text
 
 
@@ -139,10 +139,10 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
     noun = report.symmetry.removesuffix("s")
     count = "no estimate" if predicted.count is None else f"about {_number(predicted.count, noun)}"
     if report.basis == "frequencies":
-        count += " by label frequencies alone"
+        count += " from label frequencies only"
     lines = [("predicted", count)]
     on_device = predicted.memory.device is not None
-    where = "the GPU, planning and copying apart" if on_device else quantity(predicted.threads, "thread")
+    where = "the GPU, without planning and copying" if on_device else quantity(predicted.threads, "thread")
     time = (
         "not predicted"
         if predicted.seconds is None
@@ -170,5 +170,5 @@ def _number(number: float, noun: str) -> str:
 
 def _actual(report: PlanReport, actual: Actual) -> str:
     text = quantity(actual.count, report.symmetry.removesuffix("s"))
-    text = text if actual.complete else f"at least {text}, cut short"
+    text = text if actual.complete else f"at least {text}, stopped early"
     return f"{text}; {seconds_text(actual.seconds)}, planning {seconds_text(actual.plan_seconds)}"

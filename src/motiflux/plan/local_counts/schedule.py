@@ -1,8 +1,8 @@
-"""A formula as passes over tables: what is written down, what is only summed up.
+"""Schedules of formulas: the tables to store, and the sums over products of tables.
 
-Tables that are needed only as a sum over all their roots are not made: the sum of a product less others is
-the sum of the product less theirs. What is left is a linear combination of sums of products, many of which go
-in one pass, and few tables. The diamond takes one table and one pass:
+A table is not stored if only its sum over all roots is needed: the sum of a difference is the difference of
+the sums. The result is a linear combination of sums of products, many of which are computed in one pass, and
+few stored tables. The diamond takes one table and one pass:
 
     sum over arcs of T1 * T1  -  sum over arcs of T1            T1: triangles at each arc
 """
@@ -16,38 +16,38 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.local_counts.formula import (
+from motiflux.plan.ir import (
+    EndLookup,
     Finish,
     Formula,
     Joined,
     Move,
-    OfEnd,
     Ones,
     Searched,
     Table,
     Walks,
     Wedges,
 )
-from motiflux.plan.local_counts.rooted import Kinds, Rooted
 from motiflux.plan.passes.steps import adjacency_of
+from motiflux.plan.rooted import Kinds, Rooted
 
 
 class At(IntEnum):
-    """Where a factor of a product over arcs is looked up: ``local::At``."""
+    """The position at which a factor of a product over arcs is looked up: ``local::At``."""
 
     SELF, SOURCE, TARGET = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A table that is written down, looked up at each root or at an end of it."""
+    """A stored table, looked up at each root, or at an end of each root arc."""
 
     table: Table
     at: At
 
 
 Domain: TypeAlias = AdjacencyKey | None
-"""The rows whose arcs a product is taken over; None for all vertices."""
+"""The rows whose arcs are the roots of a product; None: all vertices are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A table: a product, or its sum over each row, less others."""
+    """A table: a product, or its sum over each row, minus other tables."""
 
     product: Product
     sum_rows: bool
@@ -68,23 +68,24 @@ class Join:
 
 
 Scalar: TypeAlias = Product | Walks | Wedges | Searched
-"""The sum over all roots: of a product, or of the walks or wedges from each; or what is searched for."""
+"""A number: the sum over all roots of a product, walks or wedges, or the result of a search."""
 
 Combination: TypeAlias = dict[Scalar, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Passes:
-    """What is to be done.
+class Schedule:
+    """The tables and sums that evaluate a formula.
 
     Parameters
     ----------
     formula
-        Where it comes from.
+        The formula.
     tables
-        What is written down, those first that others need, each in its own way or joined.
+        The stored tables, each after the tables that it needs. None: the table is not a `Join`, but is made
+        by the method of its own type.
     scalars
-        What is summed up, and how often it counts.
+        The sums, with their coefficients.
     """
 
     formula: Formula
@@ -101,29 +102,29 @@ class Passes:
         return found
 
 
-def passes_of(formula: Formula) -> Passes:
-    """Return the passes that a formula takes."""
-    return _Passes(formula).found()
+def schedule_of(formula: Formula) -> Schedule:
+    """Return the schedule of a formula."""
+    return _Scheduler(formula).schedule()
 
 
-class _Passes:
+class _Scheduler:
     def __init__(self, formula: Formula) -> None:
         self._formula = formula
         self._kinds: Kinds = formula.kinds
         self._tables: dict[Table, Join | None] = {}
         self._sums: dict[Table, Combination] = {}
 
-    def found(self) -> Passes:
+    def schedule(self) -> Schedule:
         scalars = self._number(self._formula.table)
         for scalar in scalars:
             if isinstance(scalar, Product):
                 self._need(factor.table for factor in scalar.factors)
             elif isinstance(scalar, Walks):
                 self._need(_weights(scalar))
-        return Passes(self._formula, self._tables, scalars)
+        return Schedule(self._formula, self._tables, scalars)
 
     def _number(self, table: Table) -> Combination:
-        """Return what a table without roots is."""
+        """Return the number that a table without roots holds."""
         if table not in self._sums:
             self._sums[table] = self._number_of(table)
         return self._sums[table]
@@ -135,7 +136,7 @@ class _Passes:
             assert isinstance(table, (Wedges, Searched))
             return {table: 1}
         found = self._sum_of_product(table.factors)
-        minus = [(times, self._number(lesser)) for times, lesser in table.minus]
+        minus = [(times, self._number(other)) for times, other in table.minus]
         return _combined([(table.times, found), *((-times, less) for times, less in minus)])
 
     def _sum(self, table: Table) -> Combination:
@@ -148,7 +149,7 @@ class _Passes:
 
     def _sum_of(self, table: Table) -> Combination:
         if isinstance(table, Joined):
-            minus = [(-times, self._sum(lesser)) for times, lesser in table.minus]
+            minus = [(-times, self._sum(other)) for times, other in table.minus]
             return _combined([(1, self._sum_of_product(table.factors)), *minus])
         if isinstance(table, Walks):
             return self._walks(table)
@@ -178,7 +179,7 @@ class _Passes:
         return adjacency_of(self._kinds.bound(pattern), *ends)
 
     def _simple(self, walks: Walks) -> Product | None:
-        """Return walks that go no further than to neighbours as a product that is summed over rows."""
+        """Return walks of one edge as a product, to be summed over rows; None for longer walks."""
         first, *others = walks.steps
         if not walks.is_near or first.ends is None:
             return None
@@ -197,17 +198,17 @@ class _Passes:
                 join = self._join(table)
                 if join is not None:
                     self._need(factor.table for factor in join.product.factors)
-                    self._need(lesser for _, lesser in join.minus)
+                    self._need(other for _, other in join.minus)
                 elif isinstance(table, Walks):
                     self._need(_weights(table))
                 self._tables[table] = join
 
     def _join(self, table: Table) -> Join | None:
-        """Return how a table is made of others in one pass; None for those made in their own way."""
+        """Return how one pass makes a table from others; None if its own type says how it is made."""
         if isinstance(table, Joined):
             sums = table.factors[0].pattern.roots > table.pattern.roots
             return Join(self._product(table.factors), sums, table.minus)
-        if isinstance(table, (OfEnd, Ones)):
+        if isinstance(table, (EndLookup, Ones)):
             return Join(self._product((table,)), False, ())
         if isinstance(table, Walks) and (product := self._simple(table)) is not None:
             return Join(product, True, ())
@@ -217,7 +218,7 @@ class _Passes:
 def _factors(tables: Iterable[Table], at: At) -> tuple[Factor, ...]:
     found = []
     for table in tables:
-        if isinstance(table, OfEnd):
+        if isinstance(table, EndLookup):
             found.append(Factor(table.table, At.TARGET if table.end else At.SOURCE))
         elif not isinstance(table, Ones):
             found.append(Factor(table, at))

@@ -10,12 +10,12 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.api import pattern_list as several
+from motiflux.api import pattern_list
 from motiflux.config import private_tuning
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.native_plan import native_problem
-from motiflux.plan.passes.shared_prefix import in_passes, shared_levels
+from motiflux.plan.shared_prefix import group_by_prefix, shared_levels
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 PATH = "(a)--(b)--(c)"
@@ -175,7 +175,7 @@ class TestPasses:
             for size, beside in ((1, ()), (2, (make_plan(self.GRAPH, self.CLIQUES[1], tail=True),)))
         )
         assert shared_levels(clique, beside) == 3
-        assert in_passes([clique, beside]) == [[clique, beside]]
+        assert group_by_prefix([clique, beside]) == [[clique, beside]]
 
     def test_the_native_search_refuses_what_shares_too_little(self) -> None:
         graph = complete(5)
@@ -219,7 +219,7 @@ def test_a_named_error_survives_pickling() -> None:
 def test_work_is_told_apart_by_all_that_changes_the_count() -> None:
     star = "(a)--(b), (a)--(c), (a)--(d)"
     works = [
-        several.work_of(make_plan(complete(4), mf.Pattern.parse(text), tail=tail))
+        pattern_list.work_of(make_plan(complete(4), mf.Pattern.parse(text), tail=tail))
         for text in (TRIANGLE, star)
         for tail in (False, True)
     ]

@@ -14,14 +14,14 @@ from motiflux.gpu.kernels.table_run import shape_of
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
 from motiflux.plan.local_counts.choose import cheapest_formula
-from motiflux.plan.local_counts.passes import At, Passes, Product, passes_of
+from motiflux.plan.local_counts.schedule import At, Product, Schedule, schedule_of
 
 
-def passes_for(pattern: str) -> Passes:
+def passes_for(pattern: str) -> Schedule:
     graph = mf.Graph.from_edges(list(combinations(range(20), 2)))
     formula = cheapest_formula(graph, bind(Pattern.parse(pattern), graph), 1)
     assert formula is not None
-    return passes_of(formula)
+    return schedule_of(formula)
 
 
 def test_a_diamond_is_one_table_and_one_sum() -> None:

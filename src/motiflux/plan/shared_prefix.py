@@ -1,7 +1,7 @@
-"""Which plans are searched in one pass: those over the graph's rows that begin alike.
+"""Groups of plans that one search can serve: plans over the graph's rows with the same first levels.
 
-Walking two levels once instead of twice gains no more than handing them on costs. Intersections are what
-takes time, so the set of the next level is to be one, and the same.
+Sharing two levels alone gains no more time than it costs. Most time is spent on intersections, so the plans
+of a group must also have the same intersection at the next level.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from itertools import takewhile
 from motiflux.plan.ir import Plan
 
 LEAST_SHARED = 2
-"""Levels that the plans of one pass have in common at least (`csrc/search/bundle.hpp`)."""
+"""Least number of levels that the plans of a group share (`csrc/search/bundle.hpp`)."""
 
 _LEAST_SOURCES = 2
-"""Of sets that are intersections, not rows."""
+"""Least number of sources of a level whose set is an intersection, not a row."""
 
 
-def in_passes(plans: Sequence[Plan]) -> list[list[Plan]]:
-    """Return the plans in groups of one pass each, in the order of their first."""
+def group_by_prefix(plans: Sequence[Plan]) -> list[list[Plan]]:
+    """Return the plans in groups, each for one search, in the order of their first plans."""
     groups: dict[Hashable, list[Plan]] = {}
     for position, plan in enumerate(plans):
-        groups.setdefault(_beginning(plan) or position, []).append(plan)
+        groups.setdefault(_prefix(plan) or position, []).append(plan)
     return list(groups.values())
 
 
 def shared_levels(plan: Plan, other: Plan) -> int:
-    """Return how many levels one pass over both would walk once; 0 where there is no such pass."""
-    if _beginning(plan) is None or _beginning(plan) != _beginning(other):
+    """Return the number of levels that one search for both plans would share; 0 if there is none."""
+    if _prefix(plan) is None or _prefix(plan) != _prefix(other):
         return 0
-    most = min(_walked(plan), _walked(other))
+    most = min(_num_enumerated(plan), _num_enumerated(other))
     pairs = zip(_steps(plan)[:most], _steps(other)[:most], strict=True)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _walked(plan: Plan) -> int:
+def _num_enumerated(plan: Plan) -> int:
     """Return the number of levels that are enumerated over the graph's rows."""
     if plan.space is not None or plan.impossible is not None or plan.formula is not None:
         return 0
     return len(plan.order) - 1 if plan.tail is None else plan.tail.start
 
 
-def _beginning(plan: Plan) -> Hashable | None:
-    """Return the least that plans of one pass have in common: two levels, and the set of the next.
+def _prefix(plan: Plan) -> Hashable | None:
+    """Return the part that the plans of one group have in common: two levels, and the set of the next.
 
-    None for a plan that shares no pass.
+    None for a plan that shares no search.
     """
-    if _walked(plan) < LEAST_SHARED or len(plan.shape.steps[LEAST_SHARED].sources) < _LEAST_SOURCES:
+    if _num_enumerated(plan) < LEAST_SHARED or len(plan.shape.steps[LEAST_SHARED].sources) < _LEAST_SOURCES:
         return None
     step, args = plan.shape.steps[LEAST_SHARED], plan.args.steps[LEAST_SHARED]
     known = range(step.anchor + 1)
@@ -57,7 +57,7 @@ def _beginning(plan: Plan) -> Hashable | None:
 
 
 def _steps(plan: Plan) -> tuple[Hashable, ...]:
-    """Return what must be the same at each level; degree bounds need not."""
+    """Return the parts of each level that must be equal; degree bounds may differ."""
     return tuple(
         (replace(step, bounds_out=False, bounds_in=False), args.adjacencies)
         for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)

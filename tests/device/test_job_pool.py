@@ -17,7 +17,7 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels import table_run
-from motiflux.gpu.launch import job_pool as resting_module
+from motiflux.gpu.launch import job_pool
 from motiflux.gpu.launch.job_pool import resting
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
@@ -307,7 +307,7 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
 
 
 @pytest.mark.parametrize("way", ["search", "house"])
-@pytest.mark.parametrize("module", [resting_module, table_run], ids=["resting", "tables"])
+@pytest.mark.parametrize("module", [job_pool, table_run], ids=["resting", "tables"])
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator
 ) -> None:
