@@ -36,7 +36,7 @@ enum class Unfinished : std::uint8_t {
 
 enum class Outcome : std::uint8_t { kDead = 0, kSearched = 1, kSampled = 2, kDropped = 3 };
 
-struct Trawling {
+struct TrawlOptions {
   std::uint64_t seed = 0;
   std::uint32_t least = 1;  // levels that are sampled at least; fewer than there are
   std::uint64_t nodes = 0;  // work for each slot of a chunk: candidates met and elements read
@@ -44,7 +44,7 @@ struct Trawling {
 };
 
 // One entry per slot.
-struct Haul {
+struct SlotArrays {
   double* weights;         // kUnit times what the slot is worth
   std::uint8_t* outcomes;  // an Outcome
   std::uint8_t* depths;    // levels that were sampled
@@ -55,13 +55,8 @@ struct Haul {
 struct TrawlEnd {
   const std::atomic<bool>& over;
   std::optional<search::Clock::time_point> deadline;
-  const std::atomic<std::uint64_t>* turns = nullptr;  // once there are more of them than `seen`
-  std::uint64_t seen = 0;
 
-  bool is_over() const {
-    return over.load(std::memory_order_relaxed) ||
-           (turns != nullptr && turns->load(std::memory_order_relaxed) != seen);
-  }
+  bool requested() const { return over.load(std::memory_order_relaxed); }
 };
 
 // How many levels the sample of a slot goes before the first search.
@@ -71,7 +66,7 @@ std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t 
 // from depth 1 to levels - 1: their levels up to there are those of `graph`. Every slot has its
 // worth, however early the end is; only a cancelled trawl throws.
 void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+           const TrawlOptions& options, std::uint64_t first, std::size_t count, const SlotArrays& slots,
            const Workers& workers, const TrawlEnd& end);
 
 // Counts all embeddings, in pieces of the root arcs that know nothing of each other: those that are done stay

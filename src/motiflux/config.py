@@ -176,14 +176,8 @@ _OPTIONS = (
         ("on", "off"),
         "on",
         "estimate without a named estimator: first try to count patterns of four vertices or more exactly, "
-        "with at most 8 candidates per sample and 524,288 in total",
-    ),
-    TuningOption(
-        "count_on",
-        ("on", "off"),
-        "on",
-        "estimate to a relative error, after `count_first`: continue the exact count if samples take long, "
-        "with as much work as the samples take",
+        "with at most 8 candidates per sample and 524,288 in total; then, if a pilot predicts more work for "
+        "the samples, with as much",
     ),
     TuningOption(
         "trawling",
@@ -191,12 +185,6 @@ _OPTIONS = (
         "auto",
         "estimate: besides sampling, search all extensions of a few short samples. auto: if few samples of "
         "a pilot are embeddings; on: always; off: never",
-    ),
-    TuningOption(
-        "trawl_whole",
-        ("on", "off"),
-        "on",
-        "estimate: before trawling, try an exact count with at most 4 candidates per sample",
     ),
     TuningOption(
         "trawl_batches",
@@ -208,8 +196,7 @@ _OPTIONS = (
         "trawl_samples",
         ("auto", "64", "128", "256", "512", "1024", "4096"),
         "auto",
-        "estimate: slots of the trawl per batch. auto: one per 1,024 samples, at least 64; with "
-        "`trawl_budget=clock` this is a maximum, and auto is one per 64 samples",
+        "estimate: slots of the trawl per batch. auto: one per 1,024 samples, at least 64",
     ),
     TuningOption(
         "trawl_depth",
@@ -218,18 +205,10 @@ _OPTIONS = (
         "estimate: minimum number of levels that a slot of the trawl samples before it searches the rest",
     ),
     TuningOption(
-        "trawl_budget",
-        ("auto", "nodes", "clock"),
-        "auto",
-        "estimate: end of trawl searches. nodes: after a fixed amount of work each, so that a seed gives "
-        "one result; clock: with the samples; auto: clock if a GPU was named to draw them, otherwise nodes",
-    ),
-    TuningOption(
         "trawl_nodes",
         ("0", "64", "512", "1024", "4096", "65536", "1048576"),
         "4096",
-        "estimate: candidates that trawl searches may visit per slot, shared by 64 slots; with "
-        "`trawl_budget=clock` up to 64 times as many, growing with the time",
+        "estimate: candidates that trawl searches may visit per slot, shared by 64 slots",
     ),
     TuningOption(
         "trawl_unfinished",

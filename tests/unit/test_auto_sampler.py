@@ -136,7 +136,7 @@ def test_trawled_estimates_are_the_same_there(case: Any, monkeypatch: pytest.Mon
         "samples": 4000,
         "semantics": case.semantics,
         "seed": 6,
-        "tuning": {"trawling": "on", "trawl_whole": "off"},
+        "tuning": {"trawling": "on"},
     }
     here = mf.estimate(case.graph, case.pattern, device="cpu", **given)
     monkeypatch.setattr(dispatch, "GPU", FakeGpu())

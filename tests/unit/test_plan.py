@@ -596,8 +596,8 @@ BAD_OPTIONS = {
         (
             "tuning: expected one of order, multiply, reuse, intersect, simd, degrees, candidates, rounds,"
             " tail, parts, lists, meetings, backjump, room, tables, share, dispatch, sample_order, cycles,"
-            " inheritance, streaming, edge_bits, sync, count_first, count_on, trawling, trawl_whole,"
-            " trawl_batches, trawl_samples, trawl_depth, trawl_budget, trawl_nodes, trawl_unfinished, lanes,"
+            " inheritance, streaming, edge_bits, sync, count_first, trawling, trawl_batches,"
+            " trawl_samples, trawl_depth, trawl_nodes, trawl_unfinished, lanes,"
             " remember, specialize, handover, stealing, packing, bitmaps, rest, rows, images, orbits,"
             " at_once, put_off, found 'speed'"
         ),

@@ -19,7 +19,7 @@ from motiflux.plan import Plan
 from motiflux.request.costs import seconds_alone
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
-from motiflux.request.sampler import Sampler, nothing
+from motiflux.request.sampler import Sampler
 from motiflux.result.sample_groups import Groups, joined
 from motiflux.sampling.cpu_sampler import CpuSampler
 from motiflux.statistics import GROUP
@@ -107,10 +107,8 @@ class AutoSampler:
         first: int,
         count: int,
         timeout: float | None = None,
-        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups; see `Sampler`."""
-        meanwhile()
         assert isinstance(estimator, str)  # policies of the user's are for a device that is named
         end = None if timeout is None else self._clock() + timeout
         parts: list[Groups] = []
