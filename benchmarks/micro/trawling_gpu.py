@@ -1,20 +1,16 @@
-"""Trawling beside a GPU, by its budget: ``python benchmarks/micro/trawling_gpu.py [--seconds 150]``.
+"""Trawling beside a GPU, by its number of slots: ``python benchmarks/micro/trawling_gpu.py [--seconds 150]``.
 
 The hard queries (`benchmarks/queries/trawl_*`), of which few samples are embeddings. Per query, estimator and
 number of samples, these ways to estimate:
 
-``off``        samples only
-``nodes``      trawled, a budget of search nodes for each slot
-``clock``      trawled, searches end with the samples
-
-``nodes, 64`` and ``nodes, 512`` have so many slots per batch; by default there is one per 1,024 samples, 163
-per batch. ``clock`` is then compared at equal wall time: ``off, as long`` and ``nodes, as long`` are ``off``
-and ``nodes`` with so many times more or fewer samples as ``clock`` takes longer or shorter.
+``off``           samples only
+``auto``          trawled, one slot per 1,024 samples
+``64``, ``512``   trawled, so many slots per batch (``auto``: 163)
+``off, as long``  samples only, so many more that they take the time of ``auto``
 
 A row has, per way: wall milliseconds of a call (median over the seeds; planned and compiled before), valid
-samples, and the q-error (geometric mean over the seeds; an estimate of 0 counts as 1). ``exact`` is the
-number of seeds whose call returned an exact count. At the end: geometric means over the queries, and the
-ratios of the other ways to ``clock``.
+samples, the q-error (geometric mean over the seeds; an estimate of 0 counts as 1) and the number of slots. At
+the end: geometric means over the queries.
 
 Queries are measured one after another until `--seconds` have passed; the rest is left out.
 """
@@ -39,12 +35,14 @@ MILLION = 1_000_000
 CASES = (("wanderjoin", "off", 16), ("alley", "off", 16), ("wanderjoin", "off", 64), ("alley", "spread", 16))
 """Estimator, inheritance and millions of samples."""
 SEEDS = 5
-NODES = {"trawling": "on", "trawl_budget": "nodes"}
-CLOCK = {"trawling": "on", "trawl_budget": "clock"}
-COUNTS = {"count all": {}, "never all": {"trawl_whole": "off"}}
-"""Whether the exact count beside the samples is on."""
+WAYS = {
+    "off": {"trawling": "off"},
+    "auto": {"trawling": "on"},
+    "64": {"trawling": "on", "trawl_samples": "64"},
+    "512": {"trawling": "on", "trawl_samples": "512"},
+}
 MOST_TIMES = 40.0
-"""Most samples of the ways ``as long``, as a multiple."""
+"""Most samples of ``off, as long``, as a multiple."""
 
 
 class Measured(NamedTuple):
@@ -53,13 +51,11 @@ class Measured(NamedTuple):
     milliseconds: float
     q_error: float
     valid: float
-    exact: int
     slots: float
 
     def __str__(self) -> str:
-        exact = f" exact {self.exact}" if self.exact else ""
         slots = f" slots {self.slots:.0f}" if self.slots else ""
-        return f"{self.milliseconds:7.1f} ms  valid {self.valid:8.0f}  q {self.q_error:11.4g}{slots}{exact}"
+        return f"{self.milliseconds:7.1f} ms  valid {self.valid:8.0f}  q {self.q_error:11.4g}{slots}"
 
 
 def measure(
@@ -84,7 +80,6 @@ def measure(
         statistics.median(times),
         common.geometric_mean([common.q_error(one.value, count) for one in found]),
         statistics.fmean(one.valid_samples for one in found),
-        sum(one.estimator == "exact" for one in found),
         statistics.fmean(0 if one.trawled is None else one.trawled.slots for one in found),
     )
 
@@ -94,42 +89,23 @@ def measure_query(
 ) -> dict[str, Measured]:
     """Return the measurements of all ways."""
     base = {"inheritance": inheritance}
-    off = base | {"trawling": "off"}
-    found = {"off": measure(query, estimator, off, samples, device, seeds)}
-    for text, switches in COUNTS.items():
-        for way, budget in (("nodes", NODES), ("clock", CLOCK)):
-            tuning = base | budget | switches
-            found[f"{way}, {text}"] = measure(query, estimator, tuning, samples, device, seeds)
-    for slots in ("64", "512"):
-        tuning = base | NODES | COUNTS["never all"] | {"trawl_samples": slots}
-        found[f"nodes, {slots}"] = measure(query, estimator, tuning, samples, device, seeds)
-    for way, equal, switches in (
-        ("off", "off, as long", off),
-        ("nodes, never all", "nodes, as long", base | NODES | COUNTS["never all"]),
-    ):
-        times = found["clock, never all"].milliseconds / found[way].milliseconds
-        number = int(samples * min(max(times, 1 / MOST_TIMES), MOST_TIMES))
-        found[equal] = measure(query, estimator, switches, number, device, seeds)
+    found = {
+        way: measure(query, estimator, base | switches, samples, device, seeds)
+        for way, switches in WAYS.items()
+    }
+    times = found["auto"].milliseconds / found["off"].milliseconds
+    number = int(samples * min(max(times, 1.0), MOST_TIMES))
+    found["off, as long"] = measure(query, estimator, base | WAYS["off"], number, device, seeds)
     return found
 
 
 def print_means(case: str, rows: list[dict[str, Measured]]) -> None:
-    """Print geometric means over the queries, and the gain of ``clock``."""
+    """Print geometric means over the queries."""
     print(f"== {case}: geometric means of {len(rows)} queries")
-    means = {
-        way: (
-            common.geometric_mean([row[way].milliseconds for row in rows]),
-            common.geometric_mean([row[way].q_error for row in rows]),
-        )
-        for way in rows[0]
-    }
-    for way, (milliseconds, error) in means.items():
-        exact = sum(row[way].exact > 0 for row in rows)
-        print(f"   {way:18} {milliseconds:8.2f} ms  q {error:11.4g}  queries with exact counts {exact}")
-    clock = means["clock, never all"]
-    for way in ("off", "off, as long", "nodes, never all", "nodes, 64", "nodes, 512", "nodes, as long"):
-        time_ratio, error_ratio = means[way][0] / clock[0], means[way][1] / clock[1]
-        print(f"   {way} / clock, never all: time {time_ratio:.2f}, q-error {error_ratio:.2f}", flush=True)
+    for way in rows[0]:
+        milliseconds = common.geometric_mean([row[way].milliseconds for row in rows])
+        error = common.geometric_mean([row[way].q_error for row in rows])
+        print(f"   {way:14} {milliseconds:8.2f} ms  q {error:11.4g}", flush=True)
 
 
 def main() -> None:
@@ -152,7 +128,7 @@ def main() -> None:
             table.setdefault(case, []).append(row)
             print(f"-- {query}: {case}")
             for way, one in row.items():
-                print(f"   {way:18} {one}", flush=True)
+                print(f"   {way:14} {one}", flush=True)
     for case, rows in table.items():
         print_means(case, rows)
 

@@ -1,4 +1,4 @@
-"""Samples drawn on the threads of this machine."""
+"""Samples drawn on CPU threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motiflux.result.sample_groups import Groups
 
 
 class CpuSampler:
-    """Draws on the threads of this machine."""
+    """Draws samples on CPU threads."""
 
     device = "cpu"
     least_piece = 64
@@ -36,7 +36,7 @@ class CpuSampler:
         count: int,
         timeout: float | None = None,
     ) -> Groups:
-        """Return groups; see `Sampler`. Policies of the user's are for devices."""
+        """Return groups; see `Sampler`. Policies of the user run on devices only."""
         assert isinstance(estimator, str)
         if estimator == "tree":
             self.candidates.grow_tree()
