@@ -31,7 +31,7 @@ double as_double(const Wide& total) {
   return sum;
 }
 
-// Ends a search after so much work, or when no more is wanted.
+// Ends a search at its budget, at the deadline, or on request.
 class Bounded : public search::Visitor {
  public:
   Bounded(const search::Problem& problem, const Workers& workers, const TrawlEnd& end)
@@ -60,8 +60,8 @@ class Completions final : public Bounded {
  public:
   using Bounded::Bounded;
 
-  // The embeddings that extend `levels` values; nothing if they take more work, after which this is of no
-  // more use.
+  // The number of embeddings that extend `levels` values; nothing if the search exceeds `most`, and then this
+  // object cannot search again.
   std::optional<double> find(const std::uint32_t* values, std::uint32_t levels, std::uint64_t most) {
     total_ = 0;
     last_ = work() + most;
@@ -79,7 +79,7 @@ class Completions final : public Bounded {
   std::uint64_t last_ = 0;
 };
 
-// Ends once what is done takes too much work together with its own.
+// A search of one piece that ends once the work of all pieces reaches the budget.
 class Whole final : public Bounded {
  public:
   Whole(const search::Problem& problem, const Workers& workers, const TrawlEnd& end,
@@ -156,7 +156,7 @@ class Chunk {
     return {state_.weight, Outcome::kSampled, graph_.levels, 0};
   }
 
-  // The embeddings that extend the sample; nothing if it takes too long to say.
+  // The number of embeddings that extend the sample; nothing if the search was given up.
   std::optional<double> completions(std::uint32_t levels) {
     workers_.check();
     if (left_ == 0 || end_.requested()) return std::nullopt;
@@ -213,12 +213,12 @@ Counting::Counting(const search::Problem& problem)
       pieces_(std::clamp(problem.root_arcs() / kLeastPiece, std::uint64_t{1}, kMostPieces)) {}
 
 std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
-  // A search looks at its budget now and then only: one that ends before it looks is welcome, and whether it
-  // is must not depend on how pieces meet.
+  // A search tests its budget only from time to time. One that ends before its next test counts, and this
+  // must not depend on the order of pieces.
   const std::uint64_t most = nodes + static_cast<std::uint64_t>(problem_.look_every);
   const std::uint64_t arcs = problem_.root_arcs(), count = pieces_.size();
   std::atomic<std::uint64_t> done{0};
-  // A piece that does not end within what is left of the work leaves none for others.
+  // A piece that was given up has used the rest of the budget.
   std::atomic<bool> given_up{false};
   for (const Piece& piece : pieces_)
     if (piece.found) done += piece.work;
