@@ -3,7 +3,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -18,7 +17,6 @@
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
 #include "python_int.hpp"
-#include "sample/beside.hpp"
 #include "sample/embeddings.hpp"
 #include "sample/exact_sum.hpp"
 #include "sample/graph.hpp"
@@ -39,7 +37,6 @@ using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxGroups = std::size_t{1} << 30;
 constexpr std::uint64_t kMaxNodes = std::uint64_t{1} << 50;
-constexpr std::uint64_t kMaxBeside = std::uint64_t{1} << 24;
 constexpr double kForever = 1e9;  // seconds
 // Below so much to write, a watching thread costs more than the work.
 constexpr std::uint64_t kInlineBytes = 4 << 20;
@@ -306,16 +303,16 @@ class PyTrawl {
     require(unfinished >= 0 && unfinished <= 2, "unknown way to leave a search unfinished");
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
     require(least >= 1 && least < nb::cast<PySampleGraph&>(graph_).get().levels, "no such depth");
-    const sample::Trawling trawling{seed, least, nodes, static_cast<sample::Unfinished>(unfinished)};
+    const sample::TrawlOptions options{seed, least, nodes, static_cast<sample::Unfinished>(unfinished)};
     const sample::TrawlEnd end{over_, deadline_of(timeout)};
     std::vector<double> weights(count);
     std::vector<std::uint8_t> outcomes(count), depths(count);
     std::vector<std::uint64_t> work(count);
-    const sample::Haul haul{weights.data(), outcomes.data(), depths.data(), work.data()};
+    const sample::SlotArrays slots{weights.data(), outcomes.data(), depths.data(), work.data()};
     std::atomic<bool> stop{false};
     const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
     const auto go = [&] {
-      sample::trawl(graph, problems_, trawling, first, count, haul, Workers{threads, &stop}, end);
+      sample::trawl(graph, problems_, options, first, count, slots, Workers{threads, &stop}, end);
     };
     run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
     return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(outcomes)),
@@ -336,49 +333,6 @@ class PyTrawl {
     return found ? to_python(*found) : nb::none();
   }
 
-  // Begins to search by the clock, on `threads` threads, and on one more to count all with so much work.
-  void begin(std::uint64_t seed, std::uint64_t first, std::uint64_t most, std::uint32_t least,
-             std::uint64_t nodes, int unfinished, int threads, std::uint64_t whole) {
-    require(beside_ == nullptr, "it has begun already");
-    require(first <= kMaxNodes && most <= kMaxBeside, "too many slots");
-    require(nodes <= kMaxNodes && whole <= kMaxNodes, "nodes must be at most 2^50");
-    require(unfinished >= 0 && unfinished <= 2, "unknown way to leave a search unfinished");
-    require(threads == 1 || (threads >= 2 && threads <= kMaxThreads && threads % 2 == 0),
-            "threads must be 1, or even and at most 1024");
-    const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
-    require(least >= 1 && least < graph.levels, "no such depth");
-    const sample::Trawling trawling{seed, least, nodes, static_cast<sample::Unfinished>(unfinished)};
-    beside_ = std::make_unique<sample::Beside>(graph, problems_,
-                                               sample::BesidePlan{trawling, first, most, whole, threads});
-  }
-
-  void turn() {
-    if (beside_) beside_->turn();
-  }
-
-  // For each stream worth, outcome, depth and work of its slots, and how many it has begun.
-  nb::tuple finish() {
-    require(beside_ != nullptr, "it has not begun");
-    std::array<sample::Beside::Stream, sample::Beside::kStreams> streams;
-    {
-      const FreeGil free_gil;
-      const std::unique_ptr<sample::Beside> ended = std::move(beside_);
-      streams = ended->end();
-      if (const Wide* whole = ended->whole()) whole_ = *whole;
-    }
-    const auto given = [](sample::Beside::Stream& one) {
-      return nb::make_tuple(to_numpy(std::move(one.weights)), to_numpy(std::move(one.outcomes)),
-                            to_numpy(std::move(one.depths)), to_numpy(std::move(one.work)), one.begun);
-    };
-    return nb::make_tuple(given(streams[0]), given(streams[1]));
-  }
-
-  // The number of embeddings, or None as long as it is not known.
-  nb::object whole() const {
-    const Wide* known = whole_ ? &*whole_ : beside_ ? beside_->whole() : nullptr;
-    return known ? to_python(*known) : nb::none();
-  }
-
   // Ends searches: the samples go on to their ends.
   void end() { over_.store(true, std::memory_order_relaxed); }
 
@@ -389,8 +343,6 @@ class PyTrawl {
   std::vector<const search::Problem*> problems_;
   std::optional<sample::Counting> counting_;
   std::atomic<bool> over_{false};
-  std::optional<Wide> whole_;
-  std::unique_ptr<sample::Beside> beside_;  // goes first: it reads the others
 };
 
 }  // namespace
@@ -418,11 +370,6 @@ void bind_sample(nb::module_& module) {
       .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "least"_a, "nodes"_a, "unfinished"_a,
            "threads"_a, "timeout"_a.none())
       .def("count_all", &PyTrawl::count_all, "nodes"_a, "threads"_a, "timeout"_a.none())
-      .def("begin", &PyTrawl::begin, "seed"_a, "first"_a, "most"_a, "least"_a, "nodes"_a, "unfinished"_a,
-           "threads"_a, "whole"_a)
-      .def("turn", &PyTrawl::turn)
-      .def("finish", &PyTrawl::finish)
-      .def_prop_ro("whole", &PyTrawl::whole)
       .def("end", &PyTrawl::end);
   module.def("draw_groups", &draw_groups, "graph"_a, "estimator"_a, "inheritance"_a, "seed"_a, "first"_a,
              "count"_a, "threads"_a, "timeout"_a.none());

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 
 #include "motiflux/sample/alley.hpp"
 #include "motiflux/sample/choose.hpp"
 #include "motiflux/sample/state.hpp"
-#include "sample/beside.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::sample {
@@ -33,7 +31,7 @@ double as_double(const Wide& total) {
   return sum;
 }
 
-// Ends a search after so much work, or when no more is wanted.
+// Ends a search at its budget, at the deadline, or on request.
 class Bounded : public search::Visitor {
  public:
   Bounded(const search::Problem& problem, const Workers& workers, const TrawlEnd& end)
@@ -43,7 +41,7 @@ class Bounded : public search::Visitor {
   void rows(const std::uint32_t*, sets::Span) override {}
   bool keep_going() override {
     if (workers_.stop && workers_.stop->load(std::memory_order_relaxed)) return false;
-    if (end_.is_over()) return false;
+    if (end_.requested()) return false;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return false;
     return may_work();
   }
@@ -62,8 +60,8 @@ class Completions final : public Bounded {
  public:
   using Bounded::Bounded;
 
-  // The embeddings that extend `levels` values; nothing if they take more work, after which this is of no
-  // more use.
+  // The number of embeddings that extend `levels` values; nothing if the search exceeds `most`, and then this
+  // object cannot search again.
   std::optional<double> find(const std::uint32_t* values, std::uint32_t levels, std::uint64_t most) {
     total_ = 0;
     last_ = work() + most;
@@ -81,7 +79,7 @@ class Completions final : public Bounded {
   std::uint64_t last_ = 0;
 };
 
-// Ends once what is done takes too much work together with its own.
+// A search of one piece that ends once the work of all pieces reaches the budget.
 class Whole final : public Bounded {
  public:
   Whole(const search::Problem& problem, const Workers& workers, const TrawlEnd& end,
@@ -110,7 +108,7 @@ class Whole final : public Bounded {
   Wide beyond_;  // what total_ does not hold
 };
 
-struct Catch {
+struct SlotResult {
   double weight;
   Outcome outcome;
   std::uint32_t depth;
@@ -121,20 +119,17 @@ struct Catch {
 class Chunk {
  public:
   Chunk(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-        const Trawling& trawling, const Workers& workers, const TrawlEnd& end)
+        const TrawlOptions& options, const Workers& workers, const TrawlEnd& end)
       : graph_(graph),
         problems_(problems),
-        trawling_(trawling),
+        options_(options),
         workers_(workers),
         end_(end),
-        left_(trawling.nodes * kChunk) {}
+        left_(options.nodes * kChunk) {}
 
-  // Gives it a budget of so much work for each slot again.
-  void refill(std::uint64_t nodes) { left_ = nodes * kChunk; }
-
-  Catch haul(std::uint64_t slot) {
+  SlotResult run(std::uint64_t slot) {
     const std::uint64_t before = left_;
-    Catch found = go(slot);
+    SlotResult found = sample_and_search(slot);
     found.work = before - left_;
     return found;
   }
@@ -142,10 +137,10 @@ class Chunk {
  private:
   static constexpr std::uint64_t kShare = 4;
 
-  Catch go(std::uint64_t slot) {
-    const Key key{trawling_.seed, slot};
-    const std::uint32_t depth = depth_of(graph_.levels, trawling_.least, trawling_.seed, slot);
-    const bool drops = trawling_.unfinished == Unfinished::kDrop;
+  SlotResult sample_and_search(std::uint64_t slot) {
+    const Key key{options_.seed, slot};
+    const std::uint32_t depth = depth_of(graph_.levels, options_.least, options_.seed, slot);
+    const bool drops = options_.unfinished == Unfinished::kDrop;
     state_ = {&graph_, first_weight<Alley>(graph_), {}};
     bool searches = true;
     for (std::uint32_t level = 0; level < graph_.levels; ++level) {
@@ -153,7 +148,7 @@ class Chunk {
         if (const std::optional<double> found = completions(level))
           return {state_.weight * *found, Outcome::kSearched, level, 0};
         if (drops) return {0, Outcome::kDropped, level, 0};
-        searches = trawling_.unfinished == Unfinished::kDeepen;
+        searches = options_.unfinished == Unfinished::kDeepen;
       }
       extend<Alley>(graph_, state_, level, key);
       if (!(state_.weight > 0)) return {0, Outcome::kDead, level, 0};
@@ -161,10 +156,10 @@ class Chunk {
     return {state_.weight, Outcome::kSampled, graph_.levels, 0};
   }
 
-  // The embeddings that extend the sample; nothing if it takes too long to say.
+  // The number of embeddings that extend the sample; nothing if the search was given up.
   std::optional<double> completions(std::uint32_t levels) {
     workers_.check();
-    if (left_ == 0 || end_.is_over()) return std::nullopt;
+    if (left_ == 0 || end_.requested()) return std::nullopt;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return std::nullopt;
     const search::Problem& problem = *problems_[levels - 1];
     if (!search_ || problem_ != &problem) search_.emplace(problem, workers_, end_);
@@ -179,7 +174,7 @@ class Chunk {
 
   const CandidateGraph& graph_;
   const std::vector<const search::Problem*>& problems_;
-  const Trawling& trawling_;
+  const TrawlOptions& options_;
   const Workers& workers_;
   const TrawlEnd& end_;
   std::uint64_t left_;
@@ -188,112 +183,7 @@ class Chunk {
   State state_{};
 };
 
-constexpr std::uint64_t kMostNodes = 64;  // times those that a thread begins with
-constexpr std::chrono::microseconds kTurnPeriod{50};
-
 }  // namespace
-
-Beside::Beside(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-               const BesidePlan& plan)
-    : graph_(graph), problems_(problems), plan_(plan) {
-  live_.emplace([this] { over_.store(true, std::memory_order_relaxed); });
-  // One thread starts the others, so that the caller goes on at once.
-  leader_ = std::thread([this] {
-    try {
-      for (Stream& stream : streams_) {
-        stream.weights.resize(plan_.most);
-        stream.outcomes.resize(plan_.most);
-        stream.depths.resize(plan_.most);
-        stream.work.resize(plan_.most);
-      }
-      on_threads(plan_.threads + (plan_.whole > 0 ? 1 : 0), [this](int thread) {
-        try {
-          if (thread == plan_.threads) count_whole();
-          go(thread);
-        } catch (...) {
-          over_.store(true, std::memory_order_relaxed);
-          throw;
-        }
-      });
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-  });
-}
-
-Beside::~Beside() {
-  join();
-}
-
-void Beside::join() noexcept {
-  over_.store(true, std::memory_order_relaxed);
-  if (leader_.joinable()) leader_.join();
-  live_.reset();
-}
-
-void Beside::count_whole() {
-  std::optional<Wide> found =
-      Counting(*problems_.back()).go_on(plan_.whole, Workers{}, TrawlEnd{over_, std::nullopt});
-  if (!found) return;
-  whole_ = std::move(found);
-  whole_known_.store(true, std::memory_order_release);
-}
-
-void Beside::go(int thread) {
-  const Workers nobody_stops_them;
-  const bool turns = plan_.threads == 1;
-  TrawlEnd end{over_, std::nullopt, turns ? &turns_ : nullptr};
-  Chunk chunk(graph_, problems_, plan_.trawling, nobody_stops_them, end);
-  const std::uint64_t most_nodes = plan_.trawling.nodes * kMostNodes;
-  std::uint64_t nodes = plan_.trawling.nodes;
-  for (std::uint64_t done = 0; !over_.load(std::memory_order_relaxed);) {
-    end.seen = turns ? turns_.load(std::memory_order_relaxed) : 0;
-    const std::size_t side = (static_cast<std::uint64_t>(thread) + end.seen) % kStreams;
-    if (next_[side].load(std::memory_order_relaxed) >= plan_.most) {
-      if (!turns || next_[1 - side].load(std::memory_order_relaxed) >= plan_.most) return;
-      std::this_thread::sleep_for(kTurnPeriod);
-      continue;
-    }
-    const std::uint64_t at = next_[side].fetch_add(1, std::memory_order_relaxed);
-    if (at >= plan_.most) continue;
-    const Catch found = chunk.haul(kStreams * (plan_.first + at) + side);
-    Stream& stream = streams_[side];
-    stream.weights[at] = found.weight;
-    stream.outcomes[at] = static_cast<std::uint8_t>(found.outcome);
-    stream.depths[at] = static_cast<std::uint8_t>(found.depth);
-    stream.work[at] = found.work;
-    if (++done % kChunk == 0) chunk.refill(nodes = std::min(2 * nodes, most_nodes));
-  }
-}
-
-std::array<Beside::Stream, Beside::kStreams> Beside::end() {
-  join();
-  if (error_) std::rethrow_exception(error_);
-  std::size_t longest = 0;
-  for (std::size_t side = 0; side < kStreams; ++side) {
-    streams_[side].begun = std::min(next_[side].load(), plan_.most);
-    longest = std::max(longest, streams_[side].begun);
-  }
-  const Workers workers{plan_.threads, nullptr};
-  const TrawlEnd now{over_, std::nullopt};
-  for (std::size_t side = 0; side < kStreams; ++side) {
-    Stream& stream = streams_[side];
-    stream.weights.resize(longest);
-    stream.outcomes.resize(longest);
-    stream.depths.resize(longest);
-    stream.work.resize(longest);
-    parallel_for(workers, longest - stream.begun, kChunk, [&](std::size_t begin, std::size_t after) {
-      Chunk chunk(graph_, problems_, plan_.trawling, workers, now);
-      for (std::size_t at = stream.begun + begin; at < stream.begun + after; ++at) {
-        const Catch found = chunk.haul(kStreams * (plan_.first + at) + side);
-        stream.weights[at] = found.weight;
-        stream.outcomes[at] = static_cast<std::uint8_t>(found.outcome);
-        stream.depths[at] = static_cast<std::uint8_t>(found.depth);
-      }
-    });
-  }
-  return std::move(streams_);
-}
 
 // Of 2^(levels + 1 - least) - 1 numbers, 2^(levels - j) mean depth j.
 std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot) {
@@ -304,16 +194,16 @@ std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t 
 }
 
 void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+           const TrawlOptions& options, std::uint64_t first, std::size_t count, const SlotArrays& slots,
            const Workers& workers, const TrawlEnd& end) {
   parallel_for(workers, count, kChunk, [&](std::size_t begin, std::size_t after) {
-    Chunk chunk(graph, problems, trawling, workers, end);
+    Chunk chunk(graph, problems, options, workers, end);
     for (std::size_t i = begin; i < after; ++i) {
-      const Catch found = chunk.haul(first + i);
-      haul.weights[i] = found.weight;
-      haul.outcomes[i] = static_cast<std::uint8_t>(found.outcome);
-      haul.depths[i] = static_cast<std::uint8_t>(found.depth);
-      haul.work[i] = found.work;
+      const SlotResult found = chunk.run(first + i);
+      slots.weights[i] = found.weight;
+      slots.outcomes[i] = static_cast<std::uint8_t>(found.outcome);
+      slots.depths[i] = static_cast<std::uint8_t>(found.depth);
+      slots.work[i] = found.work;
     }
   });
 }
@@ -323,12 +213,12 @@ Counting::Counting(const search::Problem& problem)
       pieces_(std::clamp(problem.root_arcs() / kLeastPiece, std::uint64_t{1}, kMostPieces)) {}
 
 std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
-  // A search looks at its budget now and then only: one that ends before it looks is welcome, and whether it
-  // is must not depend on how pieces meet.
+  // A search tests its budget only from time to time. One that ends before its next test counts, and this
+  // must not depend on the order of pieces.
   const std::uint64_t most = nodes + static_cast<std::uint64_t>(problem_.look_every);
   const std::uint64_t arcs = problem_.root_arcs(), count = pieces_.size();
   std::atomic<std::uint64_t> done{0};
-  // A piece that does not end within what is left of the work leaves none for others.
+  // A piece that was given up has used the rest of the budget.
   std::atomic<bool> given_up{false};
   for (const Piece& piece : pieces_)
     if (piece.found) done += piece.work;

@@ -1,14 +1,14 @@
-// Trawling (gSWORD, section 5): a sample goes a few levels, and what is left is enumerated.
+// Trawling (gSWORD, section 5): a sample of a few levels is drawn, and its extensions are enumerated.
 //
-//   slot     depth d, drawn beforehand, P(d = j) ~ 2^-j for j = least .. levels
+//   slot     depth d, drawn in advance, P(d = j) ~ 2^-j for j = least .. levels
 //   sample   d levels by Alley, weight w: the product of the sizes of the sets chosen from
-//   search   C embeddings extend it: the slot is worth w * C, and on average over all samples the count
+//   search   C embeddings extend it: the estimate of the slot is w * C, its mean over all samples the count
 //
-// 64 slots have a budget of work together, and a search takes a quarter at most of what is left of it. If
-// that does not do, it is given up: the sample goes one level on, and what is left, which is smaller, is
-// searched with a quarter of what is left then; once nothing is, or time is up, it goes on to its end.
-// Whether a search is given up depends on the slots before, on the levels so far, on the clock, and on no
-// random number drawn after them: each way the slot is worth w * C on average.
+// 64 slots share a budget of work, and a search takes a quarter of the rest of it at most. A search that
+// needs more is given up: the sample is extended by one level and searched again, with a quarter of the rest.
+// Once the budget is used up, or the time limit is over, the sample is extended to the last level. Whether a
+// search is given up depends on earlier slots, the sampled levels and the clock, not on random numbers that
+// are drawn later, so the mean of the slot is w * C in each case.
 #pragma once
 
 #include <atomic>
@@ -24,63 +24,58 @@
 
 namespace motiflux::sample {
 
-// Slots that share a budget: most searches are over after a few steps, and leave theirs to others.
+// Slots that share a budget: most searches end after a few steps and leave the rest to others.
 inline constexpr std::uint64_t kChunk = 64;
 
-// What becomes of a sample whose search was given up.
+// The treatment of a sample whose search was given up.
 enum class Unfinished : std::uint8_t {
-  kDeepen = 0,  // it goes one level on and is searched again
-  kSample = 1,  // it goes on to its end
-  kDrop = 2,    // it is left out, as in the paper: the rest is no fair sample, and estimates are too low
+  kDeepen = 0,  // extend it by one level and search again
+  kSample = 1,  // extend it to the last level
+  kDrop = 2,    // drop it, as the paper does: estimates are then biased downwards
 };
 
 enum class Outcome : std::uint8_t { kDead = 0, kSearched = 1, kSampled = 2, kDropped = 3 };
 
-struct Trawling {
+struct TrawlOptions {
   std::uint64_t seed = 0;
-  std::uint32_t least = 1;  // levels that are sampled at least; fewer than there are
-  std::uint64_t nodes = 0;  // work for each slot of a chunk: candidates met and elements read
+  std::uint32_t least = 1;  // minimum number of sampled levels, less than the number of levels
+  std::uint64_t nodes = 0;  // budget per slot of a chunk: candidates visited and elements of sets read
   Unfinished unfinished = Unfinished::kDeepen;
 };
 
 // One entry per slot.
-struct Haul {
-  double* weights;         // kUnit times what the slot is worth
+struct SlotArrays {
+  double* weights;         // kUnit times the estimate of the slot
   std::uint8_t* outcomes;  // an Outcome
-  std::uint8_t* depths;    // levels that were sampled
-  std::uint64_t* work;     // of searches
+  std::uint8_t* depths;    // number of sampled levels
+  std::uint64_t* work;     // work of searches
 };
 
 // When searches end early.
 struct TrawlEnd {
   const std::atomic<bool>& over;
   std::optional<search::Clock::time_point> deadline;
-  const std::atomic<std::uint64_t>* turns = nullptr;  // once there are more of them than `seen`
-  std::uint64_t seen = 0;
 
-  bool is_over() const {
-    return over.load(std::memory_order_relaxed) ||
-           (turns != nullptr && turns->load(std::memory_order_relaxed) != seen);
-  }
+  bool requested() const { return over.load(std::memory_order_relaxed); }
 };
 
-// How many levels the sample of a slot goes before the first search.
+// The number of levels that the sample of a slot has before the first search.
 std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot);
 
 // Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `problems` are the searches
-// from depth 1 to levels - 1: their levels up to there are those of `graph`. Every slot has its
-// worth, however early the end is; only a cancelled trawl throws.
+// from depth 1 to levels - 1; their levels up to this depth are those of `graph`. Every slot gets an
+// estimate, also after `end`; only a cancelled trawl throws.
 void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+           const TrawlOptions& options, std::uint64_t first, std::size_t count, const SlotArrays& slots,
            const Workers& workers, const TrawlEnd& end);
 
-// Counts all embeddings, in pieces of the root arcs that know nothing of each other: those that are done stay
-// done, and what all take together is the same on any number of threads.
+// Counts all embeddings, in independent pieces of the root arcs. Finished pieces are kept, and the work of
+// all pieces does not depend on the number of threads.
 class Counting {
  public:
   explicit Counting(const search::Problem& problem);
 
-  // The number of embeddings; nothing if all pieces take more work than `nodes` together, or at the end.
+  // The number of embeddings; nothing if all pieces take more work than `nodes` in total, or after `end`.
   std::optional<Wide> go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end);
 
  private:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import motiflux as mf
-from motiflux.config import private_tuning
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.request.engine import Engine
 from tests.backend.cases import ODD_CYCLE, PATH, TRIANGLE, clique, cycle, path
@@ -36,8 +35,6 @@ def test_it_counts_what_the_cpu_counts(
 ) -> None:
     pattern = mf.Pattern.from_edges(edges)
     outcome, name, _ = counted(FakeGpu(engine, 1e-9, opened), small, pattern)
-    options = {"tuning": private_tuning({"dispatch": "first"})}
-    outcome, name, _ = counted(FakeGpu(engine, 1e-9, opened), small, pattern, **options)
     assert (outcome.value, outcome.complete) == (mf.count(small, pattern, device="cpu"), True)
     assert (name, outcome.ran and outcome.ran.device) == ("dfs", device)
 
@@ -52,11 +49,6 @@ def test_a_search_that_lost_gives_the_device_back(
     outcome, name, why = counted(FakeGpu(engine, 1e-9), bipartite, ODD_CYCLE, host, limit=1, tuning=PLAIN)
     assert (outcome.value, outcome.complete, name, host.calls) == (0, True, "cpu", 1), why
     outcome, name, _ = counted(FakeGpu(engine, 1e-9), small, TRIANGLE)
-    outcome, name, why = counted(FakeGpu(engine, 0.01), bipartite, ODD_CYCLE, host, limit=1, tuning=PLAIN)
-    assert (outcome.value, outcome.complete, name, host.calls) == (0, True, "fake", 2), why
-    outcome, name, _ = counted(
-        FakeGpu(engine, 1e-9), small, TRIANGLE, tuning=private_tuning({"dispatch": "first"})
-    )
     assert (outcome.value, name) == (24360, "dfs")
 
 

@@ -36,7 +36,7 @@ NO_CPU = pytest.mark.devices("emulated", "cuda", reason="the kernel is not the C
 
 def members_at_most(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Leave roots with more neighbours to the search."""
-    for module in (cones, bits_module, strategy_module):
+    for module in (universal_vertex, bits_module, strategy_module):
         monkeypatch.setattr(module, "MOST_MEMBERS", most)
 
 

@@ -8,24 +8,19 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.config import private_tuning
-from motiflux.cpu.trawling import Haul, Stream, Trawl
+from motiflux.cpu.trawling import Trawl
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
-from motiflux.sampling import clock_trawler
 from tests.unit.sampling_cases import random_graph
-from tests.unit.test_trawling import CUBIC, LARGE, LONG, MOST, cycle, distance
+from tests.unit.test_trawling import CUBIC, LARGE, LONG, cycle
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the samples are drawn on a device")
 
-NODES = private_tuning({"trawling": "on", "trawl_budget": "nodes"})
-ON = private_tuning({**NODES, "trawl_whole": "off"})
-CLOCK = private_tuning({"trawling": "on", "trawl_whole": "off"})
-ENDLESS = {**CLOCK, "trawl_nodes": "1048576", "trawl_samples": "4096"}
+ON = {"trawling": "on"}
+ENDLESS = {**ON, "trawl_nodes": "1048576", "trawl_samples": "4096"}
 SECONDS = 20.0
 """What never takes as long, but where a test fails."""
 
@@ -56,7 +51,7 @@ def numbers(found: mf.Estimate) -> tuple[Any, ...]:
 
 
 class TestNumbers:
-    """With a budget of nodes all of them are those of the CPU's sampler, to the last bit."""
+    """All of them are those of the CPU's sampler, to the last bit."""
 
     @pytest.mark.parametrize(
         ("estimator", "batches"),
@@ -87,137 +82,23 @@ class TestNumbers:
 
     def test_where_trawling_is_up_to_the_pilot(self, device: str) -> None:
         given: dict[str, Any] = {"samples": 3000, "estimator": "wanderjoin", "seed": 2}
-        given["tuning"] = private_tuning({"trawl_budget": "nodes"})
         ours, theirs = (mf.estimate(CUBIC, LONG, device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
         assert ours.trawled is not None
 
     @pytest.mark.parametrize("every", [1, 40])
     def test_where_all_is_counted_or_too_much(self, every: int, device: str) -> None:
-        """The count goes on beside the device, and before the CPU's samples."""
         labels = [0 if v % every else 1 for v in range(5000)]
         rows = CUBIC.to_edges()
         graph = mf.Graph.from_edges((rows.src, rows.dst), vertex_labels=labels)
         pattern = mf.Pattern.from_edges(
             [(v, (v + 1) % 12) for v in range(12)], vertex_labels=[1, *[None] * 5, 1, *[None] * 5]
         )
-        given: dict[str, Any] = {"samples": 6000, "estimator": "alley", "tuning": NODES}
+        given: dict[str, Any] = {"samples": 6000, "tuning": ON}
         ours, theirs = (mf.estimate(graph, pattern, device=one, **given) for one in (device, "cpu"))
         assert numbers(ours) == numbers(theirs)
-        assert ours.estimator == theirs.estimator == ("alley" if every == 1 else "exact")
-
-    def test_where_nothing_is_found_before_all_is_counted(
-        self, device: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        real = Trawl.count_all
-
-        def slowly(trawl: Trawl, *given: Any) -> int | None:
-            time.sleep(0.5)
-            return real(trawl, *given)
-
-        monkeypatch.setattr(Trawl, "count_all", slowly)
-        ring = mf.Graph.from_edges([(v, (v + 1) % 6) for v in range(6)])
-        given: dict[str, Any] = {"samples": 20_000, "estimator": "tree", "tuning": NODES}
-        ours, theirs = (mf.estimate(ring, cycle(5), device=one, **given) for one in (device, "cpu"))
-        assert numbers(ours) == numbers(theirs)
-        assert ours.estimator == theirs.estimator == "exact"
-
-
-class TestByTheClock:
-    """The default where a device is named."""
-
-    @pytest.fixture(autouse=True)
-    def _begins_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(clock_trawler, "_FIXED_SECONDS", 0.0)
-
-    @pytest.fixture
-    def slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Have drawings take so long that there is time for searches, however busy the machine is."""
-        real = DeviceSampler.finish
-
-        def finish(self: DeviceSampler, drawing: Drawing, deadline: float | None = None) -> Any:
-            time.sleep(0.1)
-            return real(self, drawing, deadline)
-
-        monkeypatch.setattr(DeviceSampler, "finish", finish)
-
-    @pytest.mark.parametrize("threads", [1, 4])
-    @pytest.mark.parametrize("case", LARGE[1::6], ids=str)
-    def test_it_is_fair(self, case: Any, threads: int, device: str) -> None:
-        tuning = {**CLOCK, "trawl_nodes": "64"}
-        given: dict[str, Any] = {"samples": 256, "semantics": case.semantics, "tuning": tuning}
-        values = [
-            mf.estimate(case.graph, case.pattern, device=device, threads=threads, seed=seed, **given).value
-            for seed in range(40)
-        ]
-        assert distance(np.array(values), case.count()) < MOST
-
-    @pytest.mark.usefixtures("slow")
-    def test_the_end_of_the_samples_ends_searches(self, device: str) -> None:
-        given: dict[str, Any] = {"samples": 20_000, "estimator": "alley", "device": device, "threads": 3}
-        found = mf.estimate(CUBIC, cycle(24), tuning=ENDLESS, **given)
-        assert found.complete
-        assert found.trawled is not None
-        assert found.trawled.slots > 0
-        assert found.trawled.searched < found.trawled.slots
-        assert found.parts["trawl waiting"] < 0.5 * SECONDS
-
-    @pytest.mark.usefixtures("slow")
-    def test_all_is_counted_beside_the_samples(self, device: str) -> None:
-        labels = [0 if v % 40 else 1 for v in range(5000)]
-        rows = CUBIC.to_edges()
-        graph = mf.Graph.from_edges((rows.src, rows.dst), vertex_labels=labels)
-        kinds = [1, *[None] * 5, 1, *[None] * 5]
-        pattern = mf.Pattern.from_edges([(v, (v + 1) % 12) for v in range(12)], vertex_labels=kinds)
-        tuning = {"trawling": "on"}
-        found = mf.estimate(graph, pattern, samples=10**9, timeout=SECONDS, device=device, tuning=tuning)
-        assert (found.estimator, found.value) == ("exact", int(mf.count(graph, pattern, device="cpu")))
-        assert found.low == found.high == found.value
-
-    def test_a_count_that_is_not_done_in_time_leaves_the_estimate(self, device: str) -> None:
-        tuning = {"trawling": "on"}
-        found = mf.estimate(CUBIC, cycle(24), samples=64, estimator="alley", device=device, tuning=tuning)
-        assert (found.estimator, found.samples) == ("alley", 64)
-
-    @pytest.mark.parametrize("fixed", [0.0, 100.0])
-    def test_samples_that_are_drawn_too_soon_are_not_trawled_beside(
-        self, fixed: float, device: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """What would add too much to the time of the samples is not begun, and the estimate says so."""
-        monkeypatch.setattr(clock_trawler, "_FIXED_SECONDS", fixed)
-        monkeypatch.setattr(DeviceSampler, "least_piece", 8)
-        begun: list[int] = []
-        begin = Trawl.begin
-        monkeypatch.setattr(Trawl, "begin", lambda *more, **named: (begun.append(1), begin(*more, **named)))
-        given: dict[str, Any] = {"samples": 2016, "estimator": "alley", "device": device}
-        found = mf.estimate(CUBIC, LONG, tuning=CLOCK, **given)
-        alone = mf.estimate(CUBIC, LONG, tuning={"trawling": "off"}, **given)
-        assert begun == ([1] if fixed == 0 else [])
-        assert "nothing was trawled" not in (alone.warning or "")
-        if fixed > 0:
-            assert found.trawled is None
-            assert found.value == alone.value
-            assert "nothing was trawled" in (found.warning or "")
-            assert found.parts["trawl set-up"] == found.parts["trawl waiting"] == 0
-
-    def test_slots_that_did_not_begin_leave_the_samples(
-        self, device: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def finish(trawl: Trawl) -> Any:
-            real = trawl._native.finish()
-            return tuple(Stream(Haul(*(column[:0] for column in one[:4])), 0) for one in real)
-
-        monkeypatch.setattr(Trawl, "finish", finish)
-        given: dict[str, Any] = {"samples": 2016, "estimator": "alley", "device": device}
-        found = mf.estimate(CUBIC, LONG, tuning=CLOCK, **given)
-        alone = mf.estimate(CUBIC, LONG, tuning={"trawling": "off"}, **given)
-        assert found.trawled is None
-        assert found.value == alone.value
-
-    def test_the_cpu_keeps_to_a_budget_of_work(self) -> None:
-        given: dict[str, Any] = {"samples": 4000, "estimator": "alley", "tuning": {"trawling": "on"}}
-        one, two = (mf.estimate(CUBIC, LONG, device="cpu", threads=threads, **given) for threads in (1, 3))
-        assert numbers(one) == numbers(two)
+        assert ours.estimator == theirs.estimator
+        assert (ours.estimator == "exact") == (every == 40)
 
 
 class TestAtTheSameTime:
@@ -257,13 +138,13 @@ class TestEnds:
     def test_an_interrupt_ends_both(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         given: dict[str, Any] = {"samples": 10**10, "estimator": "alley", "device": device}
         searching = threading.Event()
-        begin = Trawl.begin
+        run = Trawl.run
 
-        def hear(trawl: Trawl, *more: Any, **named: Any) -> None:
-            begin(trawl, *more, **named)
+        def hear(trawl: Trawl, *more: Any, **named: Any) -> Any:
             searching.set()
+            return run(trawl, *more, **named)
 
-        monkeypatch.setattr(Trawl, "begin", hear)
+        monkeypatch.setattr(Trawl, "run", hear)
 
         def press() -> None:
             searching.wait(SECONDS)
@@ -280,7 +161,7 @@ class TestEnds:
         again = [mf.estimate(CUBIC, LONG, device=one, **given).value for one in (device, "cpu")]
         assert again[0] == again[1]
 
-    @pytest.mark.parametrize("tuning", [ON, ENDLESS], ids=["nodes", "clock"])
+    @pytest.mark.parametrize("tuning", [ON, ENDLESS], ids=["few nodes", "many nodes"])
     def test_what_goes_wrong_with_the_device_ends_the_trawl(
         self, tuning: dict[str, str], device: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -297,24 +178,21 @@ class TestEnds:
             mf.estimate(CUBIC, cycle(24), samples=10**9, estimator="alley", device=device, tuning=tuning)
         assert trawling_threads() == []
 
-    @pytest.mark.parametrize("tuning", [ON, CLOCK], ids=["nodes", "clock"])
     def test_what_goes_wrong_with_the_trawl_ends_the_samples(
-        self, tuning: dict[str, str], device: str, monkeypatch: pytest.MonkeyPatch
+        self, device: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fail(*_: Any, **__: Any) -> Any:
             raise MemoryError("no room for a search")
 
         monkeypatch.setattr(Trawl, "run", fail)
-        monkeypatch.setattr(Trawl, "begin", fail)
         given: dict[str, Any] = {"samples": 10**10, "estimator": "alley", "timeout": SECONDS}
         with pytest.raises(MemoryError, match="no room"):
-            mf.estimate(CUBIC, LONG, device=device, tuning=tuning, **given)
+            mf.estimate(CUBIC, LONG, device=device, tuning=ON, **given)
 
     def test_time_that_is_up_ends_both(self, device: str) -> None:
         given: dict[str, Any] = {"samples": 10**10, "estimator": "alley", "timeout": 0.5}
         mf.estimate(CUBIC, cycle(24), samples=64, estimator="alley", device=device)  # compiled
-        tuning = {**ON, "trawl_nodes": "1048576", "trawl_samples": "4096"}
-        found = mf.estimate(CUBIC, cycle(24), device=device, tuning=tuning, **given)
+        found = mf.estimate(CUBIC, cycle(24), device=device, tuning=ENDLESS, **given)
         assert not found.complete
         assert found.samples < 10**10
         assert found.trawled is not None

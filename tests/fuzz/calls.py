@@ -23,14 +23,13 @@ ON_DEVICES = (
     "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest",
 )  # fmt: skip
 ESTIMATES = (
-    "sample_order", "cycles", "inheritance", "count_first", "count_on", "trawling", "trawl_whole",
-    "trawl_batches", "trawl_samples", "trawl_depth", "trawl_nodes", "trawl_unfinished",
+    "sample_order", "cycles", "inheritance", "count_first", "trawling", "trawl_batches",
+    "trawl_samples", "trawl_depth", "trawl_nodes", "trawl_unfinished",
 )  # fmt: skip
 ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
     "dispatch": "chooses between CPU and GPU, and every call here names one",
-    "trawl_budget": "by the clock, what is sampled depends on how busy the machine is; often set on devices",
     "orbits": "is about monitors",
     "at_once": "is about monitors",
     "put_off": "is about monitors",
@@ -94,8 +93,8 @@ def _estimate(draws: Draws, patterns: Sequence[Query], call: Call, device: str) 
             options={**call.options, "estimator": "tree"},
         )
     tuning = {"count_first": "off"} if draws.happens(0.5) else {}
-    if device != "cpu" and draws.happens(0.8):  # the same on every device
-        tuning |= draws.choice(({"trawling": "off"}, {"trawl_budget": "nodes"}))
+    if device != "cpu" and draws.happens(0.4):
+        tuning |= {"trawling": "off"}
     return replace(call, tuning=tuning)
 
 

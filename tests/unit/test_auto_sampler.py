@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.config import private_tuning
 from motiflux.dispatch import choose
 from motiflux.errors import CompileError, DeviceError, DeviceMemoryError
 from motiflux.request.costs import GpuCosts, seconds_alone
@@ -137,7 +136,7 @@ def test_trawled_estimates_are_the_same_there(case: Any, monkeypatch: pytest.Mon
         "samples": 4000,
         "semantics": case.semantics,
         "seed": 6,
-        "tuning": private_tuning({"trawling": "on", "trawl_whole": "off"}),
+        "tuning": {"trawling": "on"},
     }
     here = mf.estimate(case.graph, case.pattern, device="cpu", **given)
     monkeypatch.setattr(choose, "GPU", FakeGpu())

@@ -14,7 +14,7 @@ from motiflux.plan.bind import bind
 from motiflux.plan.sampling import quicksi_order
 from motiflux.result.estimate import EstimateProgress
 from motiflux.sampling import pilot
-from motiflux.sampling.run import _scaled
+from motiflux.sampling.combined_estimate import _scaled
 from tests.data_paths import shared_path
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.sampling_cases import (

@@ -87,7 +87,7 @@ class TestNarrowingRows:
             tuning={"candidates": "off"},
         )
         plan = plan_samples(one, mf.Pattern.parse("(a:0)--(b:1)--(c:2)--(d:3)--(a)"), request, None)
-        with pytest.raises(TimeoutError, match="rows were narrowed"):
+        with pytest.raises(TimeoutError, match="rows were filtered"):
             open_sampler(one, plan, request, 0.5)
         assert clock.looks == 2
 

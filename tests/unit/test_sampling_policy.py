@@ -9,7 +9,7 @@ import motiflux as mf
 from motiflux.cpu.sampling import sample_graph
 from motiflux.request.policy import SamplingPolicy
 from motiflux.result.sample_groups import Groups
-from motiflux.sampling.run import Run
+from motiflux.sampling.combined_estimate import CombinedEstimate
 from motiflux.sampling.stopping import make_rules
 from tests.unit.sampling_cases import CASES
 
@@ -56,9 +56,10 @@ def test_their_weights_have_no_bound_that_is_known() -> None:
     rules = make_rules(None, 0.95, 3200)
     high = []
     for estimator in (policy, "tree"):
-        run = Run(_Dead(), CASES[0].plan(), estimator, 0, rules, tree=True, deadline=None)
-        run.go(None, 0.0)
-        high.append(run.result(0.0, 0.0).high)
+        found = CombinedEstimate(_Dead(), CASES[0].plan(), estimator, None, bounded=True)
+        groups = _Dead().draw(estimator, 0, 0, rules.groups)
+        found.add(groups, 0)
+        high.append(found.interval(rules.confidence).high)
     fraction, exponent = _Dead().candidates.grow_tree()
     assert high[0] == fraction * 2**exponent
     assert high[1] < 0.01 * high[0]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.config import private_tuning, resolve_tuning
+from motiflux.config import resolve_tuning
 from motiflux.cpu.sampling import sample_graph
 from motiflux.cpu.trawling import (
     CHUNK,
@@ -19,12 +18,11 @@ from motiflux.cpu.trawling import (
     LEAST_DEPTH,
     SAMPLED,
     SEARCHED,
-    Haul,
+    Slots,
     Trawl,
     searches_of,
 )
 from motiflux.plan.candidates.space import KEPT_SPACES
-from motiflux.result.sample_groups import Groups, dealt
 from motiflux.statistics import UNIT_BITS, Interval, blended_interval, share_by
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.sampling_cases import CASES, SamplingCase, random_graph
@@ -40,13 +38,13 @@ def trawl_of(case: SamplingCase, *, look_every: int = 1, **tuning: str) -> Trawl
     return Trawl(sample_graph(case.graph, plan, 1), searches, look_every=look_every)
 
 
-def haul(case: SamplingCase, count: int = 64 * CHUNK, seed: int = 3, **more: Any) -> Haul:
+def slots_of(case: SamplingCase, count: int = 64 * CHUNK, seed: int = 3, **more: Any) -> Slots:
     given = {"nodes": PLENTY, "unfinished": "deepen", "threads": 1} | more
     tuning = {name: given.pop(name) for name in ("candidates", "backjump") if name in given}
     return trawl_of(case, **tuning).run(seed, 0, count, **given)
 
 
-def worth(found: Haul) -> Any:
+def worth(found: Slots) -> Any:
     return np.ldexp(found.weights, UNIT_BITS)
 
 
@@ -79,7 +77,7 @@ class TestSlots:
     def test_have_the_count_for_their_mean(self, case: SamplingCase, nodes: int) -> None:
         for unfinished in ("deepen", "sample"):
             for candidates in ("on", "off"):
-                found = haul(case, nodes=nodes, unfinished=unfinished, candidates=candidates)
+                found = slots_of(case, nodes=nodes, unfinished=unfinished, candidates=candidates)
                 assert distance(worth(found), case.count()) < MOST, (unfinished, candidates)
 
     @pytest.mark.long
@@ -95,7 +93,7 @@ class TestSlots:
 
     def test_end_in_every_way(self) -> None:
         case = next(case for case in LARGE if case.name == "path")
-        plenty, few, none = (haul(case, nodes=nodes) for nodes in (PLENTY, 4, 0))
+        plenty, few, none = (slots_of(case, nodes=nodes) for nodes in (PLENTY, 4, 0))
         assert set(plenty.outcomes.tolist()) == {SEARCHED, DEAD, SAMPLED}
         assert (plenty.depths[plenty.outcomes == SAMPLED] == 5).all()
         assert set(few.outcomes.tolist()) == {SEARCHED, DEAD, SAMPLED}
@@ -107,7 +105,7 @@ class TestSlots:
         clique = mf.Graph.from_edges([(u, v) for v in range(8) for u in range(v)])
         pattern = mf.Pattern.from_edges([(u, v) for v in range(6) for u in range(v)])
         count = 1000 * CHUNK
-        found = haul(SamplingCase("clique of 6 in 8", clique, pattern), count)
+        found = slots_of(SamplingCase("clique of 6 in 8", clique, pattern), count)
         seen = np.bincount(found.depths, minlength=7)[3:] / count
         wanted = np.array([8, 4, 2, 1]) / 15
         assert (np.abs(seen - wanted) < 4.3 * np.sqrt(wanted * (1 - wanted) / count)).all()
@@ -118,10 +116,10 @@ class TestSlots:
     def test_may_begin_to_search_sooner(self, least: int) -> None:
         for case in LARGE:
             for nodes in (1, 4, PLENTY):
-                found = haul(case, nodes=nodes, least=least)
+                found = slots_of(case, nodes=nodes, least=least)
                 assert distance(worth(found), case.count()) < MOST
                 assert found.depths[found.outcomes == SEARCHED].min(initial=least) >= least
-        sooner, later = (haul(LARGE[0], least=first).depths.mean() for first in (1, 3))
+        sooner, later = (slots_of(LARGE[0], least=first).depths.mean() for first in (1, 3))
         assert sooner < later
 
     def test_are_the_same_on_any_threads_in_any_pieces(self) -> None:
@@ -158,8 +156,8 @@ class TestSlots:
         graph = random_graph(7, 60, 150)
         case = SamplingCase("paths around hubs", graph, mf.Pattern.parse("(a)--(b)--(c)--(d)--(e)--(f)"))
         count = case.count()
-        fair = worth(haul(case, 200 * CHUNK, nodes=2, unfinished="deepen"))
-        kept = haul(case, 200 * CHUNK, nodes=2, unfinished="drop")
+        fair = worth(slots_of(case, 200 * CHUNK, nodes=2, unfinished="deepen"))
+        kept = slots_of(case, 200 * CHUNK, nodes=2, unfinished="drop")
         assert (kept.outcomes == DROPPED).any()
         assert distance(fair, count) < MOST
         assert worth(kept)[kept.outcomes != DROPPED].mean() < 0.8 * count
@@ -167,7 +165,9 @@ class TestSlots:
     @pytest.mark.parametrize("backjump", ["auto", "off"])
     def test_of_what_is_not_there_are_worth_nothing(self, backjump: str) -> None:
         tree = mf.Graph.from_edges([(v, (v - 1) // 2) for v in range(1, 127)])
-        found = haul(SamplingCase("square in a tree", tree, cycle(4)), backjump=backjump, candidates="off")
+        found = slots_of(
+            SamplingCase("square in a tree", tree, cycle(4)), backjump=backjump, candidates="off"
+        )
         assert not found.weights.any()
 
     def test_refuse_what_makes_no_sense(self) -> None:
@@ -180,120 +180,7 @@ class TestSlots:
             trawl.run(0, 0, CHUNK, nodes=2**60, unfinished="deepen", threads=1)
 
 
-class TestBatches:
-    @pytest.mark.parametrize("first", [0, 3, 10, 14, 20, 29])
-    @pytest.mark.parametrize("count", [0, 1, 6, 7, 10, 57])
-    def test_are_dealt_in_turn_wherever_draws_begin_and_end(self, first: int, count: int) -> None:
-        numbers = np.arange(first, first + count)
-        groups = Groups(numbers.astype(float), numbers.astype(np.uint32), numbers.astype(np.uint32) + 7)
-        for odd, part in enumerate(dealt(groups, first, 10)):
-            expected = numbers[numbers // 10 % 2 == odd].tolist()
-            assert part.weights.tolist() == part.valid.tolist() == expected
-            assert (part.work - 7).tolist() == expected
-
-
-class TestByTheClock:
-    def begin(self, case: SamplingCase, seed: int, **more: Any) -> Trawl:
-        trawl = trawl_of(case)
-        given = {"nodes": 64, "unfinished": "deepen", "threads": 2, "least": 1, "most": 4096} | more
-        trawl.begin(seed, 0, **given)
-        return trawl
-
-    def test_a_stream_counts_as_many_slots_as_the_other_one_began(self) -> None:
-        trawl = self.begin(HARD, 1, nodes=1 << 14)
-        time.sleep(0.05)
-        streams = trawl.finish()
-        longest = max(stream.begun for stream in streams)
-        assert longest > 0
-        for stream in streams:
-            assert all(len(column) == longest for column in stream.haul)
-            late = stream.haul.outcomes[stream.begun :]
-            assert set(late.tolist()) <= {DEAD, SAMPLED}
-            assert stream.haul.work[stream.begun :].sum() == 0
-
-    @pytest.mark.parametrize("threads", [1, 4])
-    @pytest.mark.parametrize("case", LARGE[::4], ids=str)
-    def test_what_is_counted_has_the_count_for_its_mean_whenever_it_ends(
-        self, case: SamplingCase, threads: int
-    ) -> None:
-        means: list[float] = []
-        for seed in range(5000):
-            trawl = self.begin(case, seed, threads=threads)
-            for _ in range(seed % 4):
-                time.sleep(1e-4 * (1 + seed / 100))  # threads of a busy machine take a while to begin
-                trawl.turn()
-            streams = trawl.finish()
-            for one, other in (streams, streams[::-1]):
-                if other.begun > 0:
-                    means.append(float(worth(one.haul)[: other.begun].mean()))
-            if seed >= 300 and len(means) > 100:
-                break
-        assert len(means) > 100
-        assert distance(np.array(means), case.count()) < MOST
-
-    @pytest.mark.parametrize("threads", [1, 2])
-    def test_what_is_counted_is_fair_where_searches_that_find_much_take_long(self, threads: int) -> None:
-        """The mean of the slots that a stream began itself was 1.26 times the count here, by one thread."""
-        pattern = mf.Pattern.parse("(a)--(b)--(c)--(d)--(e)--(f)")
-        case = SamplingCase("paths around hubs", random_graph(7, 60, 150), pattern)
-        trawl, random, means = trawl_of(case), np.random.default_rng(1), []
-        for seed in range(5000):
-            if seed >= 600 and len(means) > 400:
-                break
-            trawl.begin(seed, 0, 4096, nodes=1 << 20, unfinished="deepen", threads=threads, least=1)
-            time.sleep(random.random() * 2e-4 * (1 + seed / 600))
-            trawl.turn()
-            time.sleep(random.random() * 2e-4)
-            streams = trawl.finish()
-            for one, other in (streams, streams[::-1]):
-                if other.begun > 0:
-                    means.append(float(worth(one.haul)[: other.begun].mean()))
-        assert distance(np.array(means), case.count()) < MOST
-
-    def test_slots_are_no_more_than_were_asked_for(self) -> None:
-        trawl = self.begin(LARGE[0], 1, most=100)
-        time.sleep(0.2)
-        streams = trawl.finish()
-        assert [stream.begun for stream in streams] == [100, 100]
-        trawl.begin(1, 100, 100, nodes=64, unfinished="deepen", threads=2)  # and again
-        assert len(trawl.finish()) == 2
-
-    def test_their_end_is_waited_for_no_longer_than_a_search_looks_away(self) -> None:
-        trawl = self.begin(SamplingCase("endless", CUBIC, cycle(24)), 1, nodes=PLENTY >> 8)
-        time.sleep(0.1)
-        before = time.perf_counter()
-        trawl.finish()
-        assert time.perf_counter() - before < 1.0
-
-    def test_all_is_counted_beside_them(self) -> None:
-        case = LARGE[0]
-        trawl = self.begin(case, 1, whole=PLENTY)
-        deadline = time.perf_counter() + 20
-        while trawl.whole is None and time.perf_counter() < deadline:
-            time.sleep(1e-3)
-        trawl.finish()
-        assert trawl.whole == case.count()
-        given_up = self.begin(HARD, 1, whole=1)
-        time.sleep(0.05)
-        given_up.finish()
-        assert given_up.whole is None
-
-    def test_what_has_begun_ends_with_its_owner(self) -> None:
-        trawl = self.begin(SamplingCase("endless", CUBIC, cycle(24)), 1, nodes=PLENTY >> 8)
-        del trawl
-
-    def test_what_makes_no_sense_is_refused(self) -> None:
-        trawl = self.begin(LARGE[0], 1)
-        with pytest.raises(ValueError, match="begun already"):
-            trawl.begin(0, 0, 1, nodes=1, unfinished="deepen", threads=1)
-        trawl.finish()
-        with pytest.raises(ValueError, match="not begun"):
-            trawl.finish()
-        with pytest.raises(ValueError, match="even"):
-            trawl.begin(0, 0, 1, nodes=1, unfinished="deepen", threads=3)
-
-
-ON = private_tuning({"count_first": "off", "trawling": "on", "trawl_whole": "off"})
+ON = {"count_first": "off", "trawling": "on"}
 
 
 class TestEstimates:
@@ -345,17 +232,6 @@ class TestEstimates:
         assert one.trawled == two.trawled
         other = mf.estimate(CUBIC, LONG, threads=1, **{**given, "seed": 12})
         assert other.trawled != one.trawled
-
-    @pytest.mark.parametrize("case", LARGE[::2], ids=str)
-    def test_by_the_clock_are_fair_too(self, case: SamplingCase) -> None:
-        tuning = private_tuning({**ON, "trawl_budget": "clock", "trawl_nodes": "64"})
-        values = [
-            mf.estimate(
-                case.graph, case.pattern, semantics=case.semantics, samples=256, seed=seed, tuning=tuning
-            ).value
-            for seed in range(40)
-        ]
-        assert distance(np.array(values), case.count()) < MOST
 
     @pytest.mark.parametrize("seeds", [30, pytest.param(1000, marks=pytest.mark.long)])
     @pytest.mark.parametrize("case", LARGE, ids=str)

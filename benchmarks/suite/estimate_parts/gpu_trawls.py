@@ -18,7 +18,7 @@ common = load_part(Path(__file__).resolve().parent / "common.py")
 RUNS = 3
 WARM_SAMPLES = 2048
 MILLIONS = {"wanderjoin": (1, 16, 64), "alley": (1, 16)}
-"""Samples of a call. A GPU draws a million in one to ten milliseconds, in which hardly a search begins."""
+"""Samples of a call. A GPU draws a million in one to ten milliseconds."""
 SWEPT = 16
 OFF = {"trawling": "off", "inheritance": "off"}
 ON = {"trawling": "on", "inheritance": "off"}

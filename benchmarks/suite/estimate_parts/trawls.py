@@ -11,14 +11,12 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import CaseResult
 from motiflux.bench.suite import Settings, load_part
-from motiflux.config import private_tuning
 
 common = load_part(Path(__file__).resolve().parent / "common.py")
 
 WAYS = {
     "not trawled": common.TRAWL_OFF,
     "trawled": common.TRAWL_ON,
-    "trawled, never all": {"trawling": "on", "trawl_whole": "off"},
 }
 SWEEPS = {"trawl_batches": ("1", "2", "4", "6", "8", "12"), "threads": (1, 2)}
 
@@ -100,7 +98,7 @@ class Trawling:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Batches and threads, by the clock."""
+    """Wall time by the number of batches and threads."""
 
     shared: Path
     query: str
@@ -115,13 +113,7 @@ class Sweep:
         count = common.trawl_counts()[self.query]
         for batches in SWEEPS["trawl_batches"]:
             for threads in SWEEPS["threads"]:
-                tuning = private_tuning(
-                    {
-                        **WAYS["trawled, never all"],
-                        "trawl_budget": "clock",
-                        "trawl_batches": str(batches),
-                    }
-                )
+                tuning = WAYS["trawled"] | {"trawl_batches": str(batches)}
                 start = time.perf_counter()
                 found = mf.estimate(
                     graph,

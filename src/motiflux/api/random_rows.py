@@ -1,4 +1,4 @@
-"""The public call `sample`: embeddings at random, each as likely as any other."""
+"""The public call `sample`: embeddings drawn uniformly at random."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_SEED = 2**64 - 1
 _PIECE = (1 << 12, 1 << 22)
 _MARGIN = 1.2
 _DOUBTFUL = 1 << 20
-"""Samples without an embedding after which to search for one."""
+"""Samples without an embedding after which a search tests whether there is one."""
 
 
 def sample(
@@ -132,7 +132,7 @@ def sample(
 
 
 class _RandomRows:
-    """Rows of trees that are embeddings; `TimeoutError` if time was up before there was anything to draw."""
+    """Rows of trees that are embeddings; `TimeoutError` if the time is over before the first draw."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class _RandomRows:
             self.trees.choose(wanted, self._time_left())
 
     def _has_no_tree(self) -> bool:
-        """Return whether there is nothing to draw from, or no time to count it."""
+        """Return whether there is no tree, or no time to count trees."""
         self._late = False
         try:
             return self._candidates.grow_tree(self._time_left())[0] == 0
@@ -179,7 +179,7 @@ class _RandomRows:
             self._left -= len(given)
             self.complete = self._left == 0
             if samples < asked and self._left > 0:
-                self._none = True  # out of time: what there is, is given out
+                self._none = True  # the time is over: these rows are the last
             elif self._rows == 0 and self._samples >= _DOUBTFUL:
                 self._look_for_one()
             if len(given):
@@ -187,7 +187,7 @@ class _RandomRows:
         return None
 
     def _piece(self) -> int:
-        """Return how many samples to draw for the rows that are missing: whole groups."""
+        """Return the number of samples to draw for the missing rows: whole groups."""
         least, most = max(_PIECE[0], GROUP * self.trees.least_piece), _PIECE[1]
         wanted: float = self._samples
         if self._rows > 0:
@@ -198,7 +198,7 @@ class _RandomRows:
         return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
 
     def _look_for_one(self) -> None:
-        """Search: if nothing matches, no sample ever will."""
+        """Search for an embedding: if there is none, end the rows."""
         request = self._request
         found = count(
             self._graph,
@@ -215,6 +215,6 @@ class _RandomRows:
         self._rows = max(self._rows, 1)  # not again
 
     def close(self) -> None:
-        """Draw no more."""
+        """Stop drawing."""
         self._left = 0
         self.trees.close()

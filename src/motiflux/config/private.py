@@ -49,44 +49,16 @@ PRIVATE = by_name(
         "several patterns in one call. on: search shared levels once; off: search them for each pattern",
     ),
     TuningOption(
-        "dispatch",
-        ("learn", "race", "first"),
-        "learn",
-        "device='auto'. learn: start the other engine too if the selected one does not finish soon, and run "
-        "repeated short counts where they were faster before; race: the same without learning; first: start "
-        "the other engine only if the selected one cannot run the search",
-    ),
-    TuningOption(
         "edge_bits",
         ("on", "off"),
         "on",
         "GPU, estimate: also store rows of small candidate sets as bits, so that an edge test is one look-up",
     ),
     TuningOption(
-        "count_on",
-        ("on", "off"),
-        "on",
-        "estimate to a relative error, after `count_first`: continue the exact count if samples take long, "
-        "with as much work as the samples take",
-    ),
-    TuningOption(
-        "trawl_whole",
-        ("on", "off"),
-        "on",
-        "estimate: before trawling, try an exact count with at most 4 candidates per sample",
-    ),
-    TuningOption(
         "trawl_depth",
         ("1", "2", "3"),
         "1",
         "estimate: minimum number of levels that a slot of the trawl samples before it searches the rest",
-    ),
-    TuningOption(
-        "trawl_budget",
-        ("auto", "nodes", "clock"),
-        "auto",
-        "estimate: end of trawl searches. nodes: after a fixed amount of work each, so that a seed gives "
-        "one result; clock: with the samples; auto: clock if a GPU was named to draw them, otherwise nodes",
     ),
     TuningOption(
         "trawl_unfinished",
@@ -154,10 +126,10 @@ REMOVED = MappingProxyType(
         "share": "levels that several patterns share are always searched once",
         "dispatch": "device='cpu' or device='cuda' chooses the engine",
         "edge_bits": "rows of small candidate sets are always stored as bits too",
-        "count_on": "an exact count always resumes if samples take long",
-        "trawl_whole": "an exact count is always tried before trawling; trawling='off' disables both",
+        "count_on": "count_first covers both exact counts",
+        "trawl_whole": "count_first covers both exact counts",
         "trawl_depth": "a slot of the trawl always samples one level, or more if it has to",
-        "trawl_budget": "device='cuda' trawls for as long as it samples, device='cpu' a fixed amount of work",
+        "trawl_budget": "searches of a trawl always have a fixed budget of work; trawl_nodes sets it",
         "trawl_unfinished": "an unfinished search of the trawl is always repeated one level deeper",
         "remember": "the counts of parts that repeat are always stored",
         "handover": "lanes without work always get work of others; stealing chooses how within a block",

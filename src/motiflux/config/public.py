@@ -107,7 +107,8 @@ TUNING = by_name(
         ("on", "off"),
         "on",
         "estimate without a named estimator: first try to count patterns of four vertices or more exactly, "
-        "with at most 8 candidates per sample and 524,288 in total",
+        "with at most 8 candidates per sample and 524,288 in total; then, if a pilot predicts more work for "
+        "the samples, with as much",
     ),
     TuningOption(
         "trawling",
@@ -126,15 +127,13 @@ TUNING = by_name(
         "trawl_samples",
         ("auto", "64", "128", "256", "512", "1024", "4096"),
         "auto",
-        "estimate: slots of the trawl per batch. auto: one per 1,024 samples, at least 64; if "
-        "`device` names a GPU, this is a maximum, and auto is one per 64 samples",
+        "estimate: slots of the trawl per batch. auto: one per 1,024 samples, at least 64",
     ),
     TuningOption(
         "trawl_nodes",
         ("0", "64", "512", "1024", "4096", "65536", "1048576"),
         "4096",
-        "estimate: candidates that trawl searches may visit per slot, shared by 64 slots; if "
-        "`device` names a GPU, up to 64 times as many, growing with the time",
+        "estimate: candidates that trawl searches may visit per slot, shared by 64 slots",
     ),
     TuningOption(
         "lanes",

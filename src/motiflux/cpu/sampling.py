@@ -1,4 +1,4 @@
-"""Facade over the native sampler: groups of 32 samples, on the threads of this machine."""
+"""Facade over the native sampler: groups of 32 samples, on CPU threads."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from motiflux.result.sample_groups import Groups
 ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
 INHERITANCE = {"off": 0, "one": 1, "spread": 2}
 _LARGE = 1 << 18
-"""Edges of a graph that takes a millisecond and more to narrow: below, nobody looks at the clock."""
+"""Edges of a graph whose rows take a millisecond to filter; smaller graphs ignore the deadline."""
 
 
 def sample_graph(
     graph: Graph, plan: Plan, threads: int, deadline: float | None = None
 ) -> _native.SampleGraph:
-    """Return what is sampled by `plan`: its candidate space, or the graph's rows narrowed to what it uses.
+    """Return the graph that `plan` samples: its candidate space, or the graph's rows of its labels.
 
     Raises
     ------
     TimeoutError
-        `deadline`, a moment of `time.perf_counter`, passed before all rows of a large graph were narrowed.
+        `deadline`, a moment of `time.perf_counter`, passed before all rows of a large graph were filtered.
     """
     levels = [
         (
@@ -60,7 +60,7 @@ def sample_graph(
     for key in keys:
         if key not in narrowed:
             if graph.num_edges >= _LARGE and deadline is not None and time.perf_counter() >= deadline:
-                raise TimeoutError("time was up while rows were narrowed")
+                raise TimeoutError("time was up while rows were filtered")
             narrowed[key] = graph.adjacency(key, threads)
     return _native.SampleGraph(
         levels=levels,
@@ -72,7 +72,7 @@ def sample_graph(
 
 
 def _roots(graph: Graph, plan: Plan, offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return the vertices to begin with: those that have a row, and the degrees that the plan bounds."""
+    """Return the candidates of the first level: vertices with a row and with the degrees of the plan."""
     fits = np.diff(offsets) > 0
     least = plan.args.steps[0]
     if least.min_out_degree > 0:
@@ -93,7 +93,7 @@ def draw_groups(
     threads: int,
     timeout: float | None = None,
 ) -> Groups:
-    """Draw `count` groups from number `first` on; fewer, from the first on, if time is up before."""
+    """Return groups ``first .. first + count - 1``; only the first of them after a timeout."""
     return Groups(
         *_native.draw_groups(
             candidates,

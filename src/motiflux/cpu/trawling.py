@@ -1,4 +1,4 @@
-"""Facade over the native trawl: samples of a few levels, and searches of what is left."""
+"""Facade over the native trawl: samples of a few levels, and searches for their extensions."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from motiflux.plan.passes.adaptive_order import adaptive_order_of
 from motiflux.types import Semantics
 
 LEAST_DEPTH = 3
-"""Levels that are sampled at least in the paper."""
+"""Minimum number of sampled levels in the paper; larger patterns only are counted first or trawled."""
 CHUNK = 64
-"""Slots that share a budget; mirrors ``csrc/sample/trawl.hpp``, as the numbers below do."""
+"""Slots that share a budget. This and the numbers below mirror ``csrc/sample/trawl.hpp``."""
 UNFINISHED = {"deepen": 0, "sample": 1, "drop": 2}
 _LOOK_EVERY = 1024
-"""About a microsecond."""
+"""Search steps; they take about a microsecond."""
 DEAD, SEARCHED, SAMPLED, DROPPED = range(4)
 
 
-class Haul(NamedTuple):
-    """What slots of a trawl came to, one entry each.
+class Slots(NamedTuple):
+    """The results of slots of a trawl, one entry per slot.
 
     Parameters
     ----------
     weights
-        What the slot is worth, divided by two to the power `motiflux.statistics.UNIT_BITS`: on average over
-        all seeds the count.
+        Estimate of the slot, divided by two to the power `motiflux.statistics.UNIT_BITS`. Its mean over all
+        seeds is the count.
     outcomes
-        Whether the sample died, a search finished, the sample went on to its end, or was left out.
+        `DEAD`, `SEARCHED` (the search finished), `SAMPLED` (the sample was extended to the last level) or
+        `DROPPED`.
     depths
-        Levels that were sampled.
+        Number of sampled levels.
     work
-        Of searches: candidates met and elements of sets read.
+        Work of the searches: candidates visited and elements of sets read.
     """
 
     weights: NDArray[np.float64]
@@ -47,27 +48,17 @@ class Haul(NamedTuple):
     depths: NDArray[np.uint8]
     work: NDArray[np.uint64]
 
-
-class Stream(NamedTuple):
-    """One of the two streams of slots that are trawled by the clock.
-
-    Parameters
-    ----------
-    haul
-        Its slots: as many as it began, or as the other one did if that is more; those are samples.
-    begun
-        How many it began.
-    """
-
-    haul: Haul
-    begun: int
+    @classmethod
+    def empty(cls) -> Slots:
+        """Return the results of no slots."""
+        return cls(np.empty(0), np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint64))
 
 
 def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]) -> list[_native.Problem]:
-    """Return the search to go on with at each depth, from 1 to the last level but one.
+    """Return the search that extends a sample of each depth, from 1 to the last level but one.
 
-    Over a candidate space they match next what has the fewest candidates left, and leave levels that have no
-    part in a failure: samples whose rest was easy are answered by sampling already.
+    Over a candidate space, a search matches the query vertex with the fewest candidates left next, and skips
+    levels that did not contribute to a failure.
     """
     if plan.space is not None and plan.semantics is not Semantics.INDUCED:
         plan = replace(plan, adaptive_order=adaptive_order_of(plan.shape, plan.args, always=True))
@@ -84,12 +75,12 @@ def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, s
 
 
 class Trawl:
-    """Slots of one plan. `end` may come from another thread than `run`.
+    """Slots of one plan, and its exact count. Any thread may call `end`.
 
     Parameters
     ----------
     look_every
-        Steps of a search between looks at its budget and the clock.
+        Number of search steps between two tests of the budget and the clock.
     """
 
     def __init__(
@@ -112,85 +103,38 @@ class Trawl:
         threads: int,
         least: int = LEAST_DEPTH,
         timeout: float | None = None,
-    ) -> Haul:
+    ) -> Slots:
         """Return slots ``first .. first + count - 1``, where `first` is a multiple of `CHUNK`.
 
-        Each is a function of the plan, the seed, its number, the parameters and the slots before it in its
-        chunk, unless the end comes before all searches are done.
+        A slot is a function of the plan, the seed, its number, the parameters and the earlier slots of its
+        chunk, unless `end` or the timeout comes before all searches are done.
 
         Parameters
         ----------
         nodes
-            Work that searches may take for each slot of a chunk.
+            Maximum work of searches per slot of a chunk.
         unfinished
-            What becomes of a sample whose search takes more: a key of `UNFINISHED`.
+            What happens to a sample whose search exceeds the budget: a key of `UNFINISHED`.
         least
-            Levels that are sampled at least.
+            Minimum number of sampled levels.
 
         Raises
         ------
         KeyboardInterrupt
-            Within 100 ms of Ctrl-C, if this is the thread that gets it.
+            Within 100 ms of Ctrl-C, if this thread receives it.
         """
-        return Haul(
+        return Slots(
             *self._native.run(seed, first, count, least, nodes, UNFINISHED[unfinished], threads, timeout)
         )
 
     def count_all(self, nodes: int, timeout: float | None = None, threads: int = 1) -> int | None:
-        """Return the number of embeddings; None if that takes more work than `nodes`, or more time.
+        """Return the number of embeddings; None if it takes more work than `nodes`, or more time.
 
-        Asked again with more, it goes on: of 64 pieces at most, those that are done stay done. Whether
-        `nodes` do is the same on any number of threads.
+        The search is divided into at most 64 pieces. A later call with more `nodes` repeats only unfinished
+        pieces. Whether `nodes` suffice does not depend on the number of threads.
         """
         return self._native.count_all(nodes, threads, timeout)
 
     def end(self) -> None:
-        """End searches; the samples that are left go on to their ends, which takes microseconds each."""
+        """Stop searches. Other samples are extended to the last level, which takes microseconds each."""
         self._native.end()
-
-    def begin(
-        self,
-        seed: int,
-        first: int,
-        most: int,
-        *,
-        nodes: int,
-        unfinished: str,
-        threads: int,
-        least: int = LEAST_DEPTH,
-        whole: int = 0,
-    ) -> None:
-        """Begin to trawl by the clock, on threads that need no interpreter; `finish` waits for them.
-
-        There are two streams of slots, each searched by half the threads, in turns where there is one. What
-        a stream comes to is the mean of as many slots as the *other* one began: the mean of those that it
-        began itself would be too great, since searches that find much take long.
-
-        Parameters
-        ----------
-        first
-            Number of the first slot of each stream.
-        most
-            Slots of a stream, at most.
-        nodes
-            Work that searches may take for each of the first slots of a thread; up to 64 times as much later.
-        threads
-            1, or an even number.
-        whole
-            Work that counting all may take, on a thread of its own; 0 where it is not tried.
-        """
-        self._native.begin(seed, first, most, least, nodes, UNFINISHED[unfinished], threads, whole)
-
-    def turn(self) -> None:
-        """Go over to the other stream, where one thread serves both."""
-        self._native.turn()
-
-    def finish(self) -> tuple[Stream, Stream]:
-        """End searches, which takes microseconds, and return the streams that have begun."""
-        first, second = self._native.finish()
-        return Stream(Haul(*first[:4]), first[4]), Stream(Haul(*second[:4]), second[4])
-
-    @property
-    def whole(self) -> int | None:
-        """The number of embeddings, once counting all beside the slots has come to it."""
-        return self._native.whole

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from motiflux import _native
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
 from motiflux.result.sample_groups import Groups
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 class Sampler(Protocol):
@@ -42,14 +37,8 @@ class Sampler(Protocol):
         first: int,
         count: int,
         timeout: float | None = None,
-        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
-
-        Parameters
-        ----------
-        meanwhile
-            Called once, as soon as the first of them are being drawn, or before.
 
         Raises
         ------

@@ -93,7 +93,7 @@ class Estimate:
         The estimates during sampling.
     parts : dict of str to float
         Seconds of the calling thread by part: ``"sampling"`` (on a device, waiting for it),
-        ``"reports"``, ``"trawl set-up"`` (on a device, part of the sampling), ``"trawl waiting"``.
+        ``"reports"``, ``"trawl set-up"``, ``"trawl waiting"``.
     """
 
     value: float

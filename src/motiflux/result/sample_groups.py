@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +26,6 @@ class Groups(NamedTuple):
     valid: NDArray[np.uint32]
     work: NDArray[np.uint32]
 
-    def cut(self, begin: int, end: int) -> Groups:
-        """Return the groups from one to before another."""
-        return Groups(self.weights[begin:end], self.valid[begin:end], self.work[begin:end])
-
 
 def joined(parts: list[Groups]) -> Groups:
     """Return groups that follow each other as one."""
@@ -41,12 +36,3 @@ def joined(parts: list[Groups]) -> Groups:
         np.concatenate([np.empty(0, np.uint32), *(part.valid for part in parts)]),
         np.concatenate([np.empty(0, np.uint32), *(part.work for part in parts)]),
     )
-
-
-def dealt(groups: Groups, first: int, size: int) -> tuple[Groups, Groups]:
-    """Return the groups of batches of even and of odd numbers: `size` make one; these begin at `first`."""
-    count = len(groups.weights)
-    begins = [0, *range(size - first % size, count, size), count]
-    batches = [groups.cut(begin, end) for begin, end in pairwise(begins)]
-    one, other = joined(batches[::2]), joined(batches[1::2])
-    return (one, other) if first // size % 2 == 0 else (other, one)

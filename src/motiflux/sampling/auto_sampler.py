@@ -1,8 +1,7 @@
-"""``device="auto"`` for samples: drawn on the CPU first, on the GPU once the rest is sooner done there.
+"""``device="auto"`` for samples: drawn on the CPU first, on the GPU once the rest is expected sooner there.
 
-A group of samples is the same wherever it is drawn, so who draws the next ones is a question of time alone,
-asked before each draw. What the CPU takes is known from what it drew; the GPU takes a small share of that,
-and what has to come first.
+A group of samples is the same on every device, so the device is chosen by time alone, before each draw. The
+CPU's time is extrapolated from its draws; the GPU takes a small share of it, and the time to open it.
 """
 
 from __future__ import annotations
@@ -19,37 +18,42 @@ from motiflux.request.costs import seconds_alone
 from motiflux.request.engine import CANNOT
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
-from motiflux.request.sampler import Sampler, nothing
+from motiflux.request.sampler import Sampler
 from motiflux.result.sample_groups import Groups, joined
 from motiflux.sampling.cpu_sampler import CpuSampler
 from motiflux.statistics import GROUP
 from motiflux.units import quantity, seconds_text
 
 _TRIAL = 8
-"""Groups that are timed on the CPU before it is given more."""
+"""Groups in the first, timed draw on the CPU."""
 _TIME_TO_OPEN = 0.5
-"""Share of the time that is left which opening a GPU may take."""
+"""Maximum share of the remaining time for opening a GPU."""
 
 
 class SamplingGpu(Protocol):
-    """The GPU as samples see it: opened when it is first needed, which takes a while, and may fail."""
+    """A GPU that draws samples. It is opened when it is first needed, which takes time and may fail."""
 
     def why_not(self) -> str | None:
-        """Return in words why it cannot be used; None where nothing is known against it. Costs nothing."""
+        """Return the reason why it cannot be used, as text, or None if none is known. It takes no time."""
 
     def sampling_seconds(self, seconds: float, graph: Graph, nbytes: int) -> tuple[float, float]:
-        """Return the seconds until it can draw, and those that it draws what takes one thread `seconds`.
+        """Return the seconds until it can draw, and the seconds to draw the samples.
 
-        `nbytes` is the size of the candidate graph; 0 where rows of the graph are sampled.
+        Parameters
+        ----------
+        seconds
+            Time that one CPU thread takes for the samples.
+        nbytes
+            Size of the candidate graph; 0 if rows of the data graph are sampled.
         """
 
     def sampler(self, graph: Graph, plan: Plan, request: Request, candidates: _native.SampleGraph) -> Sampler:
-        """Return what draws samples of `candidates` there; `DeviceError` if it cannot be opened."""
+        """Return a sampler over `candidates`; `DeviceError` if the GPU cannot be opened."""
 
 
 @dataclass
 class _Pace:
-    """What the CPU drew of one estimator, and in which time."""
+    """Groups of one estimator that the CPU drew, and their time."""
 
     groups: int = 0
     seconds: float = 0.0
@@ -60,14 +64,14 @@ class _Pace:
 
 
 class AutoSampler:
-    """Draws where it is expected to be done first.
+    """Draws on the device that is expected to finish first.
 
     Attributes
     ----------
     device
-        Where the last groups were drawn.
+        Device of the last groups.
     reason
-        Why there, in words.
+        Reason for this device, as text.
     """
 
     def __init__(
@@ -93,11 +97,11 @@ class AutoSampler:
 
     @property
     def least_piece(self) -> int:
-        """Groups that are worth a draw, where it draws now."""
+        """Minimum number of groups of a draw on the current device."""
         return (self._there or self._host).least_piece
 
     def expect(self, groups: int) -> None:
-        """Hear how many groups are likely to be asked for from now on."""
+        """Set the number of groups that are expected to be drawn from now on."""
         self._expected = groups
 
     def draw(
@@ -107,11 +111,9 @@ class AutoSampler:
         first: int,
         count: int,
         timeout: float | None = None,
-        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups; see `Sampler`."""
-        meanwhile()
-        assert isinstance(estimator, str)  # policies of the user's are for a device that is named
+        assert isinstance(estimator, str)  # policies of the user need a named device
         end = None if timeout is None else self._clock() + timeout
         parts: list[Groups] = []
         begun = 0
@@ -123,7 +125,7 @@ class AutoSampler:
             if self._there is None and pace.groups == 0:
                 size = min(size, _TRIAL)
             part = self._drawn_by(pace, estimator, seed, first + begun, size, left)
-            if part is None:  # not there: here
+            if part is None:  # the GPU failed: the CPU draws it
                 continue
             parts.append(part)
             begun += len(part.weights)
@@ -136,7 +138,7 @@ class AutoSampler:
     def _drawn_by(
         self, pace: _Pace, estimator: str, seed: int, first: int, count: int, left: float | None
     ) -> Groups | None:
-        """Return groups of whoever draws now; None if it is the GPU and cannot."""
+        """Return groups from the current device; None if the GPU failed."""
         if self._there is not None:
             try:
                 return self._there.draw(estimator, seed, first, count, left)
@@ -150,7 +152,7 @@ class AutoSampler:
         return found
 
     def _choose(self, pace: _Pace, groups: int, left: float | None) -> None:
-        """Go to the GPU if so many groups are expected to be there sooner."""
+        """Switch to the GPU if it is expected to draw `groups` groups sooner."""
         if self._there is not None or self._refused or pace.groups == 0:
             return
         if (why := self._gpu.why_not()) is not None:
@@ -174,7 +176,7 @@ class AutoSampler:
         self.reason = f"about {expected} expected, {on_host} on the CPU{begun}"
 
     def _leave(self, error: Exception) -> None:
-        """Draw here from now on: the GPU cannot."""
+        """Draw on the CPU from now on, after an error of the GPU."""
         if self._there is not None:
             self._there.close()
         self._there, self._refused = None, True
@@ -182,6 +184,6 @@ class AutoSampler:
         self.reason = f"the GPU cannot do it: {str(error).partition(chr(10))[0]}"
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release the GPU."""
         if self._there is not None:
             self._there.close()

@@ -1,20 +1,18 @@
-"""Samples drawn on the threads of this machine."""
+"""Samples drawn on CPU threads."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from motiflux.cpu.sampling import draw_groups, sample_graph
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
-from motiflux.request.sampler import inheritance_of, nothing, reason_asked
+from motiflux.request.sampler import inheritance_of, reason_asked
 from motiflux.result.sample_groups import Groups
 
 
 class CpuSampler:
-    """Draws on the threads of this machine."""
+    """Draws samples on CPU threads."""
 
     device = "cpu"
     least_piece = 64
@@ -37,11 +35,9 @@ class CpuSampler:
         first: int,
         count: int,
         timeout: float | None = None,
-        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
-        """Return groups; see `Sampler`. Policies of the user's are for devices."""
+        """Return groups; see `Sampler`. Policies of the user run on devices only."""
         assert isinstance(estimator, str)
-        meanwhile()
         if estimator == "tree":
             self.candidates.grow_tree()
         return draw_groups(

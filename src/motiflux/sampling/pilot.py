@@ -1,4 +1,4 @@
-"""Which estimator to take: a few samples of each, compared by how sure they make per unit of work."""
+"""The pilot: a few samples of each estimator, compared by variance times work."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _SHARE = 0.25
 _MASK = 2**64 - 1
 
 _FEW = 8
-"""Groups with a living sample, below which a pilot says little: least of all of weights that are uneven."""
+"""Groups with an embedding, below which the variance of a pilot is unreliable."""
 _IF_FEW_LIVE = "tree"
-"""All its samples weigh the same, so it misses nothing that is rare and heavy."""
+"""All its embeddings have the same weight, so it does not miss rare ones with large weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a pilot said.
+    """The result of a pilot.
 
     Parameters
     ----------
     estimator
-        The one to take.
+        The selected estimator.
     groups
-        Samples of it, which are in no estimate; None if time was up, or none were drawn.
+        Its samples, which are in no estimate; None if the time was over, or without a pilot.
     """
 
     estimator: str | SamplingPolicy
@@ -40,7 +40,7 @@ class Pilot:
 
     @property
     def finds_little(self) -> bool:
-        """Whether so few samples live that an estimate may well miss what there is."""
+        """Whether so few samples are embeddings that an estimate is likely to miss many embeddings."""
         return self.groups is not None and int(np.count_nonzero(self.groups.weights)) < _FEW
 
 
@@ -51,7 +51,7 @@ class _Trial:
 
     @property
     def living(self) -> int:
-        """Number of groups of which any sample is an embedding."""
+        """Number of groups with an embedding."""
         return int(np.count_nonzero(self.groups.weights))
 
     @property
@@ -60,9 +60,9 @@ class _Trial:
 
     @property
     def unevenness(self) -> float:
-        """How many groups live for each that counts; 1 of trees, which weigh the same.
+        """Number of groups with an embedding per effective group; 1 for trees, whose weights are equal.
 
-        What a pilot says of uneven weights flatters them as long as it did not meet the heaviest.
+        The variance of uneven weights is underestimated until the pilot draws the largest.
         """
         if self.name == "tree":
             return 1.0
@@ -70,45 +70,45 @@ class _Trial:
         return self.living * float((weights * weights).sum()) / float(weights.sum()) ** 2
 
     def cost(self, mean: float) -> float:
-        """Return work per group times the mean square distance from `mean`."""
+        """Return the work per group times the mean squared relative distance from `mean`."""
         distances = self.groups.weights / mean - 1
         return float(self.groups.work.mean()) * float((distances * distances).mean())
 
 
 def pilot_seed(seed: int) -> int:
-    """Return the seed of a pilot: its samples share no random number with those of the estimate."""
+    """Return the seed of a pilot, which shares no random number with the estimate."""
     return (seed * 0x9E3779B97F4A7C15 + 0xD1B54A32D192ED03) & _MASK
 
 
 def trawl_seed(seed: int) -> int:
-    """Return the seed of a trawl: its samples share no random number with the others either."""
+    """Return the seed of a trawl, which shares no random number with samples and pilot."""
     return pilot_seed(seed ^ _MASK)
 
 
 def try_estimator(
     sampler: Sampler, estimator: str | SamplingPolicy, seed: int, timeout: float | None = None
 ) -> Pilot:
-    """Return a few samples of one estimator, in a quarter of the time at most."""
+    """Return a pilot of one estimator; it takes a quarter of the remaining time at most."""
     left = None if timeout is None else _SHARE * timeout
     groups = sampler.draw(estimator, pilot_seed(seed), 0, _GROUPS, left)
     return Pilot(estimator, groups if len(groups.weights) == _GROUPS else None)
 
 
 def choose_estimator(sampler: Sampler, seed: int, *, tree: bool, timeout: float | None = None) -> Pilot:
-    """Return the estimator that promises the narrowest interval for its work.
+    """Return a pilot of the estimator with the narrowest expected interval for its work.
 
-    The samples of the pilot are not used again: an estimate whose own samples had a say in what is sampled
-    would be biased. Work is counted, not timed, so that the same seed makes the same choice anywhere.
+    The samples of the pilot are not used again: an estimate whose own samples select the estimator would be
+    biased. Work is counted, not timed, so a seed makes the same choice on any machine.
 
-    Each estimator is judged by its distance from the mean of those that saw the most: one that missed what
-    another found must not look sure of its small value.
+    The variance of each estimator is taken around the mean of all, weighted by their groups with an
+    embedding: an estimator that missed embeddings must not look precise.
 
     Parameters
     ----------
     tree
-        Whether the tree estimator may be taken: it needs memory.
+        Whether the tree estimator may be selected: it needs memory.
     timeout
-        Seconds that are left; a pilot takes a quarter of them at most, or is given up.
+        Remaining seconds; the pilot takes a quarter of them at most, or is given up.
     """
     deadline = None if timeout is None else time.perf_counter() + _SHARE * timeout
     unsure = _IF_FEW_LIVE if tree else _WITHOUT_TREE

@@ -1,4 +1,4 @@
-"""Trees drawn at random, and those that are embeddings: here, or those that a device says are some."""
+"""Trees drawn at random, of which the embeddings are kept; a device can find the groups with embeddings."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from motiflux.types import VertexArray
 from motiflux.units import seconds_text
 
 _TRIAL = 1 << 12
-"""Trees that are timed on the CPU before a GPU is thought of."""
+"""Trees of the first, timed draw on the CPU."""
 _CALL = 80e-6
-"""Seconds that a group takes to be drawn by itself, beyond its trees."""
+"""Seconds of a draw of one group, without its trees."""
 _UNSEEN = 1 << 20
-"""Trees that may be drawn if none of the first is an embedding."""
+"""Expected number of trees if none of the first is an embedding."""
 
 
 class Trees:
-    """Trees of one plan, numbered; a tree is the same wherever it is drawn.
+    """Numbered trees of one plan; a tree is the same on every device.
 
-    A device draws groups of 32 and tells how many of each are embeddings. Those of groups that have any are
-    drawn again here: where hardly one is, that is little.
+    A device draws groups of 32 trees and returns the number of embeddings of each group. The CPU draws the
+    groups with embeddings again, which takes little time if they are few.
 
     Attributes
     ----------
     device, reason
-        Where they are drawn, and why there, in words.
+        Device that draws the trees, and the reason for it, as text.
     """
 
     def __init__(
         self, graph: Graph, plan: Plan, request: Request, candidates: _native.SampleGraph, seed: int
     ) -> None:
-        # Trees are drawn one by one, and none goes on with another.
+        # Each tree is drawn independently.
         alone = {**request.tuning, "inheritance": "off", "sync": "sample"}
         self._graph, self._plan, self._request = graph, plan, replace(request, tuning=alone)
         self._candidates = candidates
@@ -57,22 +57,22 @@ class Trees:
 
     @property
     def least_piece(self) -> int:
-        """Groups that are worth a draw."""
+        """Minimum number of groups of a draw."""
         return 1 if self._sieve is None else self._sieve.least_piece
 
     def choose(self, rows: int, timeout: float | None) -> None:
-        """Choose where to draw so many embeddings, in the time that is left.
+        """Choose the device for `rows` embeddings, within the remaining time.
 
         Raises
         ------
         DeviceError
-            The device asked for is not here.
+            The device is not available.
         """
         device = self._request.device
         if device == "auto":
             self._choose(rows, timeout)
         elif device != "cpu":
-            # Imported here: the CPU needs nothing of this.
+            # Imported here: the CPU does not need this module.
             from motiflux.gpu.kernels.sampler import DeviceSampler
 
             self._sieve = DeviceSampler(self._graph, self._plan, self._request, self._candidates)
@@ -105,9 +105,10 @@ class Trees:
         self.reason = f"about {expected} expected, {on_host} on the CPU"
 
     def draw(self, first: int, count: int, rows: int, timeout: float | None) -> tuple[VertexArray, int]:
-        """Return the embeddings among trees ``first .. first + count - 1``, whole groups, by level.
+        """Return the embeddings among trees ``first .. first + count - 1`` by level, and a number of trees.
 
-        And of how many trees they are: of fewer where time was up before, or there are `rows` of them.
+        These are whole groups. The number of trees is smaller than `count` if the time was over, or once
+        `rows` embeddings were found.
         """
         end = None if timeout is None else time.perf_counter() + timeout
         if self._sieve is not None:

@@ -1,4 +1,4 @@
-"""Samples drawn until a rule is met, and the estimate that they make."""
+"""Draws samples, and trawls beside them, until the stopping rules are met."""
 
 from __future__ import annotations
 
@@ -7,429 +7,179 @@ import time
 from functools import cached_property
 from itertools import pairwise
 
-from motiflux.errors import CountOverflowError
-from motiflux.plan import Plan
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.sampler import Sampler
-from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress, Trawled
-from motiflux.result.sample_groups import Groups, dealt
-from motiflux.sampling.clock_trawler import ClockTrawler
-from motiflux.sampling.count_beside import CountBeside
-from motiflux.sampling.stopping import Rules
+from motiflux.result.estimate import EstimateProgress
+from motiflux.sampling.call import EstimateCall
+from motiflux.sampling.combined_estimate import CombinedEstimate
 from motiflux.sampling.trawler import MOST_BATCHES, Trawler
-from motiflux.statistics import (
-    GROUP,
-    Interval,
-    StoppingChecks,
-    Tally,
-    blended_interval,
-    confidence_interval,
-    share_by,
-    share_upper_bound,
-)
-from motiflux.types import Symmetry
+from motiflux.statistics import GROUP, StoppingChecks
 
 _MOST_PIECE = 1 << 17
+"""Maximum number of groups per draw."""
 _PIECE_SECONDS = 0.25
-"""Between two reports."""
+"""Maximum time of a draw, and so between two reports."""
 _REPORT_SECONDS = 0.01
-"""Between two reports at least, unless there is nothing more to draw: one takes .1 ms, with a trawl 1."""
-_FEW_EFFECTIVE = 30.0
-"""Groups that count, below which intervals were seen to miss greater counts too often."""
-_FEWEST_TO_END = 64
-"""Groups to draw, where there is anything, before a report: intervals of fewer are hardly any."""
-_EVEN = 0.75
-"""Where there are fewer, the share of them that must count: a few uneven groups may look even by chance."""
+"""Minimum time between two reports, except after the last draw: a report takes 0.1 to 1 ms."""
+_LEAST_GROUPS = 64
+"""Minimum number of groups before an estimate without embeddings ends: fewer give no useful interval."""
 
 
 class Run:
-    """One estimate under way.
+    """The sampling of one estimate.
 
     Parameters
     ----------
-    tree
-        Whether the number of trees may be had: it bounds the count.
-    deadline
-        A moment of `time.perf_counter`, or None.
-    trawler
-        What trawls beside the samples, if anything does.
-    count
-        What counts all beside the samples, if anything does.
+    estimate
+        Receives the samples; slots come from the trawler.
+    started
+        Start of sampling, as a moment of `time.perf_counter`.
+
+    Attributes
+    ----------
+    reached
+        Whether the stopping rules are met.
+    trace
+        A report every few draws.
     """
 
     def __init__(
         self,
+        call: EstimateCall,
         sampler: Sampler,
-        plan: Plan,
         estimator: str | SamplingPolicy,
-        seed: int,
-        rules: Rules,
-        *,
-        tree: bool,
-        deadline: float | None,
-        trawler: Trawler | ClockTrawler | None = None,
-        count: CountBeside | None = None,
+        estimate: CombinedEstimate,
+        trawler: Trawler | None,
+        started: float,
     ) -> None:
+        self._call = call
+        self._rules = call.rules
         self._sampler = sampler
         self._estimator = estimator
-        self._seed = seed
-        self._rules = rules
-        self._deadline = deadline
+        self._estimate = estimate
         self._trawler = trawler
-        self._count = count
-        self._tally = Tally()
-        self._halves = (Tally(), Tally())
-        self._batch = 0
-        self._shares = (0.5, 0.5)
-        self._looks = StoppingChecks(rules.confidence, rules.first_look, rules.groups)
-        self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
-        fraction, exponent = sampler.candidates.grow_tree() if tree else (1.0, 2**20)
-        self._trees = _scaled(fraction, exponent)
-        self._all_live = estimator == "tree" and not any(
-            len(step.sources) > 1 or step.distinct or step.not_out or step.not_in for step in plan.shape.steps
-        )
-        self._trace: list[EstimateProgress] = []
+        self._started = started
+        self._looks = StoppingChecks(self._rules.confidence, self._rules.first_look, self._rules.groups)
         self._piece = sampler.least_piece
+        self._batch = 0
         self._seconds = dict.fromkeys(("sampling", "reports"), 0.0)
-        self._reached = False
         self._late = False
-        self._began = time.perf_counter()
-        self._wanted = 0
-        """Groups to draw before what was trawled beside them is gathered."""
-
-    def go(self, callback: EstimateCallback | None, started: float) -> None:
-        """Draw until the rules are met, time is up, or all was counted; report from time to time."""
-        while True:
-            self._sampler.expect(self._looks.groups - self._tally.groups)
-            while self._tally.groups < self._looks.groups and not self._is_over():
-                if self._rules.rel_error is None and self._is_nothing(self._rules.confidence):
-                    self._reached = True
-                    break
-                for end in self._begin_batches():
-                    self._draw_batch(end, callback, started)
-                    if self._is_over():
-                        break
-                self._gather(callback, started)
-                if self._tally.groups < self._looks.groups:
-                    self._count_on()
-            if self._reached or self._is_over() or self._good_enough():
-                if self._trawler is not None:
-                    self._trawler.count_to_the_end()
-                return
-            self._count_on()
-
-    def _is_over(self) -> bool:
-        return self._late or self.counted is not None
+        self.reached = False
+        self.trace: list[EstimateProgress] = []
 
     @property
-    def counted(self) -> int | None:
-        """The number of all embeddings, where counting beside the samples came upon it."""
-        if self._count is not None and self._count.whole is not None:
-            return self._count.whole
-        return None if self._trawler is None else self._trawler.whole
+    def confidence(self) -> float:
+        """Confidence level of the interval at the last look: higher than asked for if there are several."""
+        return self._rules.confidence if self._rules.rel_error is None else self._looks.confidence
 
-    def _count_on(self) -> None:
-        """Have all counted on, after as many samples as that waits for."""
-        if self._count is None or self._is_over():
-            return
-        work = self._tally.work + (0 if self._trawler is None else self._trawler.tally.work)
-        self._count.go_on(self._tally.groups, work, self._left())
+    def parts(self) -> dict[str, float]:
+        """Return the seconds of the caller's thread by part."""
+        parts = dict(self._seconds)
+        if self._trawler is not None:
+            parts |= {f"trawl {part}": seconds for part, seconds in self._trawler.seconds.items()}
+        return parts
 
-    @cached_property
-    def _enough_of_nothing(self) -> int:
-        """Groups after which, if none has an embedding, there is not even one, as sure as was asked for.
+    def run(self) -> None:
+        """Draw samples until the rules are met or the time limit is over."""
+        while True:
+            self._draw_to_look()
+            if self.reached or self._late or self._is_good_enough():
+                return
 
-        A number known beforehand: to look there takes nothing from the confidence.
-        """
-        most = min(self._most, self._trees)
-        if math.isinf(most):
-            return self._rules.groups
-        samples = math.log1p(-self._rules.confidence) / math.log1p(-1 / max(most, 2.0))
-        return max(_FEWEST_TO_END, 1 + math.ceil(min(samples / GROUP, self._rules.groups)))
+    def _draw_to_look(self) -> None:
+        """Draw up to the next test of the stopping rules, or until there is certainly no embedding."""
+        self._sampler.expect(self._looks.groups - self._groups)
+        while self._groups < self._looks.groups and not self._late:
+            if self._rules.rel_error is None and self._estimate.is_zero(self._rules.confidence):
+                self.reached = True
+                break
+            for end in self._begin_batches():
+                if not self._draw_batch(end):
+                    break
+            if self._trawler is not None:
+                self._trawler.gather(late=self._late)
+                self._report(last=True)
+
+    @property
+    def _groups(self) -> int:
+        return self._estimate.tally.groups
 
     def _begin_batches(self) -> list[int]:
-        """Begin to trawl, if anything does; return up to which groups to draw meanwhile."""
+        """Start slots for the next batches; return the number of groups at the end of each batch."""
         last = self._looks.groups
-        if self._rules.rel_error is None and self._tally.groups < self._enough_of_nothing:
-            last = min(last, self._enough_of_nothing)
-        if self._count is not None and self._count.next_at is not None:
-            last = min(last, max(self._count.next_at, self._tally.groups + 1))
+        if self._rules.rel_error is None and self._groups < self._groups_without_embedding:
+            last = min(last, self._groups_without_embedding)
         if self._trawler is None:
             return [last]
-        done, size = self._tally.groups, self._trawler.plan.groups
-        if not self._trawler.takes_turns:
-            self._trawler.begin([last - done], self._deadline)
-            self._wanted = last - done
-            return [last]
+        done, size = self._groups, self._trawler.plan.groups
         first = (done // size + 1) * size
         ends = [min(last, end) for end in range(first, min(last, done + size * MOST_BATCHES) + size, size)]
         ends = ends[:MOST_BATCHES]
-        self._wanted = ends[-1] - done
-        self._trawler.begin([end - begin for begin, end in pairwise([done, *ends])], self._deadline)
+        self._trawler.begin([end - begin for begin, end in pairwise([done, *ends])])
         return ends
 
-    def _draw_batch(self, end: int, callback: EstimateCallback | None, started: float) -> None:
-        while self._tally.groups < end and not self._is_over():
+    @cached_property
+    def _groups_without_embedding(self) -> int:
+        """Number of groups without an embedding that proves a count of 0, at the confidence asked for.
+
+        It does not depend on samples, so a test there costs no confidence.
+        """
+        most = self._estimate.max_embeddings
+        if math.isinf(most):
+            return self._rules.groups
+        samples = math.log1p(-self._rules.confidence) / math.log1p(-1 / max(most, 2.0))
+        return max(_LEAST_GROUPS, 1 + math.ceil(min(samples / GROUP, self._rules.groups)))
+
+    def _draw_batch(self, end: int) -> bool:
+        """Draw up to `end` groups in all; return False if the time limit came first."""
+        while self._groups < end and not self._late:
             before = time.perf_counter()
-            count = min(self._piece, end - self._tally.groups)
+            count = min(self._piece, end - self._groups)
             self._draw(count)
             seconds = max(time.perf_counter() - before, 1e-9)
-            most = min(self._tally.groups, _MOST_PIECE, int(count * _PIECE_SECONDS / seconds))
+            most = min(self._groups, _MOST_PIECE, int(count * _PIECE_SECONDS / seconds))
             self._piece = max(self._sampler.least_piece, most)
             if self._trawler is not None:
                 self._trawler.gather(wait=False)
-                if self._tally.groups >= end:
-                    self._trawler.end_batch()
-                    self._batch += 1
-            self._report(callback, started, at_last=self._tally.groups >= self._looks.groups)
-
-    def _gather(self, callback: EstimateCallback | None, started: float) -> None:
-        """Wait for what was trawled beside the samples."""
-        if self._trawler is None or self.counted is not None:
-            return
-        self._trawler.gather(late=self._late)
-        self._report(callback, started, at_last=True)
-
-    def _left(self) -> float | None:
-        return None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+            self._report(last=self._groups >= self._looks.groups)
+        self._batch += 1
+        return not self._late
 
     def _draw(self, count: int) -> None:
-        before, first = time.perf_counter(), self._tally.groups
-        given = (self._estimator, self._seed, first, count, self._left())
-        if self._trawler is not None and self._trawler.plan.by_clock:
-            if first > 0:
-                self._trawler.expect((before - self._began) / first * self._wanted)
-            groups = self._sampler.draw(*given, meanwhile=self._trawler.start)
-        else:
-            groups = self._sampler.draw(*given)
+        before = time.perf_counter()
+        groups = self._sampler.draw(
+            self._estimator, self._call.seed, self._groups, count, self._call.seconds_left()
+        )
         self._seconds["sampling"] += time.perf_counter() - before
-        self._tally.add(*groups)
-        if self._trawler is not None:
-            self._halve(groups, first)
+        self._estimate.add(groups, self._batch)
         self._late = len(groups.weights) < count
 
-    def _halve(self, groups: Groups, first: int) -> None:
-        """Add groups to the halves of the estimate: by batches, wherever draws begin and end."""
-        assert self._trawler is not None
-        if self._trawler.takes_turns:
-            self._halves[self._batch % 2].add(*groups)
-            return
-        parts = dealt(groups, first, self._trawler.plan.groups)
-        for half, mine in zip(self._halves, parts, strict=True):
-            half.add(*mine)
-
-    def _good_enough(self) -> bool:
-        """Return whether to end at this look; if not, set the next."""
+    def _is_good_enough(self) -> bool:
+        """Return whether the estimate ends at this look; otherwise, set the next look."""
         if self._rules.rel_error is None:
-            self._reached = True
+            self.reached = True
             return True
-        width = self._width(self._looks.confidence)
-        if self._is_nothing(self._looks.confidence):
-            width = 0.0
-        if width <= self._rules.rel_error:
-            self._reached = True
+        error = self._estimate.relative_error(self._looks.confidence)
+        if error <= self._rules.rel_error:
+            self.reached = True
         elif self._looks.exhausted:
-            self._reached = not self._rules.strict
+            self.reached = not self._rules.strict
         else:
-            self._looks.go_on(width, self._rules.rel_error)
+            self._looks.go_on(error, self._rules.rel_error)
             return False
         return True
 
-    def _width(self, confidence: float) -> float:
-        interval, value = self._interval(confidence), self._value()
-        if value <= 0:
-            return 0.0 if interval.high <= 0 else math.inf
-        return max(interval.high - value, value - interval.low) / value
-
-    def _is_nothing(self, confidence: float) -> bool:
-        """Return whether no embedding was found and there is not even one, as sure as that."""
-        return self._valid == 0 and self._interval(confidence).high * self._images < 1
-
-    @property
-    def _valid(self) -> int:
-        return self._tally.valid + (0 if self._trawler is None else self._trawler.tally.valid)
-
-    def _value_of(self, tally: Tally) -> float:
-        value = _scaled(*tally.mean())
-        if math.isinf(value):
-            raise CountOverflowError("the estimate exceeds 2^1024")
-        return value / self._images
-
-    def _value(self) -> float:
-        value, trawler = self._value_of(self._tally), self._trawler
-        if trawler is None or trawler.slots == 0:
-            return value
-        value = whole = 0.0
-        for share, sampled, trawled in zip(self._shares, self._halves, trawler.halves, strict=True):
-            if sampled.groups == 0:
-                continue
-            if trawled.groups == 0:  # by the clock there may be no time for any
-                share = 0.0
-            whole += sampled.groups
-            value += sampled.groups * (
-                (1 - share) * self._value_of(sampled) + share * self._value_of(trawled)
-            )
-        return value / whole if whole else self._value_of(trawler.tally)
-
-    def _weigh(self) -> tuple[float, float]:
-        """Return what part of each half of the estimate is the trawl's: as the other half says.
-
-        Weights that the weighed samples had a say in would be a bias, and would trust most what missed all.
-        """
-        if self._trawler is None:
-            return self._shares
-        seen = [
-            share_by(
-                (self._value_of(sampled), sampled.effective), (self._value_of(trawled), trawled.effective)
-            )
-            for sampled, trawled in zip(self._halves, self._trawler.seen, strict=True)
-        ]
-        return seen[1], seen[0]
-
-    def _share(self) -> float:
-        """Return what part of the whole is the trawl's, about."""
-        return sum(self._shares) / 2
-
-    def _interval(self, confidence: float) -> Interval:
-        """Return the interval around the value.
-
-        Where either sampling or trawling found nothing, it is the other's: of what was missed it tells more.
-        """
-        trawler = self._trawler
-        if trawler is None or trawler.tally.valid == 0:
-            return self._interval_of(self._tally, confidence)
-        if self._tally.valid == 0:
-            return self._interval_of(trawler.tally, confidence)
-        return blended_interval(
-            self._value_of(self._tally),
-            self._value_of(trawler.tally),
-            self._interval_of(self._tally, confidence),
-            self._interval_of(trawler.tally, confidence),
-            self._share(),
-        )
-
-    def _interval_of(self, tally: Tally, confidence: float) -> Interval:
-        """Return the interval by one tally; no pattern has more embeddings than its tree."""
-        if tally.valid == 0:
-            high = self._most * share_upper_bound(tally.samples, confidence)
-            return Interval(0.0, min(high, self._trees) / self._images)
-        if self._all_live:  # each tree is an embedding
-            return Interval(self._trees / self._images, self._trees / self._images)
-        found = confidence_interval(tally.moments(), confidence)
-        high = max(min(found.high, self._trees), found.low)
-        return Interval(found.low / self._images, high / self._images)
-
-    @cached_property
-    def _most(self) -> float:
-        """A weight that no sample exceeds; nothing is known of a policy of the user's."""
-        if self._estimator == "tree":
-            return self._trees
-        if isinstance(self._estimator, str):
-            return _scaled(1.0, self._sampler.candidates.most_bits)
-        return math.inf
-
-    def _report(self, callback: EstimateCallback | None, started: float, *, at_last: bool) -> None:
+    def _report(self, *, last: bool) -> None:
+        """Add a row to the trace and call the callback, unless the previous report is recent."""
         before = time.perf_counter()
-        seconds = before - started
-        if not at_last and self._trace and seconds - self._trace[-1].seconds < _REPORT_SECONDS:
+        seconds = before - self._started
+        if not last and self.trace and seconds - self.trace[-1].seconds < _REPORT_SECONDS:
             return
-        self._shares = self._weigh()
-        interval = self._interval(self._rules.confidence)
-        point = EstimateProgress(
-            self._tally.samples, self._tally.valid, seconds, self._value(), interval.low, interval.high
-        )
-        self._trace.append(point)
+        self._estimate.update_shares()
+        interval = self._estimate.interval(self._rules.confidence)
+        tally, value = self._estimate.tally, self._estimate.value()
+        point = EstimateProgress(tally.samples, tally.valid, seconds, value, interval.low, interval.high)
+        self.trace.append(point)
         self._seconds["reports"] += time.perf_counter() - before
-        if callback is not None:
-            callback(point)
-
-    def result(self, plan_seconds: float, seconds: float) -> Estimate:
-        """Return the estimate of the samples so far."""
-        sequential = self._rules.rel_error is not None
-        confidence = self._looks.confidence if sequential else self._rules.confidence
-        interval = self._interval(confidence)
-        effective = self._tally.effective
-        value = self._value()
-        return Estimate(
-            value=value,
-            low=min(interval.low, value),
-            high=max(interval.high, value),
-            confidence=self._rules.confidence,
-            samples=self._tally.samples,
-            valid_samples=self._tally.valid,
-            effective_samples=effective,
-            complete=self._reached,
-            seconds=seconds,
-            plan_seconds=plan_seconds,
-            estimator=self._estimator if isinstance(self._estimator, str) else self._estimator.name,
-            device=self._sampler.device,
-            reason=self._sampler.reason,
-            sampled=self._value_of(self._tally),
-            trawled=self._trawled(confidence),
-            warning=self._warning(effective),
-            trace=tuple(self._trace),
-            parts=self._parts(),
-        )
-
-    def _parts(self) -> dict[str, float]:
-        """Return what the seconds of the call went to."""
-        parts = dict(self._seconds)
-        if self._trawler is not None:
-            parts |= {f"trawl {what}": seconds for what, seconds in self._trawler.seconds.items()}
-        return parts
-
-    def _trawled(self, confidence: float) -> Trawled | None:
-        trawler = self._trawler
-        if trawler is None or trawler.slots == 0:
-            return None
-        value = self._value_of(trawler.tally)
-        interval = Interval(0.0, self._trees / self._images)
-        if trawler.tally.valid > 0:
-            interval = self._interval_of(trawler.tally, confidence)
-        low, high = min(interval.low, value), max(interval.high, value)
-        return Trawled(value, low, high, trawler.slots, trawler.searched, self._share())
-
-    def _warning(self, effective: float) -> str | None:
-        warnings = [self._warning_of_samples(effective)]
-        if self._trawler is not None and self._trawler.slots == 0:
-            warnings.append("the samples took too little time for searches beside them: nothing was trawled")
-        return "; ".join(one for one in warnings if one) or None
-
-    def _warning_of_samples(self, effective: float) -> str | None:
-        tally = self._tally
-        if self._trawler is not None:
-            effective = max(effective, self._trawler.tally.effective)
-            if self._trawler.tally.valid > 0:
-                return self._warning_of_trawl(effective)
-        if tally.samples == 0:
-            return "time was up before the first samples"
-        if tally.valid == 0:
-            if self._is_nothing(self._rules.confidence):
-                return None
-            return f"none of {tally.samples:,} samples is an embedding: likely too few samples"
-        if effective < min(_FEW_EFFECTIVE, _EVEN * tally.groups):
-            return (
-                f"{tally.valid:,} of {tally.samples:,} samples are embeddings, of weights so uneven that "
-                f"they count as {effective:.1f} groups: the true count is likely to be greater"
-            )
-        return None
-
-    def _warning_of_trawl(self, effective: float) -> str | None:
-        assert self._trawler is not None
-        if effective >= _FEW_EFFECTIVE:
-            return None
-        found = f"{self._tally.valid:,} of {self._tally.samples:,} samples are embeddings"
-        return (
-            f"{found}, and of {self._trawler.slots:,} slots that were trawled {self._trawler.tally.valid:,} "
-            f"found any, as uneven as {effective:.1f}: the true count is likely to be greater"
-        )
-
-
-def _scaled(fraction: float, exponent: float) -> float:
-    """Return ``fraction * 2**exponent``; infinity where no float holds it."""
-    whole = math.floor(exponent) if exponent > -(1 << 20) else -(1 << 20)
-    try:
-        # 2**1024 is no float, though a fraction of it may be.
-        return math.ldexp(fraction * 2.0 ** (exponent - whole), whole)
-    except OverflowError:
-        return math.inf
+        if self._call.callback is not None:
+            self._call.callback(point)

@@ -12,7 +12,7 @@ from motiflux.sampling.cpu_sampler import CpuSampler
 
 
 def plan_samples(graph: Graph, pattern: Pattern, request: Request, deadline: float | None) -> Plan:
-    """Return the plan by which a request is sampled; raises what `sampling_plan` does."""
+    """Return the sampling plan of a request; it raises the errors of `sampling_plan`."""
     return sampling_plan(
         graph,
         pattern,
@@ -25,18 +25,18 @@ def plan_samples(graph: Graph, pattern: Pattern, request: Request, deadline: flo
 
 
 def open_sampler(graph: Graph, plan: Plan, request: Request, deadline: float | None = None) -> Sampler:
-    """Return what draws for `request`, by a plan that is not impossible.
+    """Return the sampler of a request, for a plan that is not impossible.
 
     Raises
     ------
     DeviceError
-        The device asked for is not here.
+        The device is not available.
     TimeoutError
-        `deadline`, a moment of `time.perf_counter`, passed while rows were narrowed.
+        `deadline`, a moment of `time.perf_counter`, passed while rows were filtered.
     """
     if request.device == "cpu":
         return CpuSampler(graph, plan, request, deadline=deadline)
-    # Imported here: sampling on the CPU needs nothing of this.
+    # Imported here: sampling on the CPU does not need these modules.
     if request.device == "auto":
         from motiflux.dispatch.choose import GPU
         from motiflux.sampling.auto_sampler import AutoSampler

@@ -1,4 +1,4 @@
-"""When an estimate is good enough."""
+"""The stopping rules of an estimate: relative error, confidence and number of samples."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ DEFAULT_REL_ERROR = 0.05
 DEFAULT_SAMPLES = 2**20
 
 _CONFIDENCE = (0.01, 1 - 1e-9)
-"""Of looks some thousand times surer the tails are still numbers to reckon with."""
+"""Minimum and maximum; a look may need a level of 1 - (1 - confidence) / 1000, still a float below 1."""
 _FIRST_LOOK = 256
 _WHOLE = 10_000
-"""Parts of a whole that progress is told in."""
+"""The total of a progress bar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What was asked for.
+    """The stopping rules of one call.
 
     Parameters
     ----------
     rel_error
-        Share of the value that the interval may reach from it; None if only the number of samples counts.
+        Maximum relative error; None if only the number of samples counts.
     confidence
-        Of the interval.
+        Confidence level of the interval.
     groups
-        Groups of samples to draw at most.
+        Maximum number of groups of samples.
     strict
-        Whether the relative error was asked for, so that an estimate without it is incomplete.
+        Whether the caller asked for the relative error: an estimate that does not reach it is incomplete.
     """
 
     rel_error: float | None
@@ -46,13 +46,13 @@ class Rules:
 
     @property
     def first_look(self) -> int:
-        """Groups after which to look first; with the number of samples given, all of them."""
+        """Number of groups at the first test of the rules; all groups without a relative error."""
         return self.groups if self.rel_error is None else _FIRST_LOOK
 
     def share(self, point: EstimateProgress) -> tuple[int, int]:
-        """Return how much is done, and of how much.
+        """Return the progress and its total.
 
-        The error shrinks with the square root of the number of samples.
+        The relative error is inverse to the square root of the number of samples.
         """
         done = point.samples / (self.groups * GROUP)
         if self.rel_error is not None and point.value > 0:
@@ -68,7 +68,7 @@ def make_rules(rel_error: object, confidence: object, samples: object) -> Rules:
     Raises
     ------
     ArgumentError
-        One of them is out of range.
+        An argument is out of range.
     """
     sure = _share("confidence", confidence)
     if not _CONFIDENCE[0] <= sure <= _CONFIDENCE[1]:

@@ -1,4 +1,4 @@
-"""The trace of an estimate as a table, for writers and other libraries."""
+"""The trace of an estimate as a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES: Mapping[str, np.dtype[Any]] = {
 
 
 class TraceTables:
-    """A row for each `EstimateProgress`, as `motiflux.io.write_matches` takes it.
+    """Columns with a row per `EstimateProgress`, an argument of `motiflux.io.write_matches`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A thread beside the caller's, which does one thing after another."""
+"""A thread that runs calls one after another."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _BEGINS = 0.05
-"""Seconds that a thread takes to begin, at most, where an interrupt came while it was started."""
+"""Maximum seconds until a thread runs, if an interrupt came during its start."""
 
 
 class WorkerThread:
-    """Does what it is given on a thread of its own. Close it, whatever was interrupted.
+    """Runs calls on one thread. It must be closed, also after an interrupt.
 
-    An executor of the standard library may forget a thread if an interrupt comes while that is started.
+    An executor of the standard library may lose a thread if an interrupt comes during its start.
     """
 
     def __init__(self, name: str) -> None:
@@ -26,21 +26,21 @@ class WorkerThread:
         self._thread: threading.Thread | None = None
         self._begun = threading.Event()
         self._started = False
-        """Whether nothing interrupted its start."""
+        """Whether `Thread.start` returned: no interrupt came during it."""
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Return what `call` will give, once it was its turn."""
+        """Return the future result of `call`, which runs after all earlier calls."""
         future: Future[T] = Future()
         self._work.put(lambda: _settle(future, call))
         if self._thread is None:
-            # The interpreter does not wait for it: whoever closes it does.
+            # A daemon: `close` waits for it, the interpreter does not.
             self._thread = threading.Thread(target=self._go, name=self._name, daemon=True)
             self._thread.start()
             self._started = True
         return future
 
     def close(self) -> None:
-        """Wait until all that was given is done."""
+        """Wait until all calls are done, and end the thread."""
         self._work.put(None)
         if self._thread is not None and (self._started or self._begun.wait(_BEGINS)):
             self._thread.join()
@@ -49,11 +49,11 @@ class WorkerThread:
         self._begun.set()
         while (work := self._work.get()) is not None:
             work()
-            del work  # what it holds is freed now
+            del work  # free its arguments now
 
 
 def _settle(future: Future[T], call: Callable[[], T]) -> None:
     try:
         future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+    except BaseException as error:  # noqa: BLE001 - raised by Future.result
         future.set_exception(error)

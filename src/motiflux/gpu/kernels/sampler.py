@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,7 @@ from motiflux.plan import Plan
 from motiflux.request.deadline import Deadline, OutOfTimeError, moments
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import Request
-from motiflux.request.sampler import inheritance_of, nothing, reason_asked
+from motiflux.request.sampler import inheritance_of, reason_asked
 from motiflux.result.sample_groups import Groups, joined
 
 _WARPS = DRAW_THREADS // GROUP
@@ -168,7 +168,6 @@ class DeviceSampler:
         first: int,
         count: int,
         timeout: float | None = None,
-        meanwhile: Callable[[], None] = nothing,
     ) -> Groups:
         """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
 
@@ -178,8 +177,6 @@ class DeviceSampler:
         ----------
         estimator
             ``wanderjoin``, ``alley``, ``tree``, or a policy of the user's.
-        meanwhile
-            Called once, after the first launch.
 
         Raises
         ------
@@ -199,8 +196,6 @@ class DeviceSampler:
                     size = min(_BATCH, count - begun)
                     running.append(self.start(estimator, seed, first + begun, size, deadline))
                     begun += size
-                    if begun == size:
-                        meanwhile()
                 parts.append(self.finish(running[0], deadline))
                 if len(parts[-1].valid) < running.popleft().count:
                     break
