@@ -29,7 +29,6 @@ ESTIMATES = (
 ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
-    "dispatch": "chooses between CPU and GPU, and every call here names one",
     "orbits": "is about monitors",
     "at_once": "is about monitors",
     "put_off": "is about monitors",
