@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux.statistics import (
     GROUP,
     UNIT_BITS,
-    Looks,
+    StoppingChecks,
     Tally,
     confidence_interval,
     gamma_quantile,
@@ -226,7 +226,7 @@ class TestIntervals:
 
 class TestLooks:
     def test_the_chances_of_error_add_up_to_no_more_than_allowed(self) -> None:
-        looks = Looks(0.9, 1, 2**60)
+        looks = StoppingChecks(0.9, 1, 2**60)
         errors = 0.0
         while not looks.exhausted:
             errors += 1 - looks.confidence
@@ -234,7 +234,7 @@ class TestLooks:
         assert errors <= 0.1 + 1e-12
 
     def test_each_look_is_where_the_interval_should_be_narrow_enough(self) -> None:
-        looks = Looks(0.95, 100, 10_000)
+        looks = StoppingChecks(0.95, 100, 10_000)
         looks.go_on(0.2, 0.1)
         assert looks.groups == 440
         looks.go_on(0.1, 0.099)
@@ -246,7 +246,7 @@ class TestLooks:
 
     def test_an_interval_of_any_width_is_looked_at_again(self) -> None:
         for width in (1e200, inf):
-            looks = Looks(0.95, 100, 10_000)
+            looks = StoppingChecks(0.95, 100, 10_000)
             looks.go_on(width, 0.05)
             assert looks.groups == 800
 
@@ -256,7 +256,7 @@ class TestLooks:
         runs = 300
         for _ in range(runs):
             values = skewed(random, (65_536,))
-            looks = Looks(0.95, 64, len(values))
+            looks = StoppingChecks(0.95, 64, len(values))
             while True:
                 moments = tally_of(values[: looks.groups]).moments()
                 interval = confidence_interval(moments, looks.confidence)

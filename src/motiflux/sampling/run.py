@@ -20,7 +20,7 @@ from motiflux.sampling.trawler import MOST_BATCHES, Trawler
 from motiflux.statistics import (
     GROUP,
     Interval,
-    Looks,
+    StoppingChecks,
     Tally,
     blended_interval,
     confidence_interval,
@@ -81,7 +81,7 @@ class Run:
         self._halves = (Tally(), Tally())
         self._batch = 0
         self._shares = (0.5, 0.5)
-        self._looks = Looks(rules.confidence, rules.first_look, rules.groups)
+        self._looks = StoppingChecks(rules.confidence, rules.first_look, rules.groups)
         self._images = plan.automorphisms if plan.symmetry is Symmetry.SUBGRAPHS else 1
         fraction, exponent = sampler.candidates.grow_tree() if tree else (1.0, 2**20)
         self._trees = _scaled(fraction, exponent)
