@@ -714,9 +714,9 @@ class TestPlansOfTwoEngines:
     GPU: ClassVar[dict[str, Any]] = {
         "parts_cost": 2.0,
         "searchers": 20_000,
-        "tables": dataclasses.replace(DEVICE_SPEEDS, look=60.0),
+        "tables": dataclasses.replace(DEVICE_SPEEDS, planning=60.0),
     }
-    HOST: ClassVar[dict[str, Any]] = {"tables": dataclasses.replace(HOST_SPEEDS, look=60.0)}
+    HOST: ClassVar[dict[str, Any]] = {"tables": dataclasses.replace(HOST_SPEEDS, planning=60.0)}
 
     @pytest.mark.parametrize(
         "text", ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a), (d)--(e)", "(a:0)--(b:1)--(c)"]
