@@ -31,7 +31,7 @@ def cheaper_formula(graph: Graph, bound: BoundPattern, plan: Plan, options: Plan
         return None
     share = _LONGEST_PLANNING
     if switch == "auto" and search is not None:
-        share = max(_SHARE_OF_SEARCH * search, speeds.look)
+        share = max(_SHARE_OF_SEARCH * search, speeds.planning)
     most = inf
     if switch == "auto" and search is not None:
         most = speeds.margin * speeds.of_search(search, threads)

@@ -12,7 +12,7 @@ from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space
 from motiflux.plan.ir import Plan
-from motiflux.plan.shape import StepShape, TailBlock, TailList
+from motiflux.plan.shape import SpaceKey, StepShape, TailBlock, TailList
 
 _List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
 _Component: TypeAlias = tuple[list[int], list[int], list[int], list[int], list[_List]]
@@ -99,15 +99,10 @@ def native_problem(
     out = (graph.forward.offsets, graph.forward.neighbors)
     into = (graph.reverse.offsets, graph.reverse.neighbors)
     if plan.space is not None:
-        space = candidate_space(graph, plan.space, threads)
-        if space is None:
-            raise InternalError("the candidate space of a plan does not fit into memory any more")
-        if not _is_of(plan, space):
-            raise InternalError("the candidate space of a plan has other candidates now")
         problem = _native.Problem(
             steps=given.steps,
             bounds=given.bounds,
-            space=space.native,
+            space=_space_of(graph, plan, plan.space, threads).native,
             order=plan.order,
             source_edges=given.edges,
             out=out,
@@ -137,6 +132,16 @@ def native_problem(
     )
     problem.prune(_BACKJUMP[backjump], plan.all_different)
     return problem
+
+
+def _space_of(graph: Graph, plan: Plan, key: SpaceKey, threads: int) -> CandidateSpace:
+    """Return the candidate space of a plan."""
+    space = candidate_space(graph, key, threads)
+    if space is None:
+        raise InternalError("the candidate space of a plan does not fit into memory any more")
+    if not _is_of(plan, space):
+        raise InternalError("the candidate space of a plan has other candidates now")
+    return space
 
 
 def _is_of(plan: Plan, space: CandidateSpace) -> bool:

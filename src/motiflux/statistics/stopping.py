@@ -7,7 +7,7 @@ _MARGIN = 1.1
 
 
 class StoppingChecks:
-    """StoppingChecks at samples that go on until an interval is narrow enough.
+    """Checks of an estimate whose samples continue until an interval is narrow enough.
 
     A rule that stops as soon as an interval is narrow stops too often when the spread happens to be small. So
     the chance of error is divided: check k may be wrong with probability (1 - confidence) / (k (k + 1)),

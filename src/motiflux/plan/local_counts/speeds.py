@@ -27,7 +27,7 @@ class Speeds:
         Fixed seconds of a table that one pass computes from other tables.
     search
         A search, in seconds that it takes on one thread of the host.
-    look
+    planning
         Seconds that finding a formula may take in any case.
     parts
         Ratio of the time of a search that counts in parts to the time by probes, relative to other searches.
@@ -45,7 +45,7 @@ class Speeds:
     start: float
     begin: float
     search: float
-    look: float
+    planning: float
     parts: float
     margin: float
     threads: bool
@@ -68,7 +68,7 @@ HOST_SPEEDS = Speeds(
     start=0.0,
     begin=0.0,
     search=1.0,
-    look=0.0,
+    planning=0.0,
     parts=1.0,
     margin=1.0,
     threads=True,
@@ -84,7 +84,7 @@ DEVICE_SPEEDS = Speeds(
     start=50e-6,
     begin=10e-6,
     search=0.012,  # six searches .010 to .017, before tails with many roots .003
-    look=0.05,
+    planning=0.05,
     parts=2.0,
     margin=0.55,  # by search and by tables: diamond of email_enron 463, 185 us; q_6_dense_0 1.2, 2.4 s
     threads=False,

@@ -114,23 +114,21 @@ def delta_plans(
             )
             for order in rooted_orders(bound, model, place)
         ]
-        best, stabilizer = min(drafts, key=lambda one: one[0])[1:]
-        number = len(images) * stabilizer
+        plan, stabilizer = min(drafts, key=lambda one: one[0])[1:]
         if once_each:
-            kept, multiplier = images[:1], 1
+            plans.append(_with_images(plan, images[:1], 1))
         else:
-            kept, multiplier = images, number if breaking else len(images)
-        level_of = {vertex: level for level, vertex in enumerate(best.order)}
-        plans.append(
-            replace(
-                best,
-                images=tuple(tuple(level_of[image.index(q)] for q in range(bound.size)) for image in kept),
-                multiplier=multiplier,
-            )
-        )
+            plans.append(_with_images(plan, images, len(images) * (stabilizer if breaking else 1)))
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
+
+
+def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int) -> DeltaPlan:
+    """Return the plan for all places to which the automorphisms `images` map its place."""
+    level_of = {vertex: level for level, vertex in enumerate(plan.order)}
+    levels = tuple(tuple(level_of[image.index(q)] for q in range(len(plan.order))) for image in images)
+    return replace(plan, images=levels, multiplier=multiplier)
 
 
 def places(bound: BoundPattern) -> list[Place]:
