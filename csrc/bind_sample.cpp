@@ -124,12 +124,12 @@ class PySampleGraph {
   sample::OwnedGraph& owned() { return *graph_; }
 
   // Whether each level of a search takes the same values: positions in equal sets, or data vertices.
-  bool has_values_of(const search::Problem& problem) const {
-    if (problem.members.empty()) return get().level[0].members == nullptr;
+  bool has_values_of(const search::NativePlan& native_plan) const {
+    if (native_plan.members.empty()) return get().level[0].members == nullptr;
     for (std::uint32_t level = 0; level < get().levels; ++level) {
-      const std::uint32_t *mine = get().level[level].members, *theirs = problem.members[level];
+      const std::uint32_t *mine = get().level[level].members, *theirs = native_plan.members[level];
       const std::uint32_t size = graph_->size(level);
-      if (mine == nullptr || size != problem.sizes[level]) return false;
+      if (mine == nullptr || size != native_plan.sizes[level]) return false;
       if (mine != theirs && !std::equal(mine, mine + size, theirs)) return false;
     }
     return true;
@@ -171,7 +171,7 @@ nb::object roots_of(nb::handle self) {
   return graph.roots ? shared(self, graph.roots, graph.root_count) : nb::none();
 }
 
-// Beside the rows of a level's tree source, or None; of level 0, beside the roots.
+// ClockTrawl the rows of a level's tree source, or None; of level 0, beside the roots.
 nb::object sums_of(nb::handle self, std::uint32_t level) {
   auto& owned = nb::cast<PySampleGraph&>(self);
   const sample::CandidateGraph& graph = owned.get();
@@ -272,26 +272,26 @@ class PyTrawl {
  public:
   // `problems` are the searches from depth 1 to the last level but one; they look at their budgets every
   // `look_every` steps.
-  PyTrawl(nb::object graph, std::vector<nb::object> problems, std::int64_t look_every)
-      : graph_(std::move(graph)), held_(std::move(problems)) {
-    require(look_every >= 1, "look_every must be 1 or more");
+  PyTrawl(nb::object graph, std::vector<nb::object> native_plans, std::int64_t check_every)
+      : graph_(std::move(graph)), plan_objects_(std::move(native_plans)) {
+    require(check_every >= 1, "check_every must be 1 or more");
     const PySampleGraph& sampled = nb::cast<PySampleGraph&>(graph_);
     const sample::CandidateGraph& given = sampled.get();
     require(given.levels > 1, "at least 2 levels expected");
-    require(held_.size() == given.levels - 1, "a search for each depth expected");
-    for (std::size_t at = 0; at < held_.size(); ++at) {
-      const search::Problem& problem = problem_of(held_[at]);
-      require(problem.plan.shape.levels == given.levels, "searches of as many levels expected");
-      require(problem.tail.start >= static_cast<int>(at + 1), "a tail that is sampled");
-      require(sampled.has_values_of(problem), "searches of other values");
-      const bool again = at > 0 && held_[at].is(held_[at - 1]);
-      if (!again) own_.push_back(problem);
-      own_.back().look_every = look_every;
-      problems_.push_back(&own_.back());
+    require(plan_objects_.size() == given.levels - 1, "a search for each depth expected");
+    for (std::size_t at = 0; at < plan_objects_.size(); ++at) {
+      const search::NativePlan& native_plan = native_plan_of(plan_objects_[at]);
+      require(native_plan.plan.shape.levels == given.levels, "searches of as many levels expected");
+      require(native_plan.tail.start >= static_cast<int>(at + 1), "a tail that is sampled");
+      require(sampled.has_values_of(native_plan), "searches of other values");
+      const bool again = at > 0 && plan_objects_[at].is(plan_objects_[at - 1]);
+      if (!again) own_.push_back(native_plan);
+      own_.back().check_every = check_every;
+      native_plans_.push_back(&own_.back());
     }
     const FreeGil free_gil;
-    for (const search::Problem& problem : own_)
-      if (problem.free_order && problem.always_free) problem.free_order();
+    for (const search::NativePlan& native_plan : own_)
+      if (native_plan.adaptive_order && native_plan.always_adaptive) native_plan.adaptive_order();
   }
 
   // Worth, outcome, depth and work of each slot.
@@ -312,7 +312,7 @@ class PyTrawl {
     std::atomic<bool> stop{false};
     const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
     const auto go = [&] {
-      sample::trawl(graph, problems_, options, first, count, slots, Workers{threads, &stop}, end);
+      sample::trawl(graph, native_plans_, options, first, count, slots, Workers{threads, &stop}, end);
     };
     run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
     return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(outcomes)),
@@ -338,9 +338,9 @@ class PyTrawl {
 
  private:
   nb::object graph_;
-  std::vector<nb::object> held_;
-  std::deque<search::Problem> own_;
-  std::vector<const search::Problem*> problems_;
+  std::vector<nb::object> plan_objects_;
+  std::deque<search::NativePlan> own_;
+  std::vector<const search::NativePlan*> native_plans_;
   std::optional<sample::Counting> counting_;
   std::atomic<bool> over_{false};
 };
@@ -365,8 +365,8 @@ void bind_sample(nb::module_& module) {
       .def("sums", &sums_of, "level"_a)
       .def_prop_ro("tree_sources", &tree_sources);
   nb::class_<PyTrawl>(module, "Trawl")
-      .def(nb::init<nb::object, std::vector<nb::object>, std::int64_t>(), "graph"_a, "problems"_a,
-           "look_every"_a)
+      .def(nb::init<nb::object, std::vector<nb::object>, std::int64_t>(), "graph"_a, "native_plans"_a,
+           "check_every"_a)
       .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "least"_a, "nodes"_a, "unfinished"_a,
            "threads"_a, "timeout"_a.none())
       .def("count_all", &PyTrawl::count_all, "nodes"_a, "threads"_a, "timeout"_a.none())

@@ -401,16 +401,16 @@ def _stealing(within: str) -> dict[str, Case]:
 CASES = {
     "counts": Case(counts, ("search-count-any-8", "search-count-any-32", "search-count-4v-32")),
     "tails": Case(tails, ("search-tail-any", "search-stars-any")),
-    "parts": Case(parts, ("search-parts-any",)),
+    "parts": Case(parts, ("search-nested-any",)),
     **_stealing("passive"),
     **_stealing("active"),
     "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
-    "cones": Case(cone_bits, ("cone",)),
+    "cones": Case(cone_bits, ("universal-vertex",)),
     "tables": Case(
         tables,
         tuple(
-            f"local-{name}"
+            f"local-counts-{name}"
             for name in ("triangles", "wedge-total", "wedge-ends", "wedge-arcs", "kinds", "walks", "sums")
         ),
     ),
@@ -427,7 +427,7 @@ def run_case(name: str, device: str) -> Checked:
         mock.patch.object(
             DfsEngine, "capabilities", replace(DfsEngine.capabilities, searchers=1)
         ),  # else so small graphs are enumerated, to be busy
-        mock.patch.object(kernels, "LOOKS", (1, 2)),  # so that so little work changes hands
+        mock.patch.object(kernels, "CHECK_TURNS", (1, 2)),  # so that so little work changes hands
     ):
         case.run(run)
     if missed := [start for start in case.units if not any(unit.startswith(start) for unit in run.units)]:

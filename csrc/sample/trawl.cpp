@@ -16,8 +16,8 @@ using search::Walker;
 
 // Root arcs of a piece that is counted on its own: so few that threads end together, and not so many pieces
 // that the walker which each has anew would cost (some microseconds).
-constexpr std::uint64_t kLeastPiece = 64;
-constexpr std::uint64_t kMostPieces = 64;
+constexpr std::uint64_t kLeastChunkArcs = 64;
+constexpr std::uint64_t kMostArcChunks = 64;
 
 double as_double(Total total) {
   return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(total >> 64)), 64) +
@@ -34,8 +34,8 @@ double as_double(const Wide& total) {
 // Ends a search at its budget, at the deadline, or on request.
 class Bounded : public search::Visitor {
  public:
-  Bounded(const search::Problem& problem, const Workers& workers, const TrawlEnd& end)
-      : workers_(workers), end_(end), walker_(problem, *this, true) {}
+  Bounded(const search::NativePlan& native_plan, const Workers& workers, const TrawlEnd& end)
+      : workers_(workers), end_(end), walker_(native_plan, *this, true) {}
 
   std::uint64_t work() const { return walker_.work(); }
   void rows(const std::uint32_t*, sets::Span) override {}
@@ -82,22 +82,22 @@ class Completions final : public Bounded {
 // A search of one piece that ends once the work of all pieces reaches the budget.
 class Whole final : public Bounded {
  public:
-  Whole(const search::Problem& problem, const Workers& workers, const TrawlEnd& end,
+  Whole(const search::NativePlan& native_plan, const Workers& workers, const TrawlEnd& end,
         const std::atomic<std::uint64_t>& done, std::uint64_t most)
-      : Bounded(problem, workers, end), done_(done), most_(most) {}
+      : Bounded(native_plan, workers, end), done_(done), most_(most) {}
 
   std::optional<Wide> find(std::uint64_t from, std::uint64_t to) {
     if (!walker().search({.level = 0, .from = from, .to = to, .arcs = to - from})) return std::nullopt;
-    beyond_ += Wide(total_);
-    return beyond_;
+    above_total_ += Wide(total_);
+    return above_total_;
   }
 
   void count(Total embeddings) override {
     if (!__builtin_add_overflow(total_, embeddings, &total_)) return;  // modulo 2^128
-    beyond_ += Wide(~Total{0});
-    beyond_ += Wide(1);
+    above_total_ += Wide(~Total{0});
+    above_total_ += Wide(1);
   }
-  void count_wide(const Wide& embeddings) override { beyond_ += embeddings; }
+  void count_wide(const Wide& embeddings) override { above_total_ += embeddings; }
 
  private:
   bool may_work() const override { return done_.load(std::memory_order_relaxed) + work() < most_; }
@@ -105,7 +105,7 @@ class Whole final : public Bounded {
   const std::atomic<std::uint64_t>& done_;
   const std::uint64_t most_;
   Total total_ = 0;
-  Wide beyond_;  // what total_ does not hold
+  Wide above_total_;  // what total_ does not hold
 };
 
 struct SlotResult {
@@ -118,10 +118,10 @@ struct SlotResult {
 // Slots that share a budget, one after another.
 class Chunk {
  public:
-  Chunk(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+  Chunk(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
         const TrawlOptions& options, const Workers& workers, const TrawlEnd& end)
       : graph_(graph),
-        problems_(problems),
+        native_plans_(native_plans),
         options_(options),
         workers_(workers),
         end_(end),
@@ -161,9 +161,9 @@ class Chunk {
     workers_.check();
     if (left_ == 0 || end_.requested()) return std::nullopt;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return std::nullopt;
-    const search::Problem& problem = *problems_[levels - 1];
-    if (!search_ || problem_ != &problem) search_.emplace(problem, workers_, end_);
-    problem_ = &problem;
+    const search::NativePlan& native_plan = *native_plans_[levels - 1];
+    if (!search_ || native_plan_ != &native_plan) search_.emplace(native_plan, workers_, end_);
+    native_plan_ = &native_plan;
     const std::uint64_t before = search_->work();
     const auto found = search_->find(state_.values, levels, (left_ + kShare - 1) / kShare);
     left_ -= std::min(left_, search_->work() - before);
@@ -173,13 +173,13 @@ class Chunk {
   }
 
   const CandidateGraph& graph_;
-  const std::vector<const search::Problem*>& problems_;
+  const std::vector<const search::NativePlan*>& native_plans_;
   const TrawlOptions& options_;
   const Workers& workers_;
   const TrawlEnd& end_;
   std::uint64_t left_;
   std::optional<Completions> search_;
-  const search::Problem* problem_ = nullptr;  // of search_
+  const search::NativePlan* native_plan_ = nullptr;  // of search_
   State state_{};
 };
 
@@ -193,11 +193,11 @@ std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t 
   return levels + 1 - static_cast<std::uint32_t>(std::bit_width(number));
 }
 
-void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+void trawl(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
            const TrawlOptions& options, std::uint64_t first, std::size_t count, const SlotArrays& slots,
            const Workers& workers, const TrawlEnd& end) {
   parallel_for(workers, count, kChunk, [&](std::size_t begin, std::size_t after) {
-    Chunk chunk(graph, problems, options, workers, end);
+    Chunk chunk(graph, native_plans, options, workers, end);
     for (std::size_t i = begin; i < after; ++i) {
       const SlotResult found = chunk.run(first + i);
       slots.weights[i] = found.weight;
@@ -208,32 +208,32 @@ void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*
   });
 }
 
-Counting::Counting(const search::Problem& problem)
-    : problem_(problem),
-      pieces_(std::clamp(problem.root_arcs() / kLeastPiece, std::uint64_t{1}, kMostPieces)) {}
+Counting::Counting(const search::NativePlan& native_plan)
+    : native_plan_(native_plan),
+      arc_chunks_(std::clamp(native_plan.root_arcs() / kLeastChunkArcs, std::uint64_t{1}, kMostArcChunks)) {}
 
 std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
   // A search tests its budget only from time to time. One that ends before its next test counts, and this
   // must not depend on the order of pieces.
-  const std::uint64_t most = nodes + static_cast<std::uint64_t>(problem_.look_every);
-  const std::uint64_t arcs = problem_.root_arcs(), count = pieces_.size();
+  const std::uint64_t most = nodes + static_cast<std::uint64_t>(native_plan_.check_every);
+  const std::uint64_t arcs = native_plan_.root_arcs(), count = arc_chunks_.size();
   std::atomic<std::uint64_t> done{0};
   // A piece that was given up has used the rest of the budget.
   std::atomic<bool> given_up{false};
-  for (const Piece& piece : pieces_)
-    if (piece.found) done += piece.work;
+  for (const ArcChunk& arc_chunk : arc_chunks_)
+    if (arc_chunk.found) done += arc_chunk.work;
   parallel_for(workers, count, 1, [&](std::size_t begin, std::size_t after) {
     for (std::size_t i = begin; i < after; ++i) {
       const std::uint64_t at = count - 1 - i;  // hubs have the highest ids and take longest
-      Piece& piece = pieces_[at];
-      if (piece.found) continue;
+      ArcChunk& arc_chunk = arc_chunks_[at];
+      if (arc_chunk.found) continue;
       if (given_up.load(std::memory_order_relaxed) || done.load(std::memory_order_relaxed) >= most) return;
-      Whole whole(problem_, workers, end, done, most);
-      piece.found = whole.find(arcs / count * at + std::min(at, arcs % count),
+      Whole whole(native_plan_, workers, end, done, most);
+      arc_chunk.found = whole.find(arcs / count * at + std::min(at, arcs % count),
                                arcs / count * (at + 1) + std::min(at + 1, arcs % count));
-      piece.work = whole.work();
-      if (piece.found)
-        done += piece.work;
+      arc_chunk.work = whole.work();
+      if (arc_chunk.found)
+        done += arc_chunk.work;
       else
         given_up = true;
     }
@@ -241,9 +241,9 @@ std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers,
   workers.check();
   if (done >= most) return std::nullopt;
   Wide found;
-  for (const Piece& piece : pieces_) {
-    if (!piece.found) return std::nullopt;
-    found += *piece.found;
+  for (const ArcChunk& arc_chunk : arc_chunks_) {
+    if (!arc_chunk.found) return std::nullopt;
+    found += *arc_chunk.found;
   }
   return found;
 }

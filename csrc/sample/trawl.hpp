@@ -20,7 +20,7 @@
 #include "common/wide.hpp"
 #include "motiflux/sample/graph.hpp"
 #include "search/control.hpp"
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::sample {
 
@@ -65,7 +65,7 @@ std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t 
 // Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `problems` are the searches
 // from depth 1 to levels - 1; their levels up to this depth are those of `graph`. Every slot gets an
 // estimate, also after `end`; only a cancelled trawl throws.
-void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+void trawl(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
            const TrawlOptions& options, std::uint64_t first, std::size_t count, const SlotArrays& slots,
            const Workers& workers, const TrawlEnd& end);
 
@@ -73,19 +73,19 @@ void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*
 // all pieces does not depend on the number of threads.
 class Counting {
  public:
-  explicit Counting(const search::Problem& problem);
+  explicit Counting(const search::NativePlan& native_plan);
 
   // The number of embeddings; nothing if all pieces take more work than `nodes` in total, or after `end`.
   std::optional<Wide> go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end);
 
  private:
-  struct Piece {
+  struct ArcChunk {
     std::optional<Wide> found;
     std::uint64_t work = 0;
   };
 
-  const search::Problem& problem_;
-  std::vector<Piece> pieces_;
+  const search::NativePlan& native_plan_;
+  std::vector<ArcChunk> arc_chunks_;
 };
 
 }  // namespace motiflux::sample

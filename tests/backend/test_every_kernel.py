@@ -17,10 +17,10 @@ from motiflux.jit import Source
 from tests.backend.cases import cycle, path
 
 ELSEWHERE = {
-    "search-count", "search-store", "search-tail", "search-stars", "search-parts",
+    "search-count", "search-store", "search-tail", "search-stars", "search-nested",
     "search-passive", "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample",
-    "local-order", "local-triangles", "local-wedge-total", "local-wedge-arcs", "local-merge", "local-kinds",
-    "local-walks", "local-sums", "local-join",
+    "local-counts-order", "local-counts-triangles", "local-counts-wedge-total", "local-counts-wedge-arcs", "local-counts-merge", "local-counts-kinds",
+    "local-counts-walks", "local-counts-sums", "local-counts-join",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 
@@ -34,8 +34,8 @@ class Way:
 
 
 WAYS = {
-    "cone": Way([*cycle(4), *((4, v) for v in range(4))], {"bitmaps": "on", "tables": "off"}),
-    "local-wedge-ends": Way([*cycle(4), (0, 4)], {"tables": "on"}),
+    "universal": Way([*cycle(4), *((4, v) for v in range(4))], {"bitmaps": "on", "tables": "off"}),
+    "local-counts-wedge-ends": Way([*cycle(4), (0, 4)], {"tables": "on"}),
     "search-active": Way(path(5), {"tables": "off", "stealing": "active", "lanes": "8", "tail": "off"}),
 }
 

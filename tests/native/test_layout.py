@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import cone, layout, local_layout, sampling, space
+from motiflux.codegen import layout, local_counts_layout, sampling, space
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose
 
@@ -30,8 +30,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::SearchArgs<motiflux::match::RuntimePlan>": layout.RuntimeArgs,
     "motiflux::match::Control": layout.Control,
     "motiflux::match::Task": layout.Task,
-    "motiflux::match::Handover": layout.Handover,
-    "motiflux::match::SeatCounts": layout.SeatCounts,
+    "motiflux::match::WorkQueue": layout.WorkQueue,
+    "motiflux::match::WorkQueueCounts": layout.WorkQueueCounts,
     "motiflux::match::Split": layout.Split,
     "motiflux::match::Cursor": layout.Cursor,
     "motiflux::match::LevelState": layout.LevelState,
@@ -55,16 +55,16 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::Rmat": layout.Rmat,
     "motiflux::generate::RmatArgs": layout.RmatArgs,
     "motiflux::candidates::Group": space.Group,
-    "motiflux::candidates::Slot": space.Slot,
+    "motiflux::candidates::RowSet": space.RowSet,
     "motiflux::candidates::Report": space.Report,
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
-    "motiflux::match::ConeBase": cone.Base,
-    "motiflux::match::ConeStep": cone.Step,
-    "motiflux::match::ConeShape": cone.Shape,
-    "motiflux::match::ConeTask": cone.Task,
-    "motiflux::match::ConeArgs": cone.Args,
+    "motiflux::match::UniversalVertexBase": universal_vertex.Base,
+    "motiflux::match::UniversalVertexStep": universal_vertex.Step,
+    "motiflux::match::UniversalVertexShape": universal_vertex.Shape,
+    "motiflux::match::UniversalVertexTask": universal_vertex.Task,
+    "motiflux::match::UniversalVertexArgs": universal_vertex.Args,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,
@@ -92,11 +92,14 @@ CONSTANTS: dict[str, int | str] = {
     "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,
     "motiflux::candidates::kMaxKinds": space.MAX_KINDS,
     "motiflux::candidates::kMaxGroups": space.MAX_GROUPS,
-    "motiflux::candidates::kMaxSlots": space.MAX_SLOTS,
+    "motiflux::candidates::kMaxRowSets": space.MAX_ROW_SETS,
     "motiflux::candidates::kMaxRounds": space.MAX_ROUNDS,
     "motiflux::candidates::kTile": space.TILE,
-    "motiflux::match::kMostConeLevels": MOST_LEVELS,
-    **{f"static_cast<int>(motiflux::match::ConeClose::k{close.name.title()})": close for close in ConeClose},
+    "motiflux::match::kMostUniversalVertexLevels": MOST_LEVELS,
+    **{
+        f"static_cast<int>(motiflux::match::UniversalVertexClosedForm::k{close.name.title()})": close
+        for close in ConeClose
+    },
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.STAGED_ROWS,
     "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
@@ -105,36 +108,36 @@ CONSTANTS: dict[str, int | str] = {
 }
 # These are within headers of kernels, which need the emulator's definitions.
 LOCAL_STRUCTURES: dict[str, Any] = {
-    f"motiflux::local::{structure.__name__}": structure
+    f"motiflux::local_counts::{structure.__name__}": structure
     for structure in (
-        local_layout.Frame,
-        local_layout.Roots,
-        local_layout.OrderArgs,
-        local_layout.TriangleArgs,
-        local_layout.WedgeArgs,
-        local_layout.MergeArgs,
-        local_layout.WedgeKind,
-        local_layout.KindArgs,
-        local_layout.WalkStep,
-        local_layout.WalkArgs,
-        local_layout.Factor,
-        local_layout.Product,
-        local_layout.Domain,
-        local_layout.SumArgs,
-        local_layout.Lesser,
-        local_layout.JoinArgs,
+        local_counts_layout.Frame,
+        local_counts_layout.Roots,
+        local_counts_layout.OrderArgs,
+        local_counts_layout.TriangleArgs,
+        local_counts_layout.WedgeArgs,
+        local_counts_layout.MergeArgs,
+        local_counts_layout.WedgeKind,
+        local_counts_layout.KindArgs,
+        local_counts_layout.WalkStep,
+        local_counts_layout.WalkArgs,
+        local_counts_layout.Factor,
+        local_counts_layout.Product,
+        local_counts_layout.Domain,
+        local_counts_layout.SumArgs,
+        local_counts_layout.Lesser,
+        local_counts_layout.JoinArgs,
     )
 }
 LOCAL_CONSTANTS: dict[str, int | str] = {
-    "motiflux::local::kScratchBytes": local_layout.SCRATCH_BYTES,
-    "motiflux::local::kMostFactors": local_layout.MOST_FACTORS,
-    "motiflux::local::kMostProducts": local_layout.MOST_PRODUCTS,
-    "motiflux::local::kMostLesser": local_layout.MOST_LESSER,
-    "motiflux::local::kMostKinds": local_layout.MOST_KINDS,
-    "motiflux::local::kMostSteps": local_layout.MOST_STEPS,
-    "motiflux::local::kMostRegisters": local_layout.MOST_REGISTERS,
-    "static_cast<int>(motiflux::local::At::kSource)": local_layout.SOURCE,
-    "static_cast<int>(motiflux::local::At::kTarget)": local_layout.TARGET,
+    "motiflux::local_counts::kScratchBytes": local_counts_layout.SCRATCH_BYTES,
+    "motiflux::local_counts::kMostFactors": local_counts_layout.MOST_FACTORS,
+    "motiflux::local_counts::kMostProducts": local_counts_layout.MOST_PRODUCTS,
+    "motiflux::local_counts::kMostLesser": local_counts_layout.MOST_LESSER,
+    "motiflux::local_counts::kMostKinds": local_counts_layout.MOST_KINDS,
+    "motiflux::local_counts::kMostSteps": local_counts_layout.MOST_STEPS,
+    "motiflux::local_counts::kMostRegisters": local_counts_layout.MOST_REGISTERS,
+    "static_cast<int>(motiflux::local_counts::At::kSource)": local_counts_layout.SOURCE,
+    "static_cast<int>(motiflux::local_counts::At::kTarget)": local_counts_layout.TARGET,
 }
 
 SAMPLING_STRUCTURES: dict[str, Any] = {
@@ -148,7 +151,9 @@ SAMPLING_CONSTANTS: dict[str, int | str] = {
     "motiflux::sample::kGroup": sampling.GROUP,
     "motiflux::sample::kPoolBytes": sampling.POOL_BYTES,
     **{
-        f"motiflux::sample::desk_bytes(motiflux::sample::Pick::{pick}, 7)": sampling.desk_bytes(estimator, 7)
+        f"motiflux::sample::scratch_bytes(motiflux::sample::Pick::{pick}, 7)": sampling.scratch_bytes(
+            estimator, 7
+        )
         for pick, estimator in (
             ("kAny", sampling.WANDERJOIN),
             ("kRefined", sampling.ALLEY),
@@ -186,7 +191,7 @@ def header() -> str:
     shape = text[text.index("namespace {") : text.index('extern "C"')]
     includes = (
         "match/task.hpp",
-        "match/cone_task.hpp",
+        "match/universal_vertex_task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",
@@ -204,7 +209,7 @@ def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
 
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     names = ("order", "triangles", "kinds", "walks", "combine")
-    headers = ["simt.hpp", *(f"motiflux/local/{name}.cuh" for name in names)]
+    headers = ["simt.hpp", *(f"motiflux/local_counts/{name}.cuh" for name in names)]
     includes = [f'#include "{name}"' for name in headers]
     text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])
     assert compiled(text, tmp_path) == ""

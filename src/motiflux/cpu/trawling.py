@@ -54,7 +54,9 @@ class Slots(NamedTuple):
         return cls(np.empty(0), np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint64))
 
 
-def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]) -> list[_native.Problem]:
+def searches_of(
+    graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]
+) -> list[_native.NativePlan]:
     """Return the search that extends a sample of each depth, from 1 to the last level but one.
 
     Over a candidate space, a search matches the query vertex with the fewest candidates left next, and skips
@@ -86,7 +88,7 @@ class Trawl:
     def __init__(
         self,
         candidates: _native.SampleGraph,
-        searches: list[_native.Problem],
+        searches: list[_native.NativePlan],
         *,
         look_every: int = _LOOK_EVERY,
     ) -> None:

@@ -237,7 +237,7 @@ def counting_goal(plan: Plan) -> Goal:
         assert plan.tail is None, "no kernel counts this tail"
         return Goal.COUNT
     if tail.nested:
-        return Goal.PARTS
+        return Goal.NESTED
     return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
@@ -268,7 +268,7 @@ def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal in (Goal.TAIL, Goal.PARTS) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
+    if goal in (Goal.TAIL, Goal.NESTED) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
         return LANES[2]
     average = plan.estimates[1] / max(1.0, plan.estimates[0])
     return LANES[0] if average < _SHORT_ROW else LANES[1]

@@ -161,7 +161,7 @@ class Triangles:
 
 
 class Move(IntEnum):
-    """The operation of a step of walks (`csrc/local/walks.hpp`)."""
+    """The operation of a step of walks (`csrc/local_counts/walks.hpp`)."""
 
     SEED, PUSH, PULL, ENDS, TIMES, SCALE, POWER = range(7)
 

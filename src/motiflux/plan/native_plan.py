@@ -75,7 +75,7 @@ def native_problem(
     backjump: str = "off",
     adaptive: bool = False,
     again: bool = False,
-) -> _native.Problem:
+) -> _native.NativePlan:
     """Return the search of `plan` over its candidate space, or over rows of the graph.
 
     Parameters
@@ -99,7 +99,7 @@ def native_problem(
     out = (graph.forward.offsets, graph.forward.neighbors)
     into = (graph.reverse.offsets, graph.reverse.neighbors)
     if plan.space is not None:
-        problem = _native.Problem(
+        problem = _native.NativePlan(
             steps=given.steps,
             bounds=given.bounds,
             space=_space_of(graph, plan, plan.space, threads).native,
@@ -112,7 +112,7 @@ def native_problem(
         )
         problem.prune(_BACKJUMP[backjump], plan.all_different)
         if plan.adaptive_order is not None and adaptive:
-            problem.set_free(
+            problem.set_adaptive_order(
                 plan.adaptive_order.links, plan.adaptive_order.compared, plan.adaptive_order.always
             )
         return problem
@@ -120,11 +120,11 @@ def native_problem(
     for key in given.keys:
         if key not in narrowed:
             narrowed[key] = graph.adjacency(key, threads)
-    problem = _native.Problem(
+    problem = _native.NativePlan(
         steps=given.steps,
         bounds=given.bounds,
-        source_slots=given.slots,
-        slots=[narrowed[key] for key in given.keys],
+        source_adjacencies=given.slots,
+        adjacencies=[narrowed[key] for key in given.keys],
         out=out,
         in_=into,
         sets=_policy(intersect, simd),

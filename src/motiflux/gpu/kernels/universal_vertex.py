@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen import cone as layout
-from motiflux.codegen.cone import cone_source
+from motiflux.codegen import universal_vertex as layout
 from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
 from motiflux.gpu.launch.prepare import task_limit
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -29,7 +29,7 @@ _SHORT_ROW = 32
 
 
 def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
-    """Return the memory that so many warps need to count a cone in a row (``match::ConeCount``)."""
+    """Return the memory that so many warps need for one row (``match::UniversalVertexCount``)."""
     capacity = WARP
     while capacity < row + row // 2:
         capacity *= 2
@@ -113,18 +113,18 @@ def _set_up(
     units = graph.memo.get(name, lambda: cut_cone(degrees_of(graph, cone, request.threads), cone, teams))
     cut = copies.keep(name, lambda: upload_units(units, rows, device, means))
     search.read([cut])
-    general, special = cone_source(), cone_source(cone.shape)
+    general, special = universal_vertex_source(), universal_vertex_source(cone.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     search.units = general, special, specialized
     kernel = accelerator.kernel(source, means.deadline)
     argument = layout.Args(shape=layout.pack(cone.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
     argument.task.limit, argument.task.vertices = task_limit(limit), cone.levels + 1
-    argument.cone.above = Adjacency(*above.addresses)
+    argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
         kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, search, means))
         search.read([kinds])
-        argument.cone.kinds = kinds.buffer.address
+        argument.pattern.kinds = kinds.buffer.address
     levels, bases = cone.levels, len(cone.shape.bases)
     set_up_units(
         search, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), means

@@ -101,7 +101,7 @@ def _needs(device: Device, graph: Graph, stage: Stage) -> _Needs:
     if kernel is not None and kernel.remembers:
         beside += ctypes.sizeof(layout.KeptNumber) * kept_places(root_arcs)
     if kernel is not None and kernel.work_queue:
-        beside += layout.handover_bytes(layout.seats_for(groups))
+        beside += layout.work_queue_bytes(layout.wait_slots_for(groups))
     return _Needs(rows, beside, 4 * lists.words, groups)
 
 

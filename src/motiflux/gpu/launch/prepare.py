@@ -163,8 +163,8 @@ def _set_up_kernel(
         task.saved = buffers.address + 4 * lists.words * groups
     at_arcs = tail is not None and tail.start == _ARC_LEVELS
     piece = partial(_piece_of, groups, _TAIL_PIECE if at_arcs else _PIECE[0])
-    task.piece = piece(task.arcs)
-    task.packs = kernel.flattened
+    task.chunk = piece(task.arcs)
+    task.flatten_last = kernel.flattened
     if kernel.remembers:
         _add_kept(search, argument, kept_places(task.arcs), request.gpu_memory)
     if kernel.work_queue:
@@ -303,7 +303,7 @@ def _special(plan: Plan, kernel: SearchKernel) -> Source | None:
     """Return the kernel for the shape of a plan; None if that is too large, or its tail is walked by data."""
     goal, (levels, sources) = Goal(kernel.goal), _LARGEST_SPECIAL
     steps = plan.shape.steps
-    if goal is Goal.PARTS or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
+    if goal is Goal.NESTED or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
         return None
     return search_source(goal, kernel.lanes, plan.shape, _describe(plan), kernel.stealing)
 

@@ -11,13 +11,13 @@ from motiflux.gpu.runtime.search import DeviceSearch
 
 def add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
     """Give groups seats on which to wait for work of others, if there is memory for that."""
-    seats = layout.seats_for(groups)
+    seats = layout.wait_slots_for(groups)
     try:
         buffer = search.accelerator.device.allocate(
-            layout.handover_bytes(seats), "work that changes hands", budget=budget
+            layout.work_queue_bytes(seats), "work that changes hands", budget=budget
         )
     except DeviceMemoryError:
         return
     search.hold(buffer)
-    search.clear_at_launches(buffer, layout.handover_cleared(seats))
-    task.handover = layout.handover_at(buffer.address, seats)
+    search.clear_at_launches(buffer, layout.work_queue_cleared_bytes(seats))
+    task.work_queue = layout.work_queue_at(buffer.address, seats)

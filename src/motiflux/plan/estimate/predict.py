@@ -33,7 +33,7 @@ _VERTEX_BYTES, _OFFSET_BYTES = 4, 8
 _BRIEF_SECONDS = 50e-6
 
 MEMO_BYTES = 192 << 20
-"""Approximate bytes in which a thread may cache the numbers of parts (csrc/search/parts.cpp)."""
+"""Approximate bytes in which a thread may cache the numbers of parts (csrc/search/nested_tail.cpp)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from motiflux.plan.rooted import Kinds, Rooted
 
 
 class At(IntEnum):
-    """The position at which a factor of a product over arcs is looked up: ``local::At``."""
+    """The position at which a factor of a product over arcs is looked up: ``local_counts::At``."""
 
     SELF, SOURCE, TARGET = range(3)
 

@@ -71,11 +71,11 @@ class Listing : public EveryLevel {
     if (search.lanes().leads()) {
       Control& control = *task.control;
       before = device::device_wide(control.reserved).fetch_add(std::uint64_t{rows}, device::Order::kRelaxed);
-      if (before + rows > task.row_room)
+      if (before + rows > task.row_capacity)
         device::device_wide(control.refused).fetch_max(~before, device::Order::kRelaxed);
     }
     first = search.lanes().broadcast(before);
-    return first + rows <= task.row_room;
+    return first + rows <= task.row_capacity;
   }
 
   template <class Search>
@@ -103,7 +103,7 @@ class Listing : public EveryLevel {
 };
 
 // The body of a kernel that lists.
-template <class Plan, std::uint32_t Lanes, class Within = Alone>
+template <class Plan, std::uint32_t Lanes, class Within = NoStealing>
 MOTIFLUX_DEVICE void store(const SearchArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   Search<Plan, lanes::Group<Lanes>, Within> search(args.plan, args.task, shared_memory);

@@ -13,7 +13,7 @@ struct DrawArgs {
   std::uint32_t count;        // of groups, below 2^26
   std::uint32_t inheritance;  // an Inheritance
   std::uint32_t pool;         // groups, or samples, that a block takes at a time
-  std::uint32_t desk_bytes;   // shared memory of a warp
+  std::uint32_t scratch_bytes;   // shared memory of a warp
   match::Control* control;    // to be stopped by; `taken`: groups, or samples, that blocks have
   double* weights;            // [count] sums of the weights of the samples that lived to the end
   std::uint32_t* valid;       // [count] one more than their number; 0: the group was not drawn

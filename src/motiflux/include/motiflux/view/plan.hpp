@@ -57,7 +57,7 @@ struct StepArgs {
 
 struct PlanArgs {
   const StepArgs* steps;       // [levels]
-  const std::uint16_t* slots;  // [sources]: which adjacency a source reads
+  const std::uint16_t* adjacency;  // [sources]: which adjacency a source reads
 };
 
 struct Plan {
