@@ -71,13 +71,13 @@ using Mask = std::optional<InputArray<std::uint8_t>>;
 using PyArcRows = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
                              std::optional<InputArray<std::uint32_t>>, Mask>;
 
-nb::tuple filter_rows(const std::vector<PyArcRows>& parts, const Mask& edge_labels, const Mask& source_labels,
-                      const Mask& target_labels,
+nb::tuple filter_rows(const std::vector<PyArcRows>& directions, const Mask& edge_labels,
+                      const Mask& source_labels, const Mask& target_labels,
                       const std::optional<InputArray<std::uint32_t>>& vertex_labels, const Mask& sources,
                       const Mask& targets, int threads) {
   std::vector<graph::ArcRows> rows;
   std::size_t arcs = 0;
-  for (const auto& [offsets, neighbors, labels, mask] : parts) {
+  for (const auto& [offsets, neighbors, labels, mask] : directions) {
     if (mask && mask->size() != neighbors.size()) throw nb::value_error("one byte per arc expected");
     for (const Mask& vertices : {sources, targets})
       if (vertices && vertices->size() + 1 != offsets.size())
@@ -173,7 +173,7 @@ void bind_graph(nb::module_& module) {
              nb::arg("order"), nb::arg("directed"), nb::arg("threads"));
   module.def("number_integers", &number_integers, nb::arg("columns"), nb::arg("threads"));
   module.def("number_rows", &number_rows, nb::arg("columns"), nb::arg("threads"));
-  module.def("filter_rows", &filter_rows, nb::arg("parts"), nb::arg("edge_labels").none(),
+  module.def("filter_rows", &filter_rows, nb::arg("directions"), nb::arg("edge_labels").none(),
              nb::arg("source_labels").none(), nb::arg("target_labels").none(),
              nb::arg("vertex_labels").none(), nb::arg("sources").none(), nb::arg("targets").none(),
              nb::arg("threads"));

@@ -54,27 +54,27 @@ device::Ring ring_at(std::uintptr_t tail, std::uintptr_t published, std::uintptr
 
 // One end of a ring for Python, in use by one thread at a time; keeps what owns its memory alive.
 template <class End>
-class Held {
+class ExclusiveEnd {
  public:
-  Held(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload, std::uint32_t slots,
-       std::uint32_t slot_bytes, std::uint32_t record_words, nb::object memory)
+  ExclusiveEnd(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload, std::uint32_t slots,
+               std::uint32_t slot_bytes, std::uint32_t record_words, nb::object memory)
       : end_(ring_at(tail, published, payload, slots, slot_bytes), record_words),
         memory_(std::move(memory)) {}
 
   // While one of these lives, no other thread gets one.
   class Use {
    public:
-    explicit Use(Held& held) : held_(held) {
-      if (held.used_.exchange(true)) throw std::runtime_error("another thread uses this end of the ring");
+    explicit Use(ExclusiveEnd& owner) : owner_(owner) {
+      if (owner.used_.exchange(true)) throw std::runtime_error("another thread uses this end of the ring");
     }
-    ~Use() { held_.used_.store(false); }
+    ~Use() { owner_.used_.store(false); }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    End* operator->() { return &held_.end_; }
-    End& operator*() { return held_.end_; }
+    End* operator->() { return &owner_.end_; }
+    End& operator*() { return owner_.end_; }
 
    private:
-    Held& held_;
+    ExclusiveEnd& owner_;
   };
 
   std::uint64_t position() const { return end_.position(); }
@@ -85,8 +85,8 @@ class Held {
   std::atomic<bool> used_{false};
 };
 
-using PyReader = Held<ring::Reader>;
-using PyWriter = Held<ring::Writer>;
+using PyReader = ExclusiveEnd<ring::Reader>;
+using PyWriter = ExclusiveEnd<ring::Writer>;
 
 std::size_t read(PyReader& self, OutputRows out, double wait_seconds, double spin_seconds) {
   const Clock::duration wait = duration(wait_seconds, "wait_seconds must be 0 or more");
@@ -143,14 +143,14 @@ nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, doub
 }
 
 template <class End>
-nb::class_<Held<End>> bind_end(nb::module_& module, const char* name, const char* text) {
-  nb::class_<Held<End>> bound(module, name, text);
+nb::class_<ExclusiveEnd<End>> bind_end(nb::module_& module, const char* name, const char* text) {
+  nb::class_<ExclusiveEnd<End>> bound(module, name, text);
   bound
       .def(nb::init<std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uint32_t, std::uint32_t,
                     std::uint32_t, nb::object>(),
            nb::kw_only(), "tail"_a, "published"_a, "payload"_a, "slots"_a, "slot_bytes"_a, "record_words"_a,
            "memory"_a.none() = nb::none())
-      .def_prop_ro("position", &Held<End>::position);
+      .def_prop_ro("position", &ExclusiveEnd<End>::position);
   return bound;
 }
 

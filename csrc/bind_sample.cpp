@@ -18,7 +18,7 @@
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
 #include "python_int.hpp"
-#include "sample/beside.hpp"
+#include "sample/clock_trawl.hpp"
 #include "sample/embeddings.hpp"
 #include "sample/exact_sum.hpp"
 #include "sample/graph.hpp"
@@ -39,7 +39,7 @@ using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxGroups = std::size_t{1} << 30;
 constexpr std::uint64_t kMaxNodes = std::uint64_t{1} << 50;
-constexpr std::uint64_t kMaxBeside = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxClockTrawlSlots = std::uint64_t{1} << 24;
 constexpr double kForever = 1e9;  // seconds
 // Below so much to write, a watching thread costs more than the work.
 constexpr std::uint64_t kInlineBytes = 4 << 20;
@@ -127,12 +127,12 @@ class PySampleGraph {
   sample::OwnedGraph& owned() { return *graph_; }
 
   // Whether each level of a search takes the same values: positions in equal sets, or data vertices.
-  bool has_values_of(const search::Problem& problem) const {
-    if (problem.members.empty()) return get().level[0].members == nullptr;
+  bool has_values_of(const search::NativePlan& native_plan) const {
+    if (native_plan.members.empty()) return get().level[0].members == nullptr;
     for (std::uint32_t level = 0; level < get().levels; ++level) {
-      const std::uint32_t *mine = get().level[level].members, *theirs = problem.members[level];
+      const std::uint32_t *mine = get().level[level].members, *theirs = native_plan.members[level];
       const std::uint32_t size = graph_->size(level);
-      if (mine == nullptr || size != problem.sizes[level]) return false;
+      if (mine == nullptr || size != native_plan.sizes[level]) return false;
       if (mine != theirs && !std::equal(mine, mine + size, theirs)) return false;
     }
     return true;
@@ -174,7 +174,7 @@ nb::object roots_of(nb::handle self) {
   return graph.roots ? shared(self, graph.roots, graph.root_count) : nb::none();
 }
 
-// Beside the rows of a level's tree source, or None; of level 0, beside the roots.
+// ClockTrawl the rows of a level's tree source, or None; of level 0, beside the roots.
 nb::object sums_of(nb::handle self, std::uint32_t level) {
   auto& owned = nb::cast<PySampleGraph&>(self);
   const sample::CandidateGraph& graph = owned.get();
@@ -275,26 +275,26 @@ class PyTrawl {
  public:
   // `problems` are the searches from depth 1 to the last level but one; they look at their budgets every
   // `look_every` steps.
-  PyTrawl(nb::object graph, std::vector<nb::object> problems, std::int64_t look_every)
-      : graph_(std::move(graph)), held_(std::move(problems)) {
-    require(look_every >= 1, "look_every must be 1 or more");
+  PyTrawl(nb::object graph, std::vector<nb::object> native_plans, std::int64_t check_every)
+      : graph_(std::move(graph)), plan_objects_(std::move(native_plans)) {
+    require(check_every >= 1, "check_every must be 1 or more");
     const PySampleGraph& sampled = nb::cast<PySampleGraph&>(graph_);
     const sample::CandidateGraph& given = sampled.get();
     require(given.levels > 1, "at least 2 levels expected");
-    require(held_.size() == given.levels - 1, "a search for each depth expected");
-    for (std::size_t at = 0; at < held_.size(); ++at) {
-      const search::Problem& problem = problem_of(held_[at]);
-      require(problem.plan.shape.levels == given.levels, "searches of as many levels expected");
-      require(problem.tail.start >= static_cast<int>(at + 1), "a tail that is sampled");
-      require(sampled.has_values_of(problem), "searches of other values");
-      const bool again = at > 0 && held_[at].is(held_[at - 1]);
-      if (!again) own_.push_back(problem);
-      own_.back().look_every = look_every;
-      problems_.push_back(&own_.back());
+    require(plan_objects_.size() == given.levels - 1, "a search for each depth expected");
+    for (std::size_t at = 0; at < plan_objects_.size(); ++at) {
+      const search::NativePlan& native_plan = native_plan_of(plan_objects_[at]);
+      require(native_plan.plan.shape.levels == given.levels, "searches of as many levels expected");
+      require(native_plan.tail.start >= static_cast<int>(at + 1), "a tail that is sampled");
+      require(sampled.has_values_of(native_plan), "searches of other values");
+      const bool again = at > 0 && plan_objects_[at].is(plan_objects_[at - 1]);
+      if (!again) own_.push_back(native_plan);
+      own_.back().check_every = check_every;
+      native_plans_.push_back(&own_.back());
     }
     const FreeGil free_gil;
-    for (const search::Problem& problem : own_)
-      if (problem.free_order && problem.always_free) problem.free_order();
+    for (const search::NativePlan& native_plan : own_)
+      if (native_plan.adaptive_order && native_plan.always_adaptive) native_plan.adaptive_order();
   }
 
   // Worth, outcome, depth and work of each slot.
@@ -311,11 +311,11 @@ class PyTrawl {
     std::vector<double> weights(count);
     std::vector<std::uint8_t> outcomes(count), depths(count);
     std::vector<std::uint64_t> work(count);
-    const sample::Haul haul{weights.data(), outcomes.data(), depths.data(), work.data()};
+    const sample::SlotResults results{weights.data(), outcomes.data(), depths.data(), work.data()};
     std::atomic<bool> stop{false};
     const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
     const auto go = [&] {
-      sample::trawl(graph, problems_, trawling, first, count, haul, Workers{threads, &stop}, end);
+      sample::trawl(graph, native_plans_, trawling, first, count, results, Workers{threads, &stop}, end);
     };
     run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
     return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(outcomes)),
@@ -339,8 +339,8 @@ class PyTrawl {
   // Begins to search by the clock, on `threads` threads, and on one more to count all with so much work.
   void begin(std::uint64_t seed, std::uint64_t first, std::uint64_t most, std::uint32_t least,
              std::uint64_t nodes, int unfinished, int threads, std::uint64_t whole) {
-    require(beside_ == nullptr, "it has begun already");
-    require(first <= kMaxNodes && most <= kMaxBeside, "too many slots");
+    require(clock_trawl_ == nullptr, "it has begun already");
+    require(first <= kMaxNodes && most <= kMaxClockTrawlSlots, "too many slots");
     require(nodes <= kMaxNodes && whole <= kMaxNodes, "nodes must be at most 2^50");
     require(unfinished >= 0 && unfinished <= 2, "unknown way to leave a search unfinished");
     require(threads == 1 || (threads >= 2 && threads <= kMaxThreads && threads % 2 == 0),
@@ -348,25 +348,25 @@ class PyTrawl {
     const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
     require(least >= 1 && least < graph.levels, "no such depth");
     const sample::Trawling trawling{seed, least, nodes, static_cast<sample::Unfinished>(unfinished)};
-    beside_ = std::make_unique<sample::Beside>(graph, problems_,
-                                               sample::BesidePlan{trawling, first, most, whole, threads});
+    clock_trawl_ = std::make_unique<sample::ClockTrawl>(
+        graph, native_plans_, sample::ClockTrawlPlan{trawling, first, most, whole, threads});
   }
 
   void turn() {
-    if (beside_) beside_->turn();
+    if (clock_trawl_) clock_trawl_->turn();
   }
 
   // For each stream worth, outcome, depth and work of its slots, and how many it has begun.
   nb::tuple finish() {
-    require(beside_ != nullptr, "it has not begun");
-    std::array<sample::Beside::Stream, sample::Beside::kStreams> streams;
+    require(clock_trawl_ != nullptr, "it has not begun");
+    std::array<sample::ClockTrawl::Stream, sample::ClockTrawl::kStreams> streams;
     {
       const FreeGil free_gil;
-      const std::unique_ptr<sample::Beside> ended = std::move(beside_);
+      const std::unique_ptr<sample::ClockTrawl> ended = std::move(clock_trawl_);
       streams = ended->end();
       if (const Wide* whole = ended->whole()) whole_ = *whole;
     }
-    const auto given = [](sample::Beside::Stream& one) {
+    const auto given = [](sample::ClockTrawl::Stream& one) {
       return nb::make_tuple(to_numpy(std::move(one.weights)), to_numpy(std::move(one.outcomes)),
                             to_numpy(std::move(one.depths)), to_numpy(std::move(one.work)), one.begun);
     };
@@ -375,7 +375,7 @@ class PyTrawl {
 
   // The number of embeddings, or None as long as it is not known.
   nb::object whole() const {
-    const Wide* known = whole_ ? &*whole_ : beside_ ? beside_->whole() : nullptr;
+    const Wide* known = whole_ ? &*whole_ : clock_trawl_ ? clock_trawl_->whole() : nullptr;
     return known ? to_python(*known) : nb::none();
   }
 
@@ -384,13 +384,13 @@ class PyTrawl {
 
  private:
   nb::object graph_;
-  std::vector<nb::object> held_;
-  std::deque<search::Problem> own_;
-  std::vector<const search::Problem*> problems_;
+  std::vector<nb::object> plan_objects_;
+  std::deque<search::NativePlan> own_;
+  std::vector<const search::NativePlan*> native_plans_;
   std::optional<sample::Counting> counting_;
   std::atomic<bool> over_{false};
   std::optional<Wide> whole_;
-  std::unique_ptr<sample::Beside> beside_;  // goes first: it reads the others
+  std::unique_ptr<sample::ClockTrawl> clock_trawl_;  // goes first: it reads the others
 };
 
 }  // namespace
@@ -413,8 +413,8 @@ void bind_sample(nb::module_& module) {
       .def("sums", &sums_of, "level"_a)
       .def_prop_ro("tree_sources", &tree_sources);
   nb::class_<PyTrawl>(module, "Trawl")
-      .def(nb::init<nb::object, std::vector<nb::object>, std::int64_t>(), "graph"_a, "problems"_a,
-           "look_every"_a)
+      .def(nb::init<nb::object, std::vector<nb::object>, std::int64_t>(), "graph"_a, "native_plans"_a,
+           "check_every"_a)
       .def("run", &PyTrawl::run, "seed"_a, "first"_a, "count"_a, "least"_a, "nodes"_a, "unfinished"_a,
            "threads"_a, "timeout"_a.none())
       .def("count_all", &PyTrawl::count_all, "nodes"_a, "threads"_a, "timeout"_a.none())

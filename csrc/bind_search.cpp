@@ -39,8 +39,8 @@ using PyList = std::tuple<Levels, Levels, std::size_t, Levels, bool, int>;
 using PyComponent = std::tuple<Levels, Levels, Levels, Levels, std::vector<PyList>>;
 using PyExcluded = std::tuple<Levels, Levels>;  // members, levels
 using PyBlock = std::tuple<std::vector<PyComponent>, Levels, std::vector<PyExcluded>, bool>;
-using PyTail = std::tuple<int, std::vector<PyBlock>>;     // first level, blocks
-using PyRoom = std::tuple<std::uint32_t, std::uint32_t>;  // search::Room
+using PyTail = std::tuple<int, std::vector<PyBlock>>;             // first level, blocks
+using PyAllDifferent = std::tuple<std::uint32_t, std::uint32_t>;  // search::AllDifferentBound
 using PyLink =
     std::tuple<std::size_t, std::size_t, std::size_t, bool>;  // from, to, query edge, as PySourceEdge
 using PyCompared = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // apart, smaller, greater
@@ -61,25 +61,25 @@ struct PyStep {
   view::StepShape shape;
 };
 
-// A search::Problem together with the arrays it points into.
-class OwnedProblem {
+// A search::NativePlan together with the arrays it points into.
+class OwnedNativePlan {
  public:
-  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
-               std::vector<std::uint16_t> source_slots, std::vector<PyAdjacency> slots, PyAdjacency out,
-               PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
-      : OwnedProblem(steps, bounds, std::move(source_slots), std::move(out), std::move(in), policy) {
-    arrays_ = std::move(slots);
-    for (const PyAdjacency& slot : arrays_) problem_.slots.push_back(checked(slot));
-    problem_.roots = problem_.vertices;
+  OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
+                  std::vector<std::uint16_t> source_adjacencies, std::vector<PyAdjacency> adjacencies,
+                  PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
+      : OwnedNativePlan(steps, bounds, std::move(source_adjacencies), std::move(out), std::move(in), policy) {
+    arrays_ = std::move(adjacencies);
+    for (const PyAdjacency& adjacency : arrays_) native_plan_.adjacencies.push_back(checked(adjacency));
+    native_plan_.roots = native_plan_.vertices;
     check_plan();
     set_tail(tail);
   }
 
   // Over a candidate space: `order` is the query vertex at each level, and a source follows a query edge.
-  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
-               const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
-               PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
-      : OwnedProblem(steps, bounds, {}, std::move(out), std::move(in), policy) {
+  OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
+                  const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
+                  PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
+      : OwnedNativePlan(steps, bounds, {}, std::move(out), std::move(in), policy) {
     space_ = std::move(space);
     candidates_ = &nb::cast<candidates::Space&>(space_);
     {
@@ -90,14 +90,15 @@ class OwnedProblem {
     check_classes(order);
     set_tail(tail);
   }
-  OwnedProblem(const OwnedProblem&) = delete;
-  OwnedProblem& operator=(const OwnedProblem&) = delete;
+  OwnedNativePlan(const OwnedNativePlan&) = delete;
+  OwnedNativePlan& operator=(const OwnedNativePlan&) = delete;
 
-  const search::Problem& get() const { return problem_; }
+  const search::NativePlan& get() const { return native_plan_; }
 
   // Lets levels be matched in another order: over a candidate space, not for induced matching. `links` are
-  // query edges between two levels, the masks those of search::FreeOrder.
-  void set_free(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared, bool always) {
+  // query edges between two levels, the masks those of search::AdaptiveOrder.
+  void set_adaptive_order(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared,
+                          bool always) {
     require(candidates_ != nullptr, "only a candidate space is searched in another order");
     require(compared.size() == steps_.size(), "three masks per level expected");
     const std::uint32_t levels = ~std::uint32_t{0} >> (view::kMaxLevels - steps_.size());
@@ -108,42 +109,43 @@ class OwnedProblem {
               "a link leads nowhere");
     for (const view::StepShape& step : steps_)
       require((step.not_out | step.not_in) == 0, "induced matching has its order");
-    problem_.always_free = always;
-    problem_.free_order = [this, links, compared]() -> const search::FreeOrder& {
-      std::call_once(free_made_, [&] { make_free(links, compared); });
-      return free_order_;
+    native_plan_.always_adaptive = always;
+    native_plan_.adaptive_order = [this, links, compared]() -> const search::AdaptiveOrder& {
+      std::call_once(adaptive_order_made_, [&] { make_adaptive_order(links, compared); });
+      return adaptive_order_;
     };
   }
 
-  // What makes a search fail sooner: see search::Problem.
-  void prune(int backjump, const std::vector<PyRoom>& room) {
-    require(room.empty() || room.size() == steps_.size(), "one pair of numbers per level expected");
+  // What makes a search fail sooner: see search::NativePlan.
+  void prune(int backjump, const std::vector<PyAllDifferent>& all_different) {
+    require(all_different.empty() || all_different.size() == steps_.size(),
+            "one pair of numbers per level expected");
     require(backjump >= 0 && backjump <= 2, "unknown way to jump back");
-    problem_.backjump = static_cast<search::Backjump>(backjump);
-    problem_.room.clear();
-    for (const auto& [others, greater] : room) {
+    native_plan_.backjump = static_cast<search::Backjump>(backjump);
+    native_plan_.all_different.clear();
+    for (const auto& [others, greater] : all_different) {
       require(greater <= others, "more levels take a greater vertex than take another");
-      problem_.room.push_back({others, greater});
+      native_plan_.all_different.push_back({others, greater});
     }
   }
 
  private:
-  OwnedProblem(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
-               std::vector<std::uint16_t> source_slots, PyAdjacency out, PyAdjacency in,
-               const PyPolicy& policy)
-      : out_(std::move(out)), in_(std::move(in)), slots_(std::move(source_slots)) {
+  OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
+                  std::vector<std::uint16_t> source_adjacencies, PyAdjacency out, PyAdjacency in,
+                  const PyPolicy& policy)
+      : out_(std::move(out)), in_(std::move(in)), source_adjacencies_(std::move(source_adjacencies)) {
     for (const PyStep& step : steps) add_step(step);
     for (const auto& [out_degree, in_degree] : bounds) args_.push_back({out_degree, in_degree});
     const std::size_t rows = std::get<0>(out_).size();
     require(rows >= 1, "offsets must not be empty");
-    problem_.vertices = static_cast<std::uint32_t>(rows - 1);
-    problem_.out = checked(out_);
-    problem_.in = checked(in_);
+    native_plan_.vertices = static_cast<std::uint32_t>(rows - 1);
+    native_plan_.out = checked(out_);
+    native_plan_.in = checked(in_);
     const auto& [method, simd] = policy;
     require(method >= 0 && method <= 2, "unknown intersection method");
     require(simd >= 0 && simd <= 2 && sets::runs_here(static_cast<sets::Simd>(simd)),
             "this processor lacks the instructions");
-    problem_.sets = {static_cast<sets::Method>(method), static_cast<sets::Simd>(simd)};
+    native_plan_.sets = {static_cast<sets::Method>(method), static_cast<sets::Simd>(simd)};
   }
 
   void use_space(candidates::Space& space, const std::vector<std::size_t>& order,
@@ -152,28 +154,28 @@ class OwnedProblem {
     require(space.state() == candidates::Space::State::kReady, "the candidate space has no rows");
     require(order.size() == levels && space.size() == levels, "one query vertex per level expected");
     require(source_edges.size() == sources_.size(), "one query edge per source expected");
-    problem_.vertices = 0;
+    native_plan_.vertices = 0;
     for (std::size_t query_vertex : order) {
       require(query_vertex < levels, "no such query vertex");
       const auto& set = space.set(query_vertex);
-      problem_.members.push_back(set.data());
-      problem_.sizes.push_back(static_cast<std::uint32_t>(set.size()));
-      problem_.vertices = std::max(problem_.vertices, static_cast<std::uint32_t>(set.size()));
+      native_plan_.members.push_back(set.data());
+      native_plan_.sizes.push_back(static_cast<std::uint32_t>(set.size()));
+      native_plan_.vertices = std::max(native_plan_.vertices, static_cast<std::uint32_t>(set.size()));
     }
-    problem_.roots = static_cast<std::uint32_t>(space.set(order[0]).size());
+    native_plan_.roots = static_cast<std::uint32_t>(space.set(order[0]).size());
     for (const auto& [edge, from_source] : source_edges) {
       require(edge < space.edges(), "no such query edge");
       space.orient(edge, from_source);
-      slots_.push_back(static_cast<std::uint16_t>(problem_.slots.size()));
-      problem_.slots.push_back(space.rows(edge, from_source));
+      source_adjacencies_.push_back(static_cast<std::uint16_t>(native_plan_.adjacencies.size()));
+      native_plan_.adjacencies.push_back(space.rows(edge, from_source));
     }
-    problem_.places.assign(levels * levels, nullptr);
+    native_plan_.places.assign(levels * levels, nullptr);
     for (std::size_t level = 0; level < levels; ++level) {
       const view::StepShape& step = steps_[level];
       for (std::uint32_t rest = step.distinct | step.after | step.before; rest != 0; rest &= rest - 1) {
         const auto earlier = static_cast<std::size_t>(std::countr_zero(rest));
         require(earlier < level, "a step names a level that is not earlier");
-        problem_.places[level * levels + earlier] = space.places_between(order[earlier], order[level]);
+        native_plan_.places[level * levels + earlier] = space.places_between(order[earlier], order[level]);
       }
     }
   }
@@ -189,16 +191,16 @@ class OwnedProblem {
   }
 
   // Called by a thread of a search, while the space is there and Python may be doing something else.
-  void make_free(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared) {
+  void make_adaptive_order(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared) {
     for (const auto& [from, to, edge, from_source] : links) {
       candidates_->orient(edge, from_source);
       candidates_->orient(edge, !from_source);
       const int start = static_cast<int>(from), end = static_cast<int>(to);
-      free_order_.links[from].push_back({start, end, candidates_->rows(edge, from_source)});
-      free_order_.links[to].push_back({end, start, candidates_->rows(edge, !from_source)});
+      adaptive_order_.links[from].push_back({start, end, candidates_->rows(edge, from_source)});
+      adaptive_order_.links[to].push_back({end, start, candidates_->rows(edge, !from_source)});
     }
     for (std::size_t level = 0; level < compared.size(); ++level)
-      std::tie(free_order_.apart[level], free_order_.smaller[level], free_order_.greater[level]) =
+      std::tie(adaptive_order_.apart[level], adaptive_order_.smaller[level], adaptive_order_.greater[level]) =
           compared[level];
   }
 
@@ -219,8 +221,8 @@ class OwnedProblem {
     const auto levels = static_cast<int>(steps_.size());
     require(start >= 1 && start <= levels, "a tail starts at level 1 or later");
     require(!blocks.empty() || start == levels, "a tail has blocks");
-    problem_.tail.start = start;
-    problem_.tail.matched.assign(steps_.size(), 0);
+    native_plan_.tail.start = start;
+    native_plan_.tail.matched.assign(steps_.size(), 0);
     for (const PyBlock& block : blocks) add_block(block);
     if (blocks.empty()) return;
     std::uint32_t seen = 0;
@@ -232,21 +234,21 @@ class OwnedProblem {
     const auto& [components, exact, excluded, kept] = given;
     search::TailBlock block{{}, exact, {}, kept};
     const auto named = [&](int level) { return level >= 0 && level < static_cast<int>(steps_.size()); };
-    for (const auto& [levels, set_of, chains, hanging, lists] : components) {
+    for (const auto& [levels, set_of, chains, child_blocks, lists] : components) {
       require((!levels.empty() || !lists.empty()) && levels.size() == set_of.size() &&
-                  (hanging.empty() || hanging.size() == levels.size()),
+                  (child_blocks.empty() || child_blocks.size() == levels.size()),
               "a malformed tail component");
-      search::TailComponent component{levels, set_of, chains, hanging, {}};
-      require(lists.empty() || (lists.size() <= search::kMostLists && hanging.empty() &&
-                                levels.size() <= search::kMostBesideLists),
+      search::TailComponent component{levels, set_of, chains, child_blocks, {}};
+      require(lists.empty() || (lists.size() <= search::kMostLists && child_blocks.empty() &&
+                                levels.size() <= search::kMostLevelsBesideLists),
               "more beside lists than there may be");
       for (const PyList& list : lists) component.lists.push_back(checked_list(list));
       for (int set : set_of) require(set >= 0 && set < search::kMostTailSets, "too many sets in a component");
-      const bool plain = std::count(hanging.begin(), hanging.end(), search::kNoBlock) ==
-                         static_cast<std::ptrdiff_t>(hanging.size());
+      const bool plain = std::count(child_blocks.begin(), child_blocks.end(), search::kNoBlock) ==
+                         static_cast<std::ptrdiff_t>(child_blocks.size());
       require(component.sets() <= 1 || levels.size() <= search::kMostMixedLevels,
               "too many levels in a component");
-      require(plain || levels.size() <= search::kMostSlots, "too many levels that blocks hang from");
+      require(plain || levels.size() <= search::kMostDistinctLevels, "too many levels that blocks hang from");
       std::size_t chained = 0;
       for (int chain : chains) {
         require(chain >= 1 && chain <= view::kMaxLevels, "a malformed chain");
@@ -261,24 +263,24 @@ class OwnedProblem {
       for (int level : levels) require(named(level), "a block depends on no level");
       block.excluded.push_back({members, levels});
     }
-    problem_.tail.blocks.push_back(std::move(block));
+    native_plan_.tail.blocks.push_back(std::move(block));
   }
 
   search::TailList checked_list(const PyList& given) {
-    const auto& [levels, listed, doors, exact, kept, block] = given;
-    require(!levels.empty() && doors >= 1 && doors <= search::kMostDoors && doors <= listed.size() &&
-                listed.size() <= search::kMostListed,
+    const auto& [levels, listed, separators, exact, kept, block] = given;
+    require(!levels.empty() && separators >= 1 && separators <= search::kMostSeparators &&
+                separators <= listed.size() && listed.size() <= search::kMostListed,
             "a malformed list of a tail");
     for (int level : listed)
       require(std::count(levels.begin(), levels.end(), level) == 1, "a list names a level it does not match");
     for (int level : exact)
       require(level >= 0 && level < static_cast<int>(steps_.size()), "a list depends on no level");
-    return {levels, listed, doors, exact, kept, block, problem_.tail.lists++};
+    return {levels, listed, separators, exact, kept, block, native_plan_.tail.lists++};
   }
 
   // Checks a block that is counted once the levels `matched` are, and adds its levels to `seen`.
   void match_block(std::size_t index, std::uint32_t matched, std::uint32_t& seen) {
-    const search::TailBlock& block = problem_.tail.blocks[index];
+    const search::TailBlock& block = native_plan_.tail.blocks[index];
     std::uint32_t needed = 0;
     for (int level : block.exact) needed |= std::uint32_t{1} << level;
     for (const search::Excluded& group : block.excluded) {
@@ -299,7 +301,7 @@ class OwnedProblem {
       const int level = component.levels[at];
       match_level(level, matched, seen);
       if (!component.blocks.empty())
-        match_hanging(index, component.blocks[at], matched | std::uint32_t{1} << level, seen);
+        match_child_block(index, component.blocks[at], matched | std::uint32_t{1} << level, seen);
     }
     for (const search::TailList& list : component.lists) {
       std::uint32_t within = matched, exact = 0;
@@ -311,20 +313,20 @@ class OwnedProblem {
         require((sources & ~(exact | (within & ~matched))) == 0,
                 "a list depends on a level it does not name");
       }
-      match_hanging(index, list.block, within, seen);
+      match_child_block(index, list.block, within, seen);
     }
   }
 
-  void match_hanging(std::size_t index, int block, std::uint32_t matched, std::uint32_t& seen) {
+  void match_child_block(std::size_t index, int block, std::uint32_t matched, std::uint32_t& seen) {
     if (block == search::kNoBlock) return;
     const auto next = static_cast<std::size_t>(block);
-    require(next > index && next < problem_.tail.blocks.size(), "a block hangs from one after it");
+    require(next > index && next < native_plan_.tail.blocks.size(), "a block hangs from one after it");
     match_block(next, matched, seen);
   }
 
   // Checks a level of the tail that is counted once the levels `matched` are; returns those it depends on.
   std::uint32_t match_level(int level, std::uint32_t matched, std::uint32_t& seen) {
-    require(level >= problem_.tail.start && level < static_cast<int>(steps_.size()),
+    require(level >= native_plan_.tail.start && level < static_cast<int>(steps_.size()),
             "a tail component names a level before the tail");
     const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
     const std::uint32_t bit = std::uint32_t{1} << level;
@@ -336,30 +338,31 @@ class OwnedProblem {
     require(
         (sources & ~matched) == 0 && (step.not_out | step.not_in) == 0 && ((matched >> step.anchor) & 1) != 0,
         "a level of the tail depends on one that is not matched");
-    problem_.tail.matched[static_cast<std::size_t>(level)] = step.distinct & matched;
+    native_plan_.tail.matched[static_cast<std::size_t>(level)] = step.distinct & matched;
     return sources;
   }
 
   view::Adjacency checked(const PyAdjacency& arrays) const {
     const auto& [offsets, neighbors] = arrays;
-    require(offsets.size() == std::size_t{problem_.vertices} + 1,
+    require(offsets.size() == std::size_t{native_plan_.vertices} + 1,
             "adjacencies differ in their number of rows");
-    require(offsets.data()[problem_.vertices] == neighbors.size(),
+    require(offsets.data()[native_plan_.vertices] == neighbors.size(),
             "offsets do not end at the last neighbour");
     return {offsets.data(), neighbors.data()};
   }
 
   // What the search relies on without looking.
   void check_plan() {
-    problem_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
-                     {args_.data(), slots_.data()}};
+    native_plan_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
+                         {args_.data(), source_adjacencies_.data()}};
     const auto levels = static_cast<int>(steps_.size());
     require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
     require(steps_[1].source_count > 0, "level 1 has no source");
     require(args_.size() == steps_.size(), "one pair of bounds per step expected");
-    require(slots_.size() == sources_.size(), "one slot per source expected");
+    require(source_adjacencies_.size() == sources_.size(), "one adjacency per source expected");
     require(!steps_.back().bounds_out && !steps_.back().bounds_in, "the last step bounds degrees");
-    for (std::uint16_t slot : slots_) require(slot < problem_.slots.size(), "a source names no adjacency");
+    for (std::uint16_t adjacency : source_adjacencies_)
+      require(adjacency < native_plan_.adjacencies.size(), "a source names no adjacency");
     for (int level = 0; level < levels; ++level) {
       const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
       const std::uint32_t earlier = (std::uint32_t{1} << level) - 1;
@@ -383,15 +386,15 @@ class OwnedProblem {
 
   nb::object space_;
   candidates::Space* candidates_ = nullptr;  // that is in space_
-  std::once_flag free_made_;
-  search::FreeOrder free_order_;
+  std::once_flag adaptive_order_made_;
+  search::AdaptiveOrder adaptive_order_;
   std::vector<PyAdjacency> arrays_;
   PyAdjacency out_, in_;
   std::vector<view::StepShape> steps_;
   std::vector<view::Source> sources_;
   std::vector<view::StepArgs> args_;
-  std::vector<std::uint16_t> slots_;
-  search::Problem problem_;
+  std::vector<std::uint16_t> source_adjacencies_;
+  search::NativePlan native_plan_;
 };
 
 // Calls progress(done, total, found()) unless it is None; false when it raised.
@@ -413,47 +416,49 @@ bool report(const nb::object& progress, const search::Control& control) {
   return report(progress, control, [&] { return control.found.load(std::memory_order_relaxed); });
 }
 
-nb::tuple count(const OwnedProblem& problem, int threads, std::optional<std::uint64_t> limit,
+nb::tuple count(const OwnedNativePlan& native_plan, int threads, std::optional<std::uint64_t> limit,
                 std::optional<double> timeout, const nb::object& progress, bool brief) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   std::vector<std::uint64_t> sizes;
   if (brief) {
-    search::Control control(problem.get().root_arcs(), 1, timeout);
+    search::Control control(native_plan.get().root_arcs(), 1, timeout);
     std::optional<Wide> total;
     {
       const FreeGil free_gil;
-      total = search::count_briefly(problem.get(), control, limit, sizes);
+      total = search::count_briefly(native_plan.get(), control, limit, sizes);
     }
     if (total) return nb::make_tuple(to_python(*total), static_cast<int>(control.reason()), sizes);
   }
-  search::Control control(problem.get().root_arcs(), threads, timeout);
+  search::Control control(native_plan.get().root_arcs(), threads, timeout);
   Wide total;
-  run_watched([&] { total = search::count(problem.get(), control, threads, limit, &sizes); },
+  run_watched([&] { total = search::count(native_plan.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
 }
 
 // The count for each root arc, and why the search ended.
-nb::tuple count_arcs(const OwnedProblem& problem, int threads, std::optional<double> timeout) {
+nb::tuple count_arcs(const OwnedNativePlan& native_plan, int threads, std::optional<double> timeout) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
-  search::Control control(problem.get().root_arcs(), threads, timeout);
-  require(problem.get().tail.start >= 2, "each arc is counted for itself");
-  std::vector<std::uint64_t> counts(problem.get().root_arcs(), 0);
-  run_watched([&] { search::count_arcs(problem.get(), control, threads, counts); }, [] { return true; },
+  search::Control control(native_plan.get().root_arcs(), threads, timeout);
+  require(native_plan.get().tail.start >= 2, "each arc is counted for itself");
+  std::vector<std::uint64_t> counts(native_plan.get().root_arcs(), 0);
+  run_watched([&] { search::count_arcs(native_plan.get(), control, threads, counts); }, [] { return true; },
               [&] { control.stop(search::Stop::kCancelled); });
   return nb::make_tuple(to_numpy(std::move(counts)), static_cast<int>(control.reason()));
 }
 
 // Several searches in one pass: for each its total and why it ended. `progress` is given a list of what each
 // has found.
-nb::list count_together(const std::vector<nb::object>& problems, int threads,
+nb::list count_together(const std::vector<nb::object>& native_plans, int threads,
                         const std::vector<std::optional<std::uint64_t>>& limits,
                         std::optional<double> timeout, const nb::object& progress) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
-  require(!problems.empty() && problems.size() == limits.size(), "a limit for each search expected");
-  std::vector<const search::Problem*> plain;
-  for (const nb::object& problem : problems) plain.push_back(&nb::cast<const OwnedProblem&>(problem).get());
-  for (const search::Problem* problem : plain) require(problem->members.empty(), "a candidate space");
+  require(!native_plans.empty() && native_plans.size() == limits.size(), "a limit for each search expected");
+  std::vector<const search::NativePlan*> plain;
+  for (const nb::object& native_plan : native_plans)
+    plain.push_back(&nb::cast<const OwnedNativePlan&>(native_plan).get());
+  for (const search::NativePlan* native_plan : plain)
+    require(native_plan->members.empty(), "a candidate space");
   require(search::shared_levels(plain) >= 2, "the searches do not share two levels");
   const std::uint64_t arcs = plain[0]->root_arcs();
   search::Control pass(arcs, threads, timeout);
@@ -481,30 +486,31 @@ nb::list count_together(const std::vector<nb::object>& problems, int threads,
 }
 
 // Estimates per level, as far as sampling got: (size, scanned, met).
-std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedProblem& problem,
+std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedNativePlan& native_plan,
                                                              std::uint32_t members, std::uint64_t max_work,
                                                              std::uint64_t seed) {
   require(members >= 1 && members <= (1u << 20), "members must be 1 to 2^20");
   std::vector<std::tuple<double, double, double>> result;
   const FreeGil free_gil;
-  for (const search::LevelEstimate& level : search::sample_sizes(problem.get(), {members, max_work, seed}))
+  for (const search::LevelEstimate& level :
+       search::sample_sizes(native_plan.get(), {members, max_work, seed}))
     result.emplace_back(level.size, level.scanned, level.met);
   return result;
 }
 
 // The work that a search is expected to take.
-double probe(const OwnedProblem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
+double probe(const OwnedNativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
   const FreeGil free_gil;
-  return search::probe(problem.get(), arcs, most, seed);
+  return search::probe(native_plan.get(), arcs, most, seed);
 }
 
 // Rows of an enumeration for Python; keeps the problem alive.
 class Rows {
  public:
-  Rows(nb::object problem, std::vector<std::uint32_t> position, int threads, std::size_t block_rows,
+  Rows(nb::object native_plan, std::vector<std::uint32_t> position, int threads, std::size_t block_rows,
        std::optional<std::uint64_t> limit, std::optional<double> timeout)
-      : problem_(std::move(problem)), process_(getpid()) {
-    const auto& owned = nb::cast<const OwnedProblem&>(problem_);
+      : native_plan_(std::move(native_plan)), process_(getpid()) {
+    const auto& owned = nb::cast<const OwnedNativePlan&>(native_plan_);
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
     require(block_rows >= 1 && block_rows <= kMaxBlockRows, "block_rows must be 1 to 2^30");
     require(position.size() == owned.get().plan.shape.levels, "one column per level expected");
@@ -530,8 +536,8 @@ class Rows {
         block = rows_->next(kSignalPeriod);
         finished = !block && rows_->finished();
       }
-      if (search::Clock::now() - last_look_ >= kSignalPeriod) {
-        last_look_ = search::Clock::now();
+      if (search::Clock::now() - last_check_ >= kSignalPeriod) {
+        last_check_ = search::Clock::now();
         if (PyErr_CheckSignals() != 0 || !report(progress, rows_->control())) throw nb::python_error();
       }
       if (block) {
@@ -554,16 +560,16 @@ class Rows {
  private:
   bool ours() const { return getpid() == process_; }
 
-  nb::object problem_;
+  nb::object native_plan_;
   pid_t process_;
   std::unique_ptr<search::Enumeration> rows_;
-  search::Clock::time_point last_look_ = search::Clock::now();
+  search::Clock::time_point last_check_ = search::Clock::now();
 };
 
 }  // namespace
 
-const search::Problem& problem_of(nb::handle problem) {
-  return nb::cast<const OwnedProblem&>(problem).get();
+const search::NativePlan& native_plan_of(nb::handle native_plan) {
+  return nb::cast<const OwnedNativePlan&>(native_plan).get();
 }
 
 void bind_search(nb::module_& module) {
@@ -589,22 +595,22 @@ void bind_search(nb::module_& module) {
           },
           nb::kw_only(), "source_levels"_a, "source_directions"_a, "reuse"_a, "anchor"_a, "after"_a,
           "before"_a, "distinct"_a, "not_out"_a, "not_in"_a, "bounds_out"_a, "bounds_in"_a);
-  nb::class_<OwnedProblem>(module, "Problem")
+  nb::class_<OwnedNativePlan>(module, "NativePlan")
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, std::vector<std::uint16_t>,
                     std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, const PyPolicy&, const PyTail&>(),
-           nb::kw_only(), "steps"_a, "bounds"_a, "source_slots"_a, "slots"_a, "out"_a, "in_"_a, "sets"_a,
-           "tail"_a)
+           nb::kw_only(), "steps"_a, "bounds"_a, "source_adjacencies"_a, "adjacencies"_a, "out"_a, "in_"_a,
+           "sets"_a, "tail"_a)
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, nb::object,
                     const std::vector<std::size_t>&, const std::vector<PySourceEdge>&, PyAdjacency,
                     PyAdjacency, const PyPolicy&, const PyTail&>(),
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
            "sets"_a, "tail"_a)
-      .def("set_free", &OwnedProblem::set_free, "links"_a, "compared"_a, "always"_a)
-      .def("prune", &OwnedProblem::prune, "backjump"_a, "room"_a);
-  module.def("count", &count, "problem"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
+      .def("set_adaptive_order", &OwnedNativePlan::set_adaptive_order, "links"_a, "compared"_a, "always"_a)
+      .def("prune", &OwnedNativePlan::prune, "backjump"_a, "all_different"_a);
+  module.def("count", &count, "native_plan"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none(), "brief"_a);
-  module.def("count_arcs", &count_arcs, "problem"_a, "threads"_a, "timeout"_a.none());
-  module.def("count_together", &count_together, "problems"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
+  module.def("count_arcs", &count_arcs, "native_plan"_a, "threads"_a, "timeout"_a.none());
+  module.def("count_together", &count_together, "native_plans"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());
   module.def("simd_here", [] {
     std::vector<int> here;
@@ -612,12 +618,12 @@ void bind_search(nb::module_& module) {
       if (sets::runs_here(simd)) here.push_back(static_cast<int>(simd));
     return here;
   });
-  module.def("sample_sizes", &sample_sizes, "problem"_a, "members"_a, "max_work"_a, "seed"_a);
-  module.def("probe", &probe, "problem"_a, "arcs"_a, "most"_a, "seed"_a);
+  module.def("sample_sizes", &sample_sizes, "native_plan"_a, "members"_a, "max_work"_a, "seed"_a);
+  module.def("probe", &probe, "native_plan"_a, "arcs"_a, "most"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")
       .def(nb::init<nb::object, std::vector<std::uint32_t>, int, std::size_t, std::optional<std::uint64_t>,
                     std::optional<double>>(),
-           "problem"_a, "position"_a, "threads"_a, "block_rows"_a, "limit"_a.none(), "timeout"_a.none())
+           "native_plan"_a, "position"_a, "threads"_a, "block_rows"_a, "limit"_a.none(), "timeout"_a.none())
       .def("next", &Rows::next, "progress"_a.none())
       .def("close", &Rows::close)
       .def_prop_ro("reason", &Rows::reason);

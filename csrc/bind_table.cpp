@@ -73,7 +73,7 @@ void feed(text::TableParser& parser, nb::bytes chunk, std::size_t start, std::si
 nb::object column_to_python(text::ColumnBuilder& column, std::size_t dictionary) {
   nb::object values = nb::none();
   switch (column.kind()) {
-    case text::Kind::kNothing:
+    case text::Kind::kEmpty:
       return nb::make_tuple(column.rows(), nb::none(), nb::none());
     case text::Kind::kBoolean:
       for (std::uint8_t& truth : column.truths()) truth = truth % 2 == 0;

@@ -5,17 +5,17 @@
 namespace motiflux {
 
 namespace search {
-struct Problem;
+struct NativePlan;
 }
 
-// What a Problem of Python holds, as long as that is there.
-const search::Problem& problem_of(nanobind::handle problem);
+// What a NativePlan of Python holds, as long as that is there.
+const search::NativePlan& native_plan_of(nanobind::handle native_plan);
 
 void bind_candidates(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
-void bind_local(nanobind::module_& module);
+void bind_local_counts(nanobind::module_& module);
 void bind_names(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);

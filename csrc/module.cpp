@@ -12,7 +12,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_dynamic(module);
   motiflux::bind_generate(module);
   motiflux::bind_graph(module);
-  motiflux::bind_local(module);
+  motiflux::bind_local_counts(module);
   motiflux::bind_names(module);
   motiflux::bind_ring(module);
   motiflux::bind_rows(module);

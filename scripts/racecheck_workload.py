@@ -409,7 +409,7 @@ def _stealing(within: str) -> dict[str, Case]:
             lambda run: stealing_counts(run, within), units("count-any-8", "count-any-32")
         ),
         f"{within}-tails": Case(
-            lambda run: stealing_tails(run, within), units("tail-any-32", "parts-any-32", "meetings-any-32")
+            lambda run: stealing_tails(run, within), units("tail-any-32", "nested-any-32", "overlaps-any-32")
         ),
         f"{within}-rows": Case(lambda run: stealing_rows(run, within), units("store-any-16", "list-any-16")),
     }
@@ -418,17 +418,17 @@ def _stealing(within: str) -> dict[str, Case]:
 CASES = {
     "counts": Case(counts, ("search-count-any-8", "search-count-any-32", "search-count-4v-32")),
     "tails": Case(tails, ("search-tail-any", "search-stars-any")),
-    "parts": Case(parts, ("search-parts-any",)),
-    "meetings": Case(meetings, ("search-meetings-any",)),
+    "parts": Case(parts, ("search-nested-any",)),
+    "meetings": Case(meetings, ("search-overlaps-any",)),
     **_stealing("passive"),
     **_stealing("active"),
     "rows": Case(rows, ("search-store-any", "search-list-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
-    "cones": Case(cone_bits, ("cone",)),
+    "cones": Case(cone_bits, ("universal-vertex",)),
     "tables": Case(
         tables,
         tuple(
-            f"local-{name}"
+            f"local-counts-{name}"
             for name in ("triangles", "wedge-total", "wedge-ends", "wedge-arcs", "kinds", "walks", "sums")
         ),
     ),
@@ -443,7 +443,7 @@ def run_case(name: str, device: str) -> Checked:
     with (
         run.watching(),
         mock.patch.object(DfsEngine, "searchers", 1),  # else so small graphs are enumerated, to be busy
-        mock.patch.object(kernels, "LOOKS", (1, 2)),  # so that so little work changes hands
+        mock.patch.object(kernels, "CHECK_TURNS", (1, 2)),  # so that so little work changes hands
     ):
         case.run(run)
     if missed := [start for start in case.units if not any(unit.startswith(start) for unit in run.units)]:

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from motiflux.codegen.kernels import ENTRY
-from motiflux.codegen.local_kernels import Local, local_source
-from motiflux.codegen.local_layout import OrderArgs
+from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
+from motiflux.codegen.local_counts_layout import OrderArgs
 from motiflux.device import cuda_driver
 from motiflux.device.cuda import open_device
 from motiflux.gpu.runtime import accelerator
@@ -31,7 +31,7 @@ _ATTRIBUTES = {
     "LOCAL_SIZE_BYTES": 0,
 }
 _HEADER = struct.pack("<4s12xHHIQQQIHHHHHH", b"\x7fELF", 2, 190, 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0).ljust(64)
-_ORDER = local_source(Local.ORDER, ENTRY).name
+_ORDER = local_counts_source(LocalCountKernel.ORDER, ENTRY).name
 
 
 class _Names:

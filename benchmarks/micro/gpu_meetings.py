@@ -73,7 +73,7 @@ def kernel_of(plan: Plan) -> str:
     tail = device_tail(plan)
     if tail is None:
         return "host"
-    kind = "meetings" if tail.meets else "parts" if tail.nested else "tail"
+    kind = "meetings" if tail.overlaps else "parts" if tail.nested else "tail"
     return f"{kind} from {plan.tail.start}"
 
 

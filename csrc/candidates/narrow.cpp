@@ -12,7 +12,7 @@ constexpr int kRounds = 3;
 // A round that removes less than this share of the arcs is the last one.
 constexpr std::uint64_t kLeastShare = 16;
 constexpr int kSweeps = 8;
-constexpr std::uint32_t kSeveral = ~std::uint32_t{0};
+constexpr std::uint32_t kManyMiddles = ~std::uint32_t{0};
 // Elements that may be read: at least so many, so many for each arc there is, which takes less time than
 // making the rows, and more for each arc that went.
 constexpr std::uint64_t kWorkAtLeast = 1 << 16;
@@ -46,7 +46,7 @@ class Narrowing {
       : sets_(sets), edges_(edges), options_(options), workers_(workers) {
     std::size_t most = 0;
     for (const auto& set : sets_) most = std::max(most, set.size());
-    marks_.assign(most, {0, kSeveral});
+    marks_.assign(most, {0, kManyMiddles});
     for (EdgeRows& edge : edges_) {
       if (edge.forward.offsets.empty())
         edge.forward = turned(edge.backward, sets_[edge.source].size(), workers_);
@@ -155,7 +155,7 @@ class Narrowing {
     const std::uint64_t from = first.offsets[a], to = first.offsets[a + 1];
     spend(to - from + 1);
     if (out.size() == 1) {
-      for (std::uint64_t at = from; at < to; ++at) marks_[first.neighbors[at]] = {stamp_, kSeveral};
+      for (std::uint64_t at = from; at < to; ++at) marks_[first.neighbors[at]] = {stamp_, kManyMiddles};
       return;
     }
     const auto &middle = sets_[end(out[0])], &last = sets_[end(out[1])];
@@ -165,7 +165,7 @@ class Narrowing {
       spend(second.degree(x));
       for (std::uint64_t next = second.offsets[x]; next < second.offsets[x + 1]; ++next) {
         Mark& mark = marks_[second.neighbors[next]];
-        mark = {stamp_, mark.stamp == stamp_ || !options_.injective ? kSeveral : middle[x]};
+        mark = {stamp_, mark.stamp == stamp_ || !options_.injective ? kManyMiddles : middle[x]};
       }
     }
     if (!options_.injective) return;

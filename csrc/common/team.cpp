@@ -10,7 +10,7 @@ void Team::run() {
   if (first_error_) std::rethrow_exception(first_error_);
 }
 
-void Team::reinforce() {
+void Team::start_others() {
   if (reinforced_) return;
   reinforced_ = true;
   try {

@@ -20,7 +20,7 @@ class Team {
   void run();
 
   // Starts the others, as many as there may be; does nothing if called again. For body(0) alone to call.
-  void reinforce();
+  void start_others();
 
  private:
   void guarded(int index);

@@ -24,23 +24,23 @@ void append(std::vector<Item>& to, const std::vector<Item>& from) {
 
 }  // namespace
 
-void Bulk::start(int parts) {
+void Bulk::start(int partitions) {
   size_ = 0;
-  parts_.resize(static_cast<std::size_t>(parts));
-  for (Part& part : parts_) {
-    part.forward.clear();
-    part.gone.clear();
-    part.ends.clear();
-    part.back.resize(parts_.size());
-    part.gone_back.resize(parts_.size());
-    part.back_ends.resize(parts_.size());
-    for (Entries& back : part.back) back.clear();
-    for (Entries& back : part.gone_back) back.clear();
-    for (auto& ends : part.back_ends) ends.clear();
-    part.done.clear();
-    part.copies.clear();
-    part.noops = 0;
-    part.edges = 0;
+  partitions_.resize(static_cast<std::size_t>(partitions));
+  for (Partition& partition : partitions_) {
+    partition.forward.clear();
+    partition.gone.clear();
+    partition.ends.clear();
+    partition.back.resize(partitions_.size());
+    partition.gone_back.resize(partitions_.size());
+    partition.back_ends.resize(partitions_.size());
+    for (Entries& back : partition.back) back.clear();
+    for (Entries& back : partition.gone_back) back.clear();
+    for (auto& ends : partition.back_ends) ends.clear();
+    partition.done.clear();
+    partition.copies.clear();
+    partition.noops = 0;
+    partition.edges = 0;
   }
   effects_.clear();
 }
@@ -52,7 +52,7 @@ void Bulk::add(Moment number, const Edge& edge, Class to, bool inserts, bool wat
     graph_.rows(Way::kIn).admit(std::max(to, from));
   }
   const std::uint32_t of = to | (inserts ? kComes : 0) | (watched ? kWatched : 0);
-  part_of(edge.source).forward.push_back({edge.source, edge.target, of, number});
+  partition_of(edge.source).forward.push_back({edge.source, edge.target, of, number});
   if (watched && effects_.size() <= number) effects_.resize(number + std::size_t{1});
   ++size_;
 }
@@ -92,12 +92,12 @@ void Bulk::order(std::vector<End>& ends, std::vector<End>& scratch) const {
 }
 
 void Bulk::forward(int number, const GoOn& go_on) {
-  Part& part = parts_[static_cast<std::size_t>(number)];
+  Partition& partition = partitions_[static_cast<std::size_t>(number)];
   Rows& rows = graph_.rows(Way::kOut);
-  Entries& entries = part.forward;
-  order(entries, part.scratch, true);
+  Entries& entries = partition.forward;
+  order(entries, partition.scratch, true);
   const std::size_t size = entries.size();
-  part.done.reserve(part.done.size() + size);  // so that what is changed can be noted
+  partition.done.reserve(partition.done.size() + size);  // so that what is changed can be noted
   std::size_t looked = 0;
   const auto fetch = [&](std::size_t at) {
     if (at + kAhead < size) rows.prefetch(entries[at + kAhead].row);
@@ -105,7 +105,7 @@ void Bulk::forward(int number, const GoOn& go_on) {
   };
   for (std::size_t at = 0; at < size;) {
     const Vertex row = entries[at].row;
-    part.changes.clear();
+    partition.changes.clear();
     for (std::size_t place = 0; at < size && entries[at].row == row;) {
       const Entry* first = &entries[at];
       const Class of = first->of & kClass;
@@ -115,20 +115,20 @@ void Bulk::forward(int number, const GoOn& go_on) {
       } while (at < size && entries[at].row == row && entries[at].neighbor == first->neighbor &&
                (entries[at].of & kClass) == of);
       place = rows.place(row, place, of, first->neighbor);
-      replay(part, first, entries.data() + at, place, rows.is_at(row, place, of, first->neighbor));
+      replay(partition, first, entries.data() + at, place, rows.is_at(row, place, of, first->neighbor));
     }
-    if (part.changes.empty()) continue;
-    rows.change(row, part.changes);
-    for (const Rows::Change& one : part.changes) {
+    if (partition.changes.empty()) continue;
+    rows.change(row, partition.changes);
+    for (const Rows::Change& one : partition.changes) {
       const Label label = graph_.relations().classes()[one.of].edge;
-      part.done.push_back({one.comes ? Done::kInserted : Done::kErased, {row, one.neighbor, label}});
-      part.edges += one.comes ? 1 : -1;
+      partition.done.push_back({one.comes ? Done::kInserted : Done::kErased, {row, one.neighbor, label}});
+      partition.edges += one.comes ? 1 : -1;
     }
   }
 }
 
 // What the updates of one edge come to; `there`: before them, and where.
-void Bulk::replay(Part& part, const Entry* first, const Entry* last, std::size_t at, bool there) {
+void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there) {
   const Class to = first->of & kClass;
   const bool watched = (first->of & kWatched) != 0;
   const Edge edge{first->row, first->neighbor, graph_.relations().classes()[to].edge};
@@ -137,8 +137,8 @@ void Bulk::replay(Part& part, const Entry* first, const Entry* last, std::size_t
   const auto lived = [&](Moment since, Moment until) {
     if (!watched) return;
     const std::uint32_t way = graph_.directed() ? End::kBack : 0;
-    part.ends.push_back({edge.source, to, edge.target, since, until});
-    part.back_ends[owner(edge.target, parts())].push_back(
+    partition.ends.push_back({edge.source, to, edge.target, since, until});
+    partition.back_ends[owner(edge.target, partitions())].push_back(
         {edge.target, from() | way, edge.source, since, until});
   };
   std::uint64_t more = more_before;
@@ -147,12 +147,12 @@ void Bulk::replay(Part& part, const Entry* first, const Entry* last, std::size_t
   for (const Entry* one = first; one != last; ++one) {
     const bool comes = (one->of & kComes) != 0;
     if (comes && now) {
-      ++part.noops;
+      ++partition.noops;
       more += count_copies_;
     } else if (!comes && more > 0) {
       --more;
     } else if (!comes && !now) {
-      ++part.noops;
+      ++partition.noops;
     } else {
       if (comes)
         since = one->number;
@@ -163,88 +163,88 @@ void Bulk::replay(Part& part, const Entry* first, const Entry* last, std::size_t
       if (watched) effects_[one->number] = comes ? Effect::kAppear : Effect::kVanish;
     }
   }
-  if (more != more_before) part.copies.emplace_back(edge, more);
+  if (more != more_before) partition.copies.emplace_back(edge, more);
   if (!changed) return;
   if (now) lived(since, Lifetimes::kForever);
   const auto turned = [&](bool comes) {
     return Entry{edge.target, edge.source, from() | (comes ? kComes : 0), 0};
   };
-  const std::size_t back = owner(edge.target, parts());
+  const std::size_t back = owner(edge.target, partitions());
   const bool stays = watched || now;  // in the graph until the run is over
   if (stays != there) {
-    part.changes.push_back({to, edge.target, stays, at});
-    part.back[back].push_back(turned(stays));
+    partition.changes.push_back({to, edge.target, stays, at});
+    partition.back[back].push_back(turned(stays));
   }
   if (stays && !now) {
-    part.gone.push_back({edge.source, edge.target, to, 0});
-    part.gone_back[back].push_back(turned(false));
+    partition.gone.push_back({edge.source, edge.target, to, 0});
+    partition.gone_back[back].push_back(turned(false));
   }
 }
 
-void Bulk::write_rows(Part& part, Rows& rows, const Entries& entries, const GoOn* go_on) {
+void Bulk::write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on) {
   std::size_t looked = 0;
   for (std::size_t at = 0; at < entries.size();) {
     const Vertex row = entries[at].row;
-    part.changes.clear();
+    partition.changes.clear();
     for (std::size_t place = 0; at < entries.size() && entries[at].row == row; ++at) {
       if (go_on != nullptr) spend(looked, *go_on);
       if (at + kAhead < entries.size()) rows.prefetch(entries[at + kAhead].row);
       if (at + kAhead / 2 < entries.size()) rows.prefetch_row(entries[at + kAhead / 2].row);
       const Class of = entries[at].of & kClass;
       place = rows.place(row, place, of, entries[at].neighbor);
-      part.changes.push_back({of, entries[at].neighbor, (entries[at].of & kComes) != 0, place});
+      partition.changes.push_back({of, entries[at].neighbor, (entries[at].of & kComes) != 0, place});
     }
-    rows.change(row, part.changes);
+    rows.change(row, partition.changes);
   }
 }
 
 void Bulk::backward(int number, const GoOn& go_on) {
-  Part& part = parts_[static_cast<std::size_t>(number)];
+  Partition& partition = partitions_[static_cast<std::size_t>(number)];
   const auto at = static_cast<std::size_t>(number);
-  Entries& entries = part.forward;
+  Entries& entries = partition.forward;
   entries.clear();
   const auto gather = [&](auto member, auto& into) {
-    for (const Part& other : parts_) append(into, (other.*member)[at]);
+    for (const Partition& other : partitions_) append(into, (other.*member)[at]);
   };
-  gather(&Part::back, entries);
-  order(entries, part.scratch, parts() > 1);
-  write_rows(part, graph_.rows(Way::kIn), entries, &go_on);
-  gather(&Part::back_ends, part.ends);
-  order(part.ends, part.end_scratch);
+  gather(&Partition::back, entries);
+  order(entries, partition.scratch, partitions() > 1);
+  write_rows(partition, graph_.rows(Way::kIn), entries, &go_on);
+  gather(&Partition::back_ends, partition.ends);
+  order(partition.ends, partition.end_scratch);
 }
 
 void Bulk::take_gone(int number) {
   const auto at = static_cast<std::size_t>(number);
-  Part& part = parts_[at];
-  part.done.reserve(part.done.size() + part.gone.size());
-  write_rows(part, graph_.rows(Way::kOut), part.gone, nullptr);
-  for (const Entry& one : part.gone) {
+  Partition& partition = partitions_[at];
+  partition.done.reserve(partition.done.size() + partition.gone.size());
+  write_rows(partition, graph_.rows(Way::kOut), partition.gone, nullptr);
+  for (const Entry& one : partition.gone) {
     const Label label = graph_.relations().classes()[one.of & kClass].edge;
-    part.done.push_back({Done::kErased, {one.row, one.neighbor, label}});
+    partition.done.push_back({Done::kErased, {one.row, one.neighbor, label}});
   }
-  part.edges -= static_cast<std::int64_t>(part.gone.size());
-  Entries& entries = part.forward;
+  partition.edges -= static_cast<std::int64_t>(partition.gone.size());
+  Entries& entries = partition.forward;
   entries.clear();
-  for (const Part& other : parts_) append(entries, other.gone_back[at]);
-  order(entries, part.scratch, parts() > 1);
-  write_rows(part, graph_.rows(Way::kIn), entries, nullptr);
+  for (const Partition& other : partitions_) append(entries, other.gone_back[at]);
+  order(entries, partition.scratch, partitions() > 1);
+  write_rows(partition, graph_.rows(Way::kIn), entries, nullptr);
 }
 
 void Bulk::finish() {
-  for (Part& part : parts_) {
-    graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(part.edges));
-    part.edges = 0;
-    for (const auto& [edge, more] : part.copies) {
-      part.done.push_back({Done::kCopies, edge, graph_.more_copies(edge)});
+  for (Partition& partition : partitions_) {
+    graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(partition.edges));
+    partition.edges = 0;
+    for (const auto& [edge, more] : partition.copies) {
+      partition.done.push_back({Done::kCopies, edge, graph_.more_copies(edge)});
       graph_.set_more_copies(edge, more);
     }
-    part.copies.clear();
+    partition.copies.clear();
   }
 }
 
 std::uint64_t Bulk::noops() const {
   std::uint64_t all = 0;
-  for (const Part& part : parts_) all += part.noops;
+  for (const Partition& partition : partitions_) all += partition.noops;
   return all;
 }
 

@@ -37,7 +37,7 @@ class Bulk {
   Bulk(Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
 
   // Forgets all updates; the next ones are dealt to so many parts.
-  void start(int parts);
+  void start(int partitions);
   // The number of an update ascends; `watched`: plans may concern it.
   void add(Moment number, const Edge& edge, bool inserts, bool watched) {
     const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
@@ -45,26 +45,26 @@ class Bulk {
   }
   void add(Moment number, const Edge& edge, Class to, bool inserts, bool watched);
   std::size_t size() const { return size_; }
-  int parts() const { return static_cast<int>(parts_.size()); }
+  int partitions() const { return static_cast<int>(partitions_.size()); }
 
   using GoOn = std::function<bool()>;
   // For each part, then for each the next, then finish(). They throw Stopped if told to, every few thousand
   // updates.
-  void forward(int part, const GoOn& go_on);
-  void backward(int part, const GoOn& go_on);
+  void forward(int partition, const GoOn& go_on);
+  void backward(int partition, const GoOn& go_on);
   void finish();
-  void take_gone(int part);
+  void take_gone(int partition);
 
   // Of the updates that are watched, once forward() is through.
   Effect effect(Moment number) const { return effects_[number]; }
   std::uint64_t noops() const;
   // When edges that are watched were there, by part, sorted: to be given to Lifetimes.
-  std::vector<End>& ends(int part) { return parts_[static_cast<std::size_t>(part)].ends; }
+  std::vector<End>& ends(int partition) { return partitions_[static_cast<std::size_t>(partition)].ends; }
   // Calls visit(done) for each change, those of an edge in the order in which they were made.
   template <class Visit>
   void for_each_done(Visit&& visit) const {
-    for (const Part& part : parts_)
-      for (const Done& done : part.done) visit(done);
+    for (const Partition& partition : partitions_)
+      for (const Done& done : partition.done) visit(done);
   }
 
  private:
@@ -78,7 +78,7 @@ class Bulk {
   static constexpr std::uint32_t kClass = kWatched - 1;
 
   using Entries = std::vector<Entry>;
-  struct Part {
+  struct Partition {
     Entries forward, scratch;
     std::vector<Entries> back, gone_back;  // by the part that their rows belong to
     Entries gone;
@@ -92,17 +92,17 @@ class Bulk {
     std::int64_t edges = 0;
   };
 
-  Part& part_of(Vertex row) { return parts_[owner(row, parts())]; }
-  void replay(Part& part, const Entry* first, const Entry* last, std::size_t at, bool there);
+  Partition& partition_of(Vertex row) { return partitions_[owner(row, partitions())]; }
+  void replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there);
   void spend(std::size_t& looked, const GoOn& go_on) const;
-  void write_rows(Part& part, Rows& rows, const Entries& entries, const GoOn* go_on);
+  void write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on);
   void order(Entries& entries, Entries& scratch, bool by_neighbor) const;
   void order(std::vector<End>& ends, std::vector<End>& scratch) const;
 
   Graph& graph_;
   bool count_copies_;
   std::size_t size_ = 0;
-  std::vector<Part> parts_;
+  std::vector<Partition> partitions_;
   std::vector<Effect> effects_;
 };
 

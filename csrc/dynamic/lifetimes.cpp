@@ -4,17 +4,17 @@
 
 namespace motiflux::dynamic {
 
-void Lifetimes::start(int parts) {
-  for (const std::vector<End>& ends : parts_)
+void Lifetimes::start(int partitions) {
+  for (const std::vector<End>& ends : partitions_)
     for (const End& end : ends) touched_[end.vertex / 64] = 0;
-  parts_.resize(static_cast<std::size_t>(parts));
-  for (std::vector<End>& ends : parts_) ends.clear();
+  partitions_.resize(static_cast<std::size_t>(partitions));
+  for (std::vector<End>& ends : partitions_) ends.clear();
   ranges_.resize(graph_.vertices());
   touched_.resize(graph_.vertices() / 64 + 1, 0);
 }
 
-void Lifetimes::fill(int part, std::vector<End>& ends) {
-  auto& own = parts_[static_cast<std::size_t>(part)];
+void Lifetimes::fill(int partition, std::vector<End>& ends) {
+  auto& own = partitions_[static_cast<std::size_t>(partition)];
   own.swap(ends);
   for (std::size_t at = 0; at < own.size();) {
     const Vertex vertex = own[at].vertex;
@@ -26,7 +26,7 @@ void Lifetimes::fill(int part, std::vector<End>& ends) {
 }
 
 void Lifetimes::clear() {
-  parts_ = {};
+  partitions_ = {};
   ranges_ = {};
   touched_ = {};
 }

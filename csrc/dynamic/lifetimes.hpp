@@ -51,8 +51,8 @@ struct End {
 
 // Which of so many parts the row of a vertex belongs to. Whole lots of rows do, since threads write bits that
 // share a word for 64 vertices.
-inline std::size_t owner(Vertex vertex, int parts) {
-  return parts == 1 ? 0 : vertex / 64 % static_cast<std::uint32_t>(parts);
+inline std::size_t owner(Vertex vertex, int partitions) {
+  return partitions == 1 ? 0 : vertex / 64 % static_cast<std::uint32_t>(partitions);
 }
 
 class Lifetimes {
@@ -62,10 +62,10 @@ class Lifetimes {
   explicit Lifetimes(const Graph& graph) : graph_(graph) {}
 
   // Forgets all; ends will come in so many parts.
-  void start(int parts);
+  void start(int partitions);
   // Takes the ends in the rows of a part, by vertex, row, class, neighbour and time. Threads may do so at
   // once.
-  void fill(int part, std::vector<End>& ends);
+  void fill(int partition, std::vector<End>& ends);
   // Gives the memory back.
   void clear();
 
@@ -84,12 +84,12 @@ class Lifetimes {
   };
   std::span<const End> of(Vertex vertex) const {
     const Range range = ranges_[vertex];
-    return std::span(parts_[owner(vertex, static_cast<int>(parts_.size()))])
+    return std::span(partitions_[owner(vertex, static_cast<int>(partitions_.size()))])
         .subspan(range.first, range.last - range.first);
   }
 
   const Graph& graph_;
-  std::vector<std::vector<End>> parts_;
+  std::vector<std::vector<End>> partitions_;
   std::vector<Range> ranges_;  // by vertex; of those touched
   std::vector<std::uint64_t> touched_;
 };

@@ -99,7 +99,7 @@ class Matcher {
   Buffers holes_;  // by level: members of its set that are not there, ascending
   Buffers buffers_;
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source
-  std::vector<sets::Span> parts_;
+  std::vector<sets::Span> spans_;
   std::array<std::vector<Vertex>, search::kMostTailSets> tail_sets_;
   std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> meetings_;
   std::vector<Vertex> row_, moved_;

@@ -78,8 +78,8 @@ sets::Span Matcher<View>::made_set(int level) {
   const auto at = static_cast<std::size_t>(level);
   const Step& step = plan_->steps[at];
   const sets::Span reused = step.reuse == kNone ? sets::Span{} : whole_set(step.reuse);
-  parts_.clear();
-  if (step.reuse != kNone) parts_.push_back(reused);
+  spans_.clear();
+  if (step.reuse != kNone) spans_.push_back(reused);
   if (rows_.size() < step.sources.size()) rows_.resize(step.sources.size());
   bool hidden = false;
   for (std::size_t source = 0; source < step.sources.size(); ++source) {
@@ -91,23 +91,23 @@ sets::Span Matcher<View>::made_set(int level) {
       holes_[at].clear();
       return {};
     }
-    parts_.push_back(row);
+    spans_.push_back(row);
   }
   if (step.allowed != kNone) {
     const auto& list = allowed_[static_cast<std::size_t>(step.allowed)];
-    parts_.push_back({list.data(), list.data() + list.size()});
+    spans_.push_back({list.data(), list.data() + list.size()});
   }
-  std::sort(parts_.begin(), parts_.end(), [](sets::Span a, sets::Span b) { return a.size() < b.size(); });
-  sets::Span set = parts_[0];
+  std::sort(spans_.begin(), spans_.end(), [](sets::Span a, sets::Span b) { return a.size() < b.size(); });
+  sets::Span set = spans_[0];
   auto& buffer = buffers_[at];
-  for (std::size_t part = 1; part < parts_.size() && set.size() > 0; ++part) {
+  for (std::size_t span = 1; span < spans_.size() && set.size() > 0; ++span) {
     spend(1 + set.size());
     if (buffer.size() < set.size()) buffer.resize(std::max(set.size(), 2 * buffer.size()));
-    const std::size_t size = sets::intersect(set, parts_[part], buffer.data(), policy_);
+    const std::size_t size = sets::intersect(set, spans_[span], buffer.data(), policy_);
     set = {buffer.data(), buffer.data() + size};
   }
   // A row in scratch memory would be overwritten by that of another level.
-  if (parts_.size() == 1 && !step.sources.empty() && set.first == rows_[0].data()) set = copied(set, level);
+  if (spans_.size() == 1 && !step.sources.empty() && set.first == rows_[0].data()) set = copied(set, level);
   if constexpr (View::kHoles) find_holes(level, set);
   return hidden ? without_change(set, level) : set;
 }

@@ -172,7 +172,7 @@ void Monitor::note_bulk() {
   bulk_.start(1);
 }
 
-void Monitor::or_nothing(const std::function<void()>& work) {
+void Monitor::all_or_none(const std::function<void()>& work) {
   begin();
   try {
     work();
@@ -233,8 +233,8 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
 // Writes what was put off: no search looks at it.
 void Monitor::settle(Pass& pass) {
   const Bulk::GoOn go_on = [&] { return pass.watch.keep_going(); };
-  for (int part = 0; part < bulk_.parts(); ++part) bulk_.forward(part, go_on);
-  for (int part = 0; part < bulk_.parts(); ++part) bulk_.backward(part, go_on);
+  for (int partition = 0; partition < bulk_.partitions(); ++partition) bulk_.forward(partition, go_on);
+  for (int partition = 0; partition < bulk_.partitions(); ++partition) bulk_.backward(partition, go_on);
   bulk_.finish();
   pass.found.noops += bulk_.noops();
   note_bulk();
@@ -325,7 +325,7 @@ void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Fo
                           std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
   Pass pass{found, watch, {allowed_, watch}, most, full};
-  or_nothing([&] {
+  all_or_none([&] {
     bulk_.start(1);
     std::vector<Update> matched;
     for (const Update& update : updates) {

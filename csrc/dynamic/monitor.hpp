@@ -155,7 +155,7 @@ class Monitor {
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
-  void or_nothing(const std::function<void()>& work);
+  void all_or_none(const std::function<void()>& work);
   struct Net {
     Edge edge;
     std::uint64_t before, after;  // copies

@@ -81,10 +81,10 @@ void with_others(int threads, Watch& watch, Body&& body) {
 
 // Calls body(part, watch) for each part.
 template <class Body>
-void for_parts(int parts, int threads, Watch& watch, Body&& body) {
+void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {
   std::atomic<int> next{0};
   with_others(threads, watch, [&](int, Watch& guarded) {
-    for (int part; (part = next.fetch_add(1)) < parts;) body(part, guarded);
+    for (int partition; (partition = next.fetch_add(1)) < partitions;) body(partition, guarded);
   });
 }
 
@@ -94,7 +94,7 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
   Pass pass{found, watch, {allowed_, watch}, most, full};
-  or_nothing([&] {
+  all_or_none([&] {
     using Clock = std::chrono::steady_clock;
     bulk_.start(1);
     const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
@@ -140,8 +140,8 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   write_run(run, threads, pass);
   match_run(run, threads, pass);
   gather(first, threads, pass);
-  for_parts(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
-            [&](int part, Watch&) { bulk_.take_gone(part); });
+  for_each_partition(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
+                     [&](int partition, Watch&) { bulk_.take_gone(partition); });
   bulk_.finish();
   note_bulk();
 }
@@ -161,11 +161,12 @@ void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
   if (classes_seen_ != graph_.relations().classes().size()) find_needs();
   lifetimes_.start(threads);
   const int writers = run.size() < kFewUpdates ? 1 : threads;
-  for_parts(threads, writers, pass.watch,
-            [&](int part, Watch& watch) { bulk_.forward(part, [&] { return watch.keep_going(); }); });
-  for_parts(threads, writers, pass.watch, [&](int part, Watch& watch) {
-    bulk_.backward(part, [&] { return watch.keep_going(); });
-    lifetimes_.fill(part, bulk_.ends(part));
+  for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
+    bulk_.forward(partition, [&] { return watch.keep_going(); });
+  });
+  for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
+    bulk_.backward(partition, [&] { return watch.keep_going(); });
+    lifetimes_.fill(partition, bulk_.ends(partition));
   });
   bulk_.finish();
   pass.found.noops += bulk_.noops();

@@ -6,7 +6,7 @@ namespace motiflux::dynamic {
 
 void Window::fill(std::span<const Copy> copies, std::int64_t came) {
   for (const Copy& copy : copies) {
-    ++held_[copy.edge].live;
+    ++counts_[copy.edge].live;
     queue_.push_back(copy);
   }
   came_ = came;
@@ -29,9 +29,9 @@ Expanded Window::expand(std::span<const Update> updates, std::span<const std::in
     for (; !count_copies_ && looked_at < out.updates.size(); ++looked_at)
       if (!out.updates[looked_at].inserts) taken[out.updates[looked_at].edge] = true;
     if (inserts &&
-        (count_copies_ || (held(edge).live == 0 && (taken.find(edge) != nullptr || !graph.has(edge))))) {
+        (count_copies_ || (counts_of(edge).live == 0 && (taken.find(edge) != nullptr || !graph.has(edge))))) {
       insert(edge, timed_ ? moments[at] : 0, origin, out);
-    } else if (Held now = held(edge); !inserts && now.live > 0) {
+    } else if (CopyCounts now = counts_of(edge); !inserts && now.live > 0) {
       --now.live;
       ++now.deleted;
       set(edge, now);
@@ -51,7 +51,7 @@ Expanded Window::advance(std::int64_t now) {
 
 void Window::insert(const Edge& edge, std::int64_t moment, std::int64_t origin, Expanded& out) {
   if (!timed_) expire(moment = ++came_, origin, out);
-  Held now = held(edge);
+  CopyCounts now = counts_of(edge);
   ++now.live;
   set(edge, now);
   queue_.push_back({edge, moment});
@@ -60,7 +60,7 @@ void Window::insert(const Edge& edge, std::int64_t moment, std::int64_t origin, 
 void Window::expire(std::int64_t now, std::int64_t origin, Expanded& out) {
   for (; head_ < queue_.size() && queue_[head_].since <= now - span_; ++head_) {
     const Edge& edge = queue_[head_].edge;
-    Held left = held(edge);
+    CopyCounts left = counts_of(edge);
     if (left.deleted > 0) {
       --left.deleted;
     } else {
@@ -85,27 +85,27 @@ void Window::begin() {
 }
 
 void Window::undo() {
-  for (; !log_.empty(); log_.pop_back()) write(log_.back().edge, log_.back().held);
+  for (; !log_.empty(); log_.pop_back()) write(log_.back().edge, log_.back().counts);
   queue_.resize(size_before_);
   head_ = head_before_;
   came_ = came_before_;
 }
 
-Window::Held Window::held(const Edge& edge) const {
-  const Held* known = held_.find(edge);
-  return known == nullptr ? Held{} : *known;
+Window::CopyCounts Window::counts_of(const Edge& edge) const {
+  const CopyCounts* known = counts_.find(edge);
+  return known == nullptr ? CopyCounts{} : *known;
 }
 
-void Window::set(const Edge& edge, const Held& held) {
-  log_.push_back({edge, this->held(edge)});
-  write(edge, held);
+void Window::set(const Edge& edge, const CopyCounts& counts) {
+  log_.push_back({edge, this->counts_of(edge)});
+  write(edge, counts);
 }
 
-void Window::write(const Edge& edge, const Held& held) {
-  if (held.live == 0 && held.deleted == 0)
-    held_.erase(edge);
+void Window::write(const Edge& edge, const CopyCounts& counts) {
+  if (counts.live == 0 && counts.deleted == 0)
+    counts_.erase(edge);
   else
-    held_[edge] = held;
+    counts_[edge] = counts;
 }
 
 std::vector<Window::Copy> Window::copies() const {
@@ -113,7 +113,8 @@ std::vector<Window::Copy> Window::copies() const {
   FlatMap<Edge, std::uint64_t> passed;
   for (std::size_t at = head_; at < queue_.size(); ++at) {
     const Copy& copy = queue_[at];
-    if (const std::uint64_t deleted = held(copy.edge).deleted; deleted > 0 && passed[copy.edge] < deleted)
+    if (const std::uint64_t deleted = counts_of(copy.edge).deleted;
+        deleted > 0 && passed[copy.edge] < deleted)
       ++passed[copy.edge];
     else
       found.push_back(copy);

@@ -45,22 +45,22 @@ class Window {
   std::vector<Copy> copies() const;
   std::int64_t came() const { return came_; }
   std::size_t size() const { return queue_.size() - head_; }
-  std::size_t bytes() const { return queue_.capacity() * sizeof(Copy) + held_.bytes(); }
+  std::size_t bytes() const { return queue_.capacity() * sizeof(Copy) + counts_.bytes(); }
 
  private:
   // The copies of an edge in the queue: those that are there, and those deleted before their time, which are
   // the first to come to its head.
-  struct Held {
+  struct CopyCounts {
     std::uint64_t live = 0, deleted = 0;
   };
   struct Before {
     Edge edge;
-    Held held;
+    CopyCounts counts;
   };
 
-  void set(const Edge& edge, const Held& held);
-  void write(const Edge& edge, const Held& held);
-  Held held(const Edge& edge) const;
+  void set(const Edge& edge, const CopyCounts& counts);
+  void write(const Edge& edge, const CopyCounts& counts);
+  CopyCounts counts_of(const Edge& edge) const;
   void expire(std::int64_t now, std::int64_t origin, Expanded& out);
   void insert(const Edge& edge, std::int64_t moment, std::int64_t origin, Expanded& out);
 
@@ -69,7 +69,7 @@ class Window {
   std::vector<Copy> queue_;
   std::size_t head_ = 0;
   std::int64_t came_ = 0;
-  FlatMap<Edge, Held> held_;
+  FlatMap<Edge, CopyCounts> counts_;
   // To take the last call back.
   std::vector<Before> log_;
   std::size_t head_before_ = 0, size_before_ = 0;

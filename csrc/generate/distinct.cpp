@@ -43,7 +43,7 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
   // Memory that is not cleared first: that would take long, on one thread.
   auto bucket_of = std::make_unique_for_overwrite<std::uint16_t[]>(size);
   std::vector<std::size_t> place(buckets * chunks + 1);
-  auto in_pieces = [&](std::size_t number, auto&& visit) {
+  auto visit_chunk = [&](std::size_t number, auto&& visit) {
     const std::size_t first = number * chunk, last = std::min(first + chunk, size);
     for (std::size_t begin = first; begin < last; begin += kGrain) {
       workers.check();
@@ -52,7 +52,7 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
     }
   };
   parallel_for(workers, chunks, 1, [&](std::size_t number, std::size_t) {
-    in_pieces(number, [&](std::size_t i, std::uint64_t key) {
+    visit_chunk(number, [&](std::size_t i, std::uint64_t key) {
       const auto bucket = std::upper_bound(split.begin(), split.end(), key) - split.begin();
       bucket_of[i] = static_cast<std::uint16_t>(bucket);
       ++place[static_cast<std::size_t>(bucket) * chunks + number + 1];
@@ -64,8 +64,9 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
 
   const auto keys = std::make_unique_for_overwrite<std::uint64_t[]>(size);
   parallel_for(workers, chunks, 1, [&](std::size_t number, std::size_t) {
-    in_pieces(number,
-              [&](std::size_t i, std::uint64_t key) { keys[place[bucket_of[i] * chunks + number]++] = key; });
+    visit_chunk(number, [&](std::size_t i, std::uint64_t key) {
+      keys[place[bucket_of[i] * chunks + number]++] = key;
+    });
   });
   bucket_of.reset();
 

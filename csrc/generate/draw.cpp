@@ -66,22 +66,22 @@ void draw_pairs(std::uint64_t seed, std::uint64_t vertices, bool directed, std::
 Edges skip_pairs(std::uint64_t seed, std::uint64_t vertices, bool directed, double probability,
                  std::uint64_t block, std::uint64_t first, std::uint64_t last, const Workers& workers) {
   const std::uint64_t pairs = count_pairs(vertices, directed);
-  std::vector<Edges> parts(last - first);
-  parallel_for(workers, parts.size(), 1, [&](std::size_t i, std::size_t) {
+  std::vector<Edges> chunks(last - first);
+  parallel_for(workers, chunks.size(), 1, [&](std::size_t i, std::size_t) {
     const std::uint64_t begin = (first + i) * block;
     skip_block(seed, vertices, directed, probability, begin, begin + std::min(block, pairs - begin),
-               first + i, parts[i]);
+               first + i, chunks[i]);
   });
   Edges found;
   std::size_t size = 0;
-  for (const Edges& part : parts) size += part.sources.size();
+  for (const Edges& chunk : chunks) size += chunk.sources.size();
   found.sources.reserve(size);
   found.targets.reserve(size);
-  for (Edges& part : parts) {
+  for (Edges& chunk : chunks) {
     workers.check();
-    found.sources.insert(found.sources.end(), part.sources.begin(), part.sources.end());
-    found.targets.insert(found.targets.end(), part.targets.begin(), part.targets.end());
-    part = {};
+    found.sources.insert(found.sources.end(), chunk.sources.begin(), chunk.sources.end());
+    found.targets.insert(found.targets.end(), chunk.targets.begin(), chunk.targets.end());
+    chunk = {};
   }
   return found;
 }

@@ -102,9 +102,9 @@ RawRows<Entry> fill_rows(const EdgeList& edges, const std::vector<std::uint32_t>
     for_each_arc(edges, forward, both, begin, end,
                  [&](std::uint32_t from, std::uint32_t to, std::uint32_t label) {
                    const std::uint32_t row = new_id[from];
-                   const std::uint32_t slot =
+                   const std::uint32_t position =
                        std::atomic_ref<std::uint32_t>(fill[row]).fetch_add(1, std::memory_order_relaxed);
-                   raw.arcs[raw.offsets[row] + slot] = Entry::pack(new_id[to], label);
+                   raw.arcs[raw.offsets[row] + position] = Entry::pack(new_id[to], label);
                  });
   });
   parallel_rows(workers, raw.offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {

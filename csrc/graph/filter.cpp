@@ -49,7 +49,7 @@ class Choice {
 };
 
 // One direction: its rows, and which arcs and neighbours of them are let through.
-struct Part {
+struct DirectionRows {
   const ArcRows& rows;
   Choice arcs;
   const Choice& targets;
@@ -58,12 +58,12 @@ struct Part {
 // Walks one row, skipping arcs that do not pass and repeats of a neighbour.
 class RowCursor {
  public:
-  RowCursor(const Part& part, std::uint64_t row)
-      : arcs_(part.arcs),
-        targets_(part.targets),
-        neighbors_(part.rows.neighbors.data()),
-        at_(part.rows.offsets[row]),
-        end_(part.rows.offsets[row + 1]) {
+  RowCursor(const DirectionRows& direction, std::uint64_t row)
+      : arcs_(direction.arcs),
+        targets_(direction.targets),
+        neighbors_(direction.rows.neighbors.data()),
+        at_(direction.rows.offsets[row]),
+        end_(direction.rows.offsets[row + 1]) {
     skip();
   }
 
@@ -88,13 +88,15 @@ class RowCursor {
 };
 
 template <class Visit>
-void visit_row(const std::vector<Part>& parts, const Choice& sources, std::uint64_t row, Visit&& visit) {
+void visit_row(const std::vector<DirectionRows>& directions, const Choice& sources, std::uint64_t row,
+               Visit&& visit) {
   if (!sources(row)) return;
-  if (parts.size() == 1) {
-    for (RowCursor cursor(parts[0], row); cursor.current() != kEnd; cursor.next()) visit(cursor.current());
+  if (directions.size() == 1) {
+    for (RowCursor cursor(directions[0], row); cursor.current() != kEnd; cursor.next())
+      visit(cursor.current());
     return;
   }
-  RowCursor left(parts[0], row), right(parts[1], row);
+  RowCursor left(directions[0], row), right(directions[1], row);
   while (left.current() != kEnd || right.current() != kEnd) {
     const std::uint32_t smaller = std::min(left.current(), right.current());
     visit(smaller);
@@ -111,32 +113,33 @@ NeighborRows filter(std::span<const ArcRows> given, const ArcFilter& allowed, co
   const std::size_t vertices = offsets.size() - 1;
   const Choice sources(allowed.source_labels, allowed.vertex_labels, allowed.sources);
   const Choice targets(allowed.target_labels, allowed.vertex_labels, allowed.targets);
-  std::vector<Part> parts;
+  std::vector<DirectionRows> directions;
   for (const ArcRows& rows : given) {
     Choice arcs(allowed.edge_labels, rows.labels, rows.mask);
-    if (!arcs.none()) parts.push_back({rows, std::move(arcs), targets});
+    if (!arcs.none()) directions.push_back({rows, std::move(arcs), targets});
   }
   NeighborRows result;
   result.offsets.assign(vertices + 1, 0);
-  if (parts.empty() || sources.none() || targets.none()) return result;
+  if (directions.empty() || sources.none() || targets.none()) return result;
   if (workers.threads == 1) {  // one pass instead of two
     for (std::size_t v = 0; v < vertices; ++v) {
       if (v % kCheckedRows == 0) workers.check();
-      visit_row(parts, sources, v, [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
+      visit_row(directions, sources, v,
+                [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
       result.offsets[v + 1] = result.neighbors.size();
     }
     return result;
   }
   parallel_rows(workers, offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v)
-      visit_row(parts, sources, v, [&](std::uint32_t) { ++result.offsets[v + 1]; });
+      visit_row(directions, sources, v, [&](std::uint32_t) { ++result.offsets[v + 1]; });
   });
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
   result.neighbors.resize(result.offsets.back());
   parallel_rows(workers, offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       std::uint64_t out = result.offsets[v];
-      visit_row(parts, sources, v, [&](std::uint32_t neighbor) { result.neighbors[out++] = neighbor; });
+      visit_row(directions, sources, v, [&](std::uint32_t neighbor) { result.neighbors[out++] = neighbor; });
     }
   });
   return result;

@@ -42,15 +42,15 @@ struct RowKeys {
   std::size_t width;
 
   std::uint64_t hash(Key key) const {
-    std::uint64_t hash = width, part = 0;
+    std::uint64_t hash = width, word = 0;
     std::size_t at = 0;
     for (; at + 8 <= width; at += 8) {
-      std::memcpy(&part, key + at, 8);
-      hash = mixed(hash ^ part);
+      std::memcpy(&word, key + at, 8);
+      hash = mixed(hash ^ word);
     }
-    part = 0;
-    std::memcpy(&part, key + at, width - at);
-    return mixed(hash ^ part);
+    word = 0;
+    std::memcpy(&word, key + at, width - at);
+    return mixed(hash ^ word);
   }
   bool equal(Key a, Key b) const { return std::memcmp(a, b, width) == 0; }
 };
@@ -73,7 +73,7 @@ class Distinct {
   std::size_t size() const { return count_.load(std::memory_order_relaxed); }
 
   // How many more entries may be looked up, by all threads together, before grow().
-  std::size_t room() const { return slots_.size() / 4 * 3 - size(); }
+  std::size_t free_slots() const { return slots_.size() / 4 * 3 - size(); }
 
   void grow(const Workers& workers) {
     std::vector<Slot> old(2 * slots_.size());
@@ -136,9 +136,9 @@ template <class Keys, class KeyAt>
 void look_up_all(Distinct<Keys>& distinct, std::vector<std::uint32_t>& codes, const Workers& workers,
                  KeyAt&& key_at) {
   for (std::size_t done = 0; done < codes.size();) {
-    while (distinct.room() < kSmallestTable / 2 || distinct.room() < distinct.size() / 3)
+    while (distinct.free_slots() < kSmallestTable / 2 || distinct.free_slots() < distinct.size() / 3)
       distinct.grow(workers);
-    const std::size_t round = std::min(distinct.room(), codes.size() - done);
+    const std::size_t round = std::min(distinct.free_slots(), codes.size() - done);
     parallel_for(workers, round, kGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = done + begin; i < done + end; ++i) codes[i] = distinct.code(key_at(i));
     });
@@ -244,21 +244,21 @@ Numbered by_bitmap(std::span<const IntegerColumn<Integer>> columns, const Range<
 
 // Sorts parts on threads of their own, then merges them.
 void sort_all(std::vector<std::pair<std::int64_t, std::uint32_t>>& entries, const Workers& workers) {
-  const std::size_t parts = entries.size() < kGrain ? 1 : static_cast<std::size_t>(workers.threads);
-  const auto bound = [&](std::size_t part) {
-    return entries.begin() + static_cast<std::ptrdiff_t>(entries.size() * part / parts);
+  const std::size_t chunks = entries.size() < kGrain ? 1 : static_cast<std::size_t>(workers.threads);
+  const auto bound = [&](std::size_t chunk) {
+    return entries.begin() + static_cast<std::ptrdiff_t>(entries.size() * chunk / chunks);
   };
   const auto less = [&](const auto& a, const auto& b) {
     workers.check();
     return a.first < b.first;
   };
-  parallel_for(workers, parts, 1,
-               [&](std::size_t part, std::size_t) { std::sort(bound(part), bound(part + 1), less); });
-  for (std::size_t width = 1; width < parts; width *= 2) {
-    const std::size_t pairs = (parts + 2 * width - 1) / (2 * width);
+  parallel_for(workers, chunks, 1,
+               [&](std::size_t chunk, std::size_t) { std::sort(bound(chunk), bound(chunk + 1), less); });
+  for (std::size_t width = 1; width < chunks; width *= 2) {
+    const std::size_t pairs = (chunks + 2 * width - 1) / (2 * width);
     parallel_for(workers, pairs, 1, [&](std::size_t pair, std::size_t) {
-      const std::size_t first = 2 * width * pair, middle = std::min(first + width, parts);
-      std::inplace_merge(bound(first), bound(middle), bound(std::min(first + 2 * width, parts)), less);
+      const std::size_t first = 2 * width * pair, middle = std::min(first + width, chunks);
+      std::inplace_merge(bound(first), bound(middle), bound(std::min(first + 2 * width, chunks)), less);
     });
   }
 }

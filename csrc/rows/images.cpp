@@ -17,7 +17,7 @@ const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
 
 // Rows that lie one after the other, and where their images go.
-struct Part {
+struct RowBlock {
   const std::uint32_t* cells;
   std::uint32_t* out;
   std::size_t rows;
@@ -32,21 +32,21 @@ class Writer {
       padded_[i / columns * kWidest + i % columns] = sources[i];
   }
 
-  void write(Part part) const;
+  void write(RowBlock block) const;
 
  private:
-  void cell_by_cell(Part part) const {
-    for (std::size_t row = 0; row < part.rows; ++row, part.cells += columns_)
-      for (const std::uint32_t source : sources_) *part.out++ = part.cells[source];
+  void cell_by_cell(RowBlock block) const {
+    for (std::size_t row = 0; row < block.rows; ++row, block.cells += columns_)
+      for (const std::uint32_t source : sources_) *block.out++ = block.cells[source];
   }
 
 #if defined(__x86_64__)
   // A shuffle makes an image of a row. Registers are wider than rows: what is read and written beyond them is
   // the next row's, and written again later.
-  __attribute__((target("avx2"))) void by_four(const Part& part) const {
-    std::uint32_t* out = part.out;
-    for (std::size_t row = 0; row < part.rows; ++row) {
-      const __m128 cells = _mm_loadu_ps(reinterpret_cast<const float*>(part.cells + row * columns_));
+  __attribute__((target("avx2"))) void by_four(const RowBlock& block) const {
+    std::uint32_t* out = block.out;
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      const __m128 cells = _mm_loadu_ps(reinterpret_cast<const float*>(block.cells + row * columns_));
       for (std::size_t image = 0; image < padded_.size(); image += kWidest, out += columns_) {
         const auto* to = reinterpret_cast<const __m128i*>(padded_.data() + image);
         _mm_storeu_ps(reinterpret_cast<float*>(out), _mm_permutevar_ps(cells, _mm_loadu_si128(to)));
@@ -54,10 +54,10 @@ class Writer {
     }
   }
 
-  __attribute__((target("avx2"))) void by_eight(const Part& part) const {
-    std::uint32_t* out = part.out;
-    for (std::size_t row = 0; row < part.rows; ++row) {
-      const auto* from = reinterpret_cast<const __m256i*>(part.cells + row * columns_);
+  __attribute__((target("avx2"))) void by_eight(const RowBlock& block) const {
+    std::uint32_t* out = block.out;
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      const auto* from = reinterpret_cast<const __m256i*>(block.cells + row * columns_);
       const __m256i cells = _mm256_loadu_si256(from);
       for (std::size_t image = 0; image < padded_.size(); image += kWidest, out += columns_) {
         const auto* to = reinterpret_cast<const __m256i*>(padded_.data() + image);
@@ -74,22 +74,22 @@ class Writer {
 };
 
 #if defined(__x86_64__)
-void Writer::write(Part part) const {
+void Writer::write(RowBlock block) const {
   // The last rows have nothing behind them that may be read or written.
   const std::size_t last = padded_.empty() ? 0 : (kWidest + columns_ - 1) / columns_;
-  if (kHasAvx2 && !padded_.empty() && part.rows > last) {
-    const Part wide{part.cells, part.out, part.rows - last};
+  if (kHasAvx2 && !padded_.empty() && block.rows > last) {
+    const RowBlock wide{block.cells, block.out, block.rows - last};
     if (columns_ <= 4)
       by_four(wide);
     else
       by_eight(wide);
-    part = {part.cells + wide.rows * columns_, part.out + wide.rows * sources_.size(), last};
+    block = {block.cells + wide.rows * columns_, block.out + wide.rows * sources_.size(), last};
   }
-  cell_by_cell(part);
+  cell_by_cell(block);
 }
 #else
-void Writer::write(Part part) const {
-  cell_by_cell(part);
+void Writer::write(RowBlock block) const {
+  cell_by_cell(block);
 }
 #endif
 

@@ -26,14 +26,14 @@ bool draw_tree(const CandidateGraph& graph, const Key& key, State& state) {
 
 Drawn draw_embeddings(const CandidateGraph& graph, std::uint64_t seed, std::uint64_t first, std::size_t count,
                       const Workers& workers, std::optional<search::Clock::time_point> deadline) {
-  struct Piece {
+  struct Chunk {
     std::vector<std::uint32_t> rows;
     bool done = false;
   };
   const Watch watch(workers, deadline);
-  std::vector<Piece> pieces((count + kGrain - 1) / kGrain);
+  std::vector<Chunk> chunks((count + kGrain - 1) / kGrain);
   parallel_for(workers, count, kGrain, [&](std::size_t begin, std::size_t end) {
-    Piece& piece = pieces[begin / kGrain];
+    Chunk& chunk = chunks[begin / kGrain];
     try {
       watch.look();
     } catch (const Late&) {
@@ -42,14 +42,14 @@ Drawn draw_embeddings(const CandidateGraph& graph, std::uint64_t seed, std::uint
     State state{};
     for (std::size_t i = begin; i < end; ++i) {
       if (!draw_tree(graph, Key{seed, first + i}, state)) continue;
-      for (std::uint32_t level = 0; level < graph.levels; ++level) piece.rows.push_back(state.vertex(level));
+      for (std::uint32_t level = 0; level < graph.levels; ++level) chunk.rows.push_back(state.vertex(level));
     }
-    piece.done = true;
+    chunk.done = true;
   });
   Drawn drawn;
-  for (const Piece& piece : pieces) {
-    if (!piece.done) break;
-    drawn.rows.insert(drawn.rows.end(), piece.rows.begin(), piece.rows.end());
+  for (const Chunk& chunk : chunks) {
+    if (!chunk.done) break;
+    drawn.rows.insert(drawn.rows.end(), chunk.rows.begin(), chunk.rows.end());
     drawn.samples = std::min(drawn.samples + kGrain, count);
   }
   return drawn;

@@ -36,7 +36,7 @@ class Group {
         const std::uint64_t more = extend<Policy>(graph_, lanes_[lane], level, keys_[lane]);
         work_ += more;
         unwatched_ += more;
-        if (unwatched_ >= kLookEvery) {
+        if (unwatched_ >= kCheckEvery) {
           unwatched_ = 0;
           watch_.look();
         }

@@ -8,7 +8,7 @@
 #include "motiflux/sample/alley.hpp"
 #include "motiflux/sample/choose.hpp"
 #include "motiflux/sample/state.hpp"
-#include "sample/beside.hpp"
+#include "sample/clock_trawl.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::sample {
@@ -18,8 +18,8 @@ using search::Walker;
 
 // Root arcs of a piece that is counted on its own: so few that threads end together, and not so many pieces
 // that the walker which each has anew would cost (some microseconds).
-constexpr std::uint64_t kLeastPiece = 64;
-constexpr std::uint64_t kMostPieces = 64;
+constexpr std::uint64_t kLeastChunkArcs = 64;
+constexpr std::uint64_t kMostArcChunks = 64;
 
 double as_double(Total total) {
   return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(total >> 64)), 64) +
@@ -36,8 +36,8 @@ double as_double(const Wide& total) {
 // Ends a search after so much work, or when no more is wanted.
 class Bounded : public search::Visitor {
  public:
-  Bounded(const search::Problem& problem, const Workers& workers, const TrawlEnd& end)
-      : workers_(workers), end_(end), walker_(problem, *this, true) {}
+  Bounded(const search::NativePlan& native_plan, const Workers& workers, const TrawlEnd& end)
+      : workers_(workers), end_(end), walker_(native_plan, *this, true) {}
 
   std::uint64_t work() const { return walker_.work(); }
   void rows(const std::uint32_t*, sets::Span) override {}
@@ -84,22 +84,22 @@ class Completions final : public Bounded {
 // Ends once what is done takes too much work together with its own.
 class Whole final : public Bounded {
  public:
-  Whole(const search::Problem& problem, const Workers& workers, const TrawlEnd& end,
+  Whole(const search::NativePlan& native_plan, const Workers& workers, const TrawlEnd& end,
         const std::atomic<std::uint64_t>& done, std::uint64_t most)
-      : Bounded(problem, workers, end), done_(done), most_(most) {}
+      : Bounded(native_plan, workers, end), done_(done), most_(most) {}
 
   std::optional<Wide> find(std::uint64_t from, std::uint64_t to) {
     if (!walker().search({.level = 0, .from = from, .to = to, .arcs = to - from})) return std::nullopt;
-    beyond_ += Wide(total_);
-    return beyond_;
+    above_total_ += Wide(total_);
+    return above_total_;
   }
 
   void count(Total embeddings) override {
     if (!__builtin_add_overflow(total_, embeddings, &total_)) return;  // modulo 2^128
-    beyond_ += Wide(~Total{0});
-    beyond_ += Wide(1);
+    above_total_ += Wide(~Total{0});
+    above_total_ += Wide(1);
   }
-  void count_wide(const Wide& embeddings) override { beyond_ += embeddings; }
+  void count_wide(const Wide& embeddings) override { above_total_ += embeddings; }
 
  private:
   bool may_work() const override { return done_.load(std::memory_order_relaxed) + work() < most_; }
@@ -107,10 +107,10 @@ class Whole final : public Bounded {
   const std::atomic<std::uint64_t>& done_;
   const std::uint64_t most_;
   Total total_ = 0;
-  Wide beyond_;  // what total_ does not hold
+  Wide above_total_;  // what total_ does not hold
 };
 
-struct Catch {
+struct SlotResult {
   double weight;
   Outcome outcome;
   std::uint32_t depth;
@@ -120,10 +120,10 @@ struct Catch {
 // Slots that share a budget, one after another.
 class Chunk {
  public:
-  Chunk(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
+  Chunk(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
         const Trawling& trawling, const Workers& workers, const TrawlEnd& end)
       : graph_(graph),
-        problems_(problems),
+        native_plans_(native_plans),
         trawling_(trawling),
         workers_(workers),
         end_(end),
@@ -132,9 +132,9 @@ class Chunk {
   // Gives it a budget of so much work for each slot again.
   void refill(std::uint64_t nodes) { left_ = nodes * kChunk; }
 
-  Catch haul(std::uint64_t slot) {
+  SlotResult trawl_slot(std::uint64_t slot) {
     const std::uint64_t before = left_;
-    Catch found = go(slot);
+    SlotResult found = go(slot);
     found.work = before - left_;
     return found;
   }
@@ -142,7 +142,7 @@ class Chunk {
  private:
   static constexpr std::uint64_t kShare = 4;
 
-  Catch go(std::uint64_t slot) {
+  SlotResult go(std::uint64_t slot) {
     const Key key{trawling_.seed, slot};
     const std::uint32_t depth = depth_of(graph_.levels, trawling_.least, trawling_.seed, slot);
     const bool drops = trawling_.unfinished == Unfinished::kDrop;
@@ -166,9 +166,9 @@ class Chunk {
     workers_.check();
     if (left_ == 0 || end_.is_over()) return std::nullopt;
     if (end_.deadline && search::Clock::now() >= *end_.deadline) return std::nullopt;
-    const search::Problem& problem = *problems_[levels - 1];
-    if (!search_ || problem_ != &problem) search_.emplace(problem, workers_, end_);
-    problem_ = &problem;
+    const search::NativePlan& native_plan = *native_plans_[levels - 1];
+    if (!search_ || native_plan_ != &native_plan) search_.emplace(native_plan, workers_, end_);
+    native_plan_ = &native_plan;
     const std::uint64_t before = search_->work();
     const auto found = search_->find(state_.values, levels, (left_ + kShare - 1) / kShare);
     left_ -= std::min(left_, search_->work() - before);
@@ -178,13 +178,13 @@ class Chunk {
   }
 
   const CandidateGraph& graph_;
-  const std::vector<const search::Problem*>& problems_;
+  const std::vector<const search::NativePlan*>& native_plans_;
   const Trawling& trawling_;
   const Workers& workers_;
   const TrawlEnd& end_;
   std::uint64_t left_;
   std::optional<Completions> search_;
-  const search::Problem* problem_ = nullptr;  // of search_
+  const search::NativePlan* native_plan_ = nullptr;  // of search_
   State state_{};
 };
 
@@ -193,9 +193,9 @@ constexpr std::chrono::microseconds kTurnPeriod{50};
 
 }  // namespace
 
-Beside::Beside(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-               const BesidePlan& plan)
-    : graph_(graph), problems_(problems), plan_(plan) {
+ClockTrawl::ClockTrawl(const CandidateGraph& graph,
+                       const std::vector<const search::NativePlan*>& native_plans, const ClockTrawlPlan& plan)
+    : graph_(graph), native_plans_(native_plans), plan_(plan) {
   live_.emplace([this] { over_.store(true, std::memory_order_relaxed); });
   // One thread starts the others, so that the caller goes on at once.
   leader_ = std::thread([this] {
@@ -221,29 +221,29 @@ Beside::Beside(const CandidateGraph& graph, const std::vector<const search::Prob
   });
 }
 
-Beside::~Beside() {
+ClockTrawl::~ClockTrawl() {
   join();
 }
 
-void Beside::join() noexcept {
+void ClockTrawl::join() noexcept {
   over_.store(true, std::memory_order_relaxed);
   if (leader_.joinable()) leader_.join();
   live_.reset();
 }
 
-void Beside::count_whole() {
+void ClockTrawl::count_whole() {
   std::optional<Wide> found =
-      Counting(*problems_.back()).go_on(plan_.whole, Workers{}, TrawlEnd{over_, std::nullopt});
+      Counting(*native_plans_.back()).go_on(plan_.whole, Workers{}, TrawlEnd{over_, std::nullopt});
   if (!found) return;
   whole_ = std::move(found);
   whole_known_.store(true, std::memory_order_release);
 }
 
-void Beside::go(int thread) {
-  const Workers nobody_stops_them;
+void ClockTrawl::go(int thread) {
+  const Workers unstoppable;
   const bool turns = plan_.threads == 1;
   TrawlEnd end{over_, std::nullopt, turns ? &turns_ : nullptr};
-  Chunk chunk(graph_, problems_, plan_.trawling, nobody_stops_them, end);
+  Chunk chunk(graph_, native_plans_, plan_.trawling, unstoppable, end);
   const std::uint64_t most_nodes = plan_.trawling.nodes * kMostNodes;
   std::uint64_t nodes = plan_.trawling.nodes;
   for (std::uint64_t done = 0; !over_.load(std::memory_order_relaxed);) {
@@ -256,7 +256,7 @@ void Beside::go(int thread) {
     }
     const std::uint64_t at = next_[side].fetch_add(1, std::memory_order_relaxed);
     if (at >= plan_.most) continue;
-    const Catch found = chunk.haul(kStreams * (plan_.first + at) + side);
+    const SlotResult found = chunk.trawl_slot(kStreams * (plan_.first + at) + side);
     Stream& stream = streams_[side];
     stream.weights[at] = found.weight;
     stream.outcomes[at] = static_cast<std::uint8_t>(found.outcome);
@@ -266,7 +266,7 @@ void Beside::go(int thread) {
   }
 }
 
-std::array<Beside::Stream, Beside::kStreams> Beside::end() {
+std::array<ClockTrawl::Stream, ClockTrawl::kStreams> ClockTrawl::end() {
   join();
   if (error_) std::rethrow_exception(error_);
   std::size_t longest = 0;
@@ -283,9 +283,9 @@ std::array<Beside::Stream, Beside::kStreams> Beside::end() {
     stream.depths.resize(longest);
     stream.work.resize(longest);
     parallel_for(workers, longest - stream.begun, kChunk, [&](std::size_t begin, std::size_t after) {
-      Chunk chunk(graph_, problems_, plan_.trawling, workers, now);
+      Chunk chunk(graph_, native_plans_, plan_.trawling, workers, now);
       for (std::size_t at = stream.begun + begin; at < stream.begun + after; ++at) {
-        const Catch found = chunk.haul(kStreams * (plan_.first + at) + side);
+        const SlotResult found = chunk.trawl_slot(kStreams * (plan_.first + at) + side);
         stream.weights[at] = found.weight;
         stream.outcomes[at] = static_cast<std::uint8_t>(found.outcome);
         stream.depths[at] = static_cast<std::uint8_t>(found.depth);
@@ -303,47 +303,47 @@ std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t 
   return levels + 1 - static_cast<std::uint32_t>(std::bit_width(number));
 }
 
-void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+void trawl(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
+           const Trawling& trawling, std::uint64_t first, std::size_t count, const SlotResults& results,
            const Workers& workers, const TrawlEnd& end) {
   parallel_for(workers, count, kChunk, [&](std::size_t begin, std::size_t after) {
-    Chunk chunk(graph, problems, trawling, workers, end);
+    Chunk chunk(graph, native_plans, trawling, workers, end);
     for (std::size_t i = begin; i < after; ++i) {
-      const Catch found = chunk.haul(first + i);
-      haul.weights[i] = found.weight;
-      haul.outcomes[i] = static_cast<std::uint8_t>(found.outcome);
-      haul.depths[i] = static_cast<std::uint8_t>(found.depth);
-      haul.work[i] = found.work;
+      const SlotResult found = chunk.trawl_slot(first + i);
+      results.weights[i] = found.weight;
+      results.outcomes[i] = static_cast<std::uint8_t>(found.outcome);
+      results.depths[i] = static_cast<std::uint8_t>(found.depth);
+      results.work[i] = found.work;
     }
   });
 }
 
-Counting::Counting(const search::Problem& problem)
-    : problem_(problem),
-      pieces_(std::clamp(problem.root_arcs() / kLeastPiece, std::uint64_t{1}, kMostPieces)) {}
+Counting::Counting(const search::NativePlan& native_plan)
+    : native_plan_(native_plan),
+      arc_chunks_(std::clamp(native_plan.root_arcs() / kLeastChunkArcs, std::uint64_t{1}, kMostArcChunks)) {}
 
 std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
   // A search looks at its budget now and then only: one that ends before it looks is welcome, and whether it
   // is must not depend on how pieces meet.
-  const std::uint64_t most = nodes + static_cast<std::uint64_t>(problem_.look_every);
-  const std::uint64_t arcs = problem_.root_arcs(), count = pieces_.size();
+  const std::uint64_t most = nodes + static_cast<std::uint64_t>(native_plan_.check_every);
+  const std::uint64_t arcs = native_plan_.root_arcs(), count = arc_chunks_.size();
   std::atomic<std::uint64_t> done{0};
   // A piece that does not end within what is left of the work leaves none for others.
   std::atomic<bool> given_up{false};
-  for (const Piece& piece : pieces_)
-    if (piece.found) done += piece.work;
+  for (const ArcChunk& arc_chunk : arc_chunks_)
+    if (arc_chunk.found) done += arc_chunk.work;
   parallel_for(workers, count, 1, [&](std::size_t begin, std::size_t after) {
     for (std::size_t i = begin; i < after; ++i) {
       const std::uint64_t at = count - 1 - i;  // hubs have the highest ids and take longest
-      Piece& piece = pieces_[at];
-      if (piece.found) continue;
+      ArcChunk& arc_chunk = arc_chunks_[at];
+      if (arc_chunk.found) continue;
       if (given_up.load(std::memory_order_relaxed) || done.load(std::memory_order_relaxed) >= most) return;
-      Whole whole(problem_, workers, end, done, most);
-      piece.found = whole.find(arcs / count * at + std::min(at, arcs % count),
-                               arcs / count * (at + 1) + std::min(at + 1, arcs % count));
-      piece.work = whole.work();
-      if (piece.found)
-        done += piece.work;
+      Whole whole(native_plan_, workers, end, done, most);
+      arc_chunk.found = whole.find(arcs / count * at + std::min(at, arcs % count),
+                                   arcs / count * (at + 1) + std::min(at + 1, arcs % count));
+      arc_chunk.work = whole.work();
+      if (arc_chunk.found)
+        done += arc_chunk.work;
       else
         given_up = true;
     }
@@ -351,9 +351,9 @@ std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers,
   workers.check();
   if (done >= most) return std::nullopt;
   Wide found;
-  for (const Piece& piece : pieces_) {
-    if (!piece.found) return std::nullopt;
-    found += *piece.found;
+  for (const ArcChunk& arc_chunk : arc_chunks_) {
+    if (!arc_chunk.found) return std::nullopt;
+    found += *arc_chunk.found;
   }
   return found;
 }

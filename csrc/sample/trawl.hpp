@@ -20,7 +20,7 @@
 #include "common/wide.hpp"
 #include "motiflux/sample/graph.hpp"
 #include "search/control.hpp"
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::sample {
 
@@ -44,7 +44,7 @@ struct Trawling {
 };
 
 // One entry per slot.
-struct Haul {
+struct SlotResults {
   double* weights;         // kUnit times what the slot is worth
   std::uint8_t* outcomes;  // an Outcome
   std::uint8_t* depths;    // levels that were sampled
@@ -70,27 +70,27 @@ std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t 
 // Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `problems` are the searches
 // from depth 1 to levels - 1: their levels up to there are those of `graph`. Every slot has its
 // worth, however early the end is; only a cancelled trawl throws.
-void trawl(const CandidateGraph& graph, const std::vector<const search::Problem*>& problems,
-           const Trawling& trawling, std::uint64_t first, std::size_t count, const Haul& haul,
+void trawl(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
+           const Trawling& trawling, std::uint64_t first, std::size_t count, const SlotResults& results,
            const Workers& workers, const TrawlEnd& end);
 
 // Counts all embeddings, in pieces of the root arcs that know nothing of each other: those that are done stay
 // done, and what all take together is the same on any number of threads.
 class Counting {
  public:
-  explicit Counting(const search::Problem& problem);
+  explicit Counting(const search::NativePlan& native_plan);
 
   // The number of embeddings; nothing if all pieces take more work than `nodes` together, or at the end.
   std::optional<Wide> go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end);
 
  private:
-  struct Piece {
+  struct ArcChunk {
     std::optional<Wide> found;
     std::uint64_t work = 0;
   };
 
-  const search::Problem& problem_;
-  std::vector<Piece> pieces_;
+  const search::NativePlan& native_plan_;
+  std::vector<ArcChunk> arc_chunks_;
 };
 
 }  // namespace motiflux::sample

@@ -29,6 +29,6 @@ class Watch {
 };
 
 // Work between looks: well under a millisecond.
-inline constexpr std::uint64_t kLookEvery = 1 << 14;
+inline constexpr std::uint64_t kCheckEvery = 1 << 14;
 
 }  // namespace motiflux::sample

@@ -13,7 +13,7 @@ using sets::Span;
 constexpr Adaptive::Levels kAllLevels = ~Adaptive::Levels{0};
 
 // A level from which nothing else hangs is no hurry, unless its vertex is certain.
-constexpr std::size_t kNoHurry = std::size_t{1} << 32;
+constexpr std::size_t kLeafPenalty = std::size_t{1} << 32;
 
 constexpr std::uint32_t bit(int level) {
   return std::uint32_t{1} << level;
@@ -30,15 +30,15 @@ void for_each_level(std::uint32_t mask, Visit&& visit) {
 
 }  // namespace
 
-Adaptive::Adaptive(const Problem& problem, const FreeOrder& order, Owner& owner)
-    : problem_(problem),
+Adaptive::Adaptive(const NativePlan& native_plan, const AdaptiveOrder& order, Owner& owner)
+    : native_plan_(native_plan),
       order_(order),
       owner_(owner),
-      jumps_(problem.backjump != Backjump::kOff),
-      all_(kAllLevels >> (view::kMaxLevels - static_cast<int>(problem.plan.shape.levels))) {
-  for (int level = 0; level < static_cast<int>(problem.plan.shape.levels); ++level) {
+      jumps_(native_plan.backjump != Backjump::kOff),
+      all_(kAllLevels >> (view::kMaxLevels - static_cast<int>(native_plan.plan.shape.levels))) {
+  for (int level = 0; level < static_cast<int>(native_plan.plan.shape.levels); ++level) {
     Choices& choices = choices_[index(level)];
-    for (const FreeOrder::Link& link : order.links[index(level)]) choices.neighbors |= bit(link.to);
+    for (const AdaptiveOrder::Link& link : order.links[index(level)]) choices.neighbors |= bit(link.to);
     choices.buffers.resize(order.links[index(level)].size() + 1);
   }
 }
@@ -76,7 +76,7 @@ int Adaptive::fewest() const {
     const Choices& choices = choices_[index(level)];
     if (choices.narrowed == 0) return;
     const bool leaf = (choices.neighbors & ~matched_) == 0;
-    const std::size_t size = choices.set.size() + (leaf && choices.set.size() > 1 ? kNoHurry : 0);
+    const std::size_t size = choices.set.size() + (leaf && choices.set.size() > 1 ? kLeafPenalty : 0);
     if (size >= least) return;
     least = size;
     best = level;
@@ -153,9 +153,9 @@ bool Adaptive::visit_last(int level, Span candidates, Levels failing) {
 // Matches `level`. False, with the reason in failing_, if another level is left without candidates.
 bool Adaptive::match(int level, Vertex value) {
   value_[index(level)] = value;
-  vertex_[index(level)] = problem_.members[index(level)][value];
+  vertex_[index(level)] = native_plan_.members[index(level)][value];
   matched_ |= bit(level);
-  for (const FreeOrder::Link& link : order_.links[index(level)]) {
+  for (const AdaptiveOrder::Link& link : order_.links[index(level)]) {
     if ((matched_ & bit(link.to)) != 0 || narrow(link, value)) continue;
     failing_ = choices_[index(link.to)].reasons;
     return false;
@@ -175,7 +175,7 @@ void Adaptive::unmatch(int level, std::size_t saved) {
 }
 
 // Leaves to link.to what the row of `value` has; false if that is nothing.
-bool Adaptive::narrow(const FreeOrder::Link& link, Vertex value) {
+bool Adaptive::narrow(const AdaptiveOrder::Link& link, Vertex value) {
   Choices& choices = choices_[index(link.to)];
   saved_.push_back({link.to, choices.set, choices.reasons});
   const Span row{link.rows.begin(value), link.rows.end(value)};
@@ -186,7 +186,7 @@ bool Adaptive::narrow(const FreeOrder::Link& link, Vertex value) {
     std::vector<Vertex>& buffer = choices.buffers[choices.narrowed];
     const std::size_t most = std::min(row.size(), choices.set.size());
     if (buffer.size() < most) buffer.resize(most);
-    const std::size_t size = sets::intersect(choices.set, row, buffer.data(), problem_.sets);
+    const std::size_t size = sets::intersect(choices.set, row, buffer.data(), native_plan_.sets);
     if (size < choices.set.size()) choices.reasons |= bit(link.from);
     choices.set = {buffer.data(), buffer.data() + size};
     read_ += most;
@@ -197,7 +197,7 @@ bool Adaptive::narrow(const FreeOrder::Link& link, Vertex value) {
 
 // The candidates of `level` that order restrictions leave; adds to `reasons` the levels that leave some out.
 Span Adaptive::clipped(int level, Levels& reasons) const {
-  const Vertex* members = problem_.members[index(level)];
+  const Vertex* members = native_plan_.members[index(level)];
   Span set = choices_[index(level)].set;
   for_each_level(order_.smaller[index(level)] & matched_, [&](int other) {
     const auto at_most = [&](Vertex value) { return members[value] <= vertex_[index(other)]; };
@@ -216,7 +216,7 @@ Span Adaptive::clipped(int level, Levels& reasons) const {
 
 // A matched level that has the vertex of a candidate of `level`, which must differ; none if there is none.
 Adaptive::Levels Adaptive::taken_by(int level, Vertex candidate) const {
-  const Vertex vertex = problem_.members[index(level)][candidate];
+  const Vertex vertex = native_plan_.members[index(level)][candidate];
   for (Levels rest = order_.apart[index(level)] & matched_; rest != 0; rest &= rest - 1)
     if (vertex_[index(std::countr_zero(rest))] == vertex) return rest & -rest;
   return 0;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/total.hpp"
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::search {
 
@@ -35,7 +35,7 @@ class Adaptive {
     virtual bool worked(std::size_t work) = 0;  // false to stop
   };
 
-  Adaptive(const Problem& problem, const FreeOrder& order, Owner& owner);
+  Adaptive(const NativePlan& native_plan, const AdaptiveOrder& order, Owner& owner);
 
   // Starts from the first `levels` values. False, with the reason in failing(), if nothing can follow.
   bool begin(const Vertex* values, int levels);
@@ -68,12 +68,12 @@ class Adaptive {
   bool visit_last(int level, sets::Span candidates, Levels failing);
   bool match(int level, Vertex value);
   void unmatch(int level, std::size_t saved);
-  bool narrow(const FreeOrder::Link& link, Vertex value);
+  bool narrow(const AdaptiveOrder::Link& link, Vertex value);
   sets::Span clipped(int level, Levels& reasons) const;
   Levels taken_by(int level, Vertex candidate) const;
 
-  const Problem& problem_;
-  const FreeOrder& order_;
+  const NativePlan& native_plan_;
+  const AdaptiveOrder& order_;
   Owner& owner_;
   const bool jumps_;
   const Levels all_;

@@ -19,16 +19,16 @@
 namespace motiflux::search {
 
 // Levels that all of `problems` have in common and go beyond, degree bounds aside.
-int shared_levels(std::span<const Problem* const> problems);
+int shared_levels(std::span<const NativePlan* const> native_plans);
 
 class Bundle {
  public:
   // `visitors` get the counts of `problems`, which are not over candidate spaces and share two levels.
-  Bundle(std::span<const Problem* const> problems, std::span<Visitor* const> visitors);
+  Bundle(std::span<const NativePlan* const> native_plans, std::span<Visitor* const> visitors);
   ~Bundle();
 
   // Searches the embeddings of `part`; false once all visitors have had enough.
-  bool search(const Part& part);
+  bool search(const WorkItem& item);
   std::uint64_t arcs_done() const;
 
   // Gives threads that wait at `pool` some of the shared levels.

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::search {
 
@@ -19,7 +19,7 @@ class CliqueTail {
   static constexpr std::uint32_t kMostValues = 1 << 21;
 
   // The first of the three levels, if the plan ends in such.
-  static std::optional<int> first_level(const Problem& problem);
+  static std::optional<int> first_level(const NativePlan& native_plan);
 
   // Starts with the set S, of at most kMostVertices values below `values`.
   void begin(sets::Span set, std::uint32_t values) {

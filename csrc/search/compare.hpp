@@ -9,7 +9,7 @@
 #include "motiflux/bits.hpp"
 #include "motiflux/rules/candidate.hpp"
 #include "motiflux/rules/order.hpp"
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::search {
 
@@ -21,18 +21,18 @@ struct Place {
 
 class Compare {
  public:
-  explicit Compare(const Problem& problem) : problem_(problem) {}
+  explicit Compare(const NativePlan& native_plan) : native_plan_(native_plan) {}
 
   // The data vertex that a value of `level` stands for.
   std::uint32_t vertex(std::size_t level, std::uint32_t value) const {
-    return problem_.members.empty() ? value : problem_.members[level][value];
+    return native_plan_.members.empty() ? value : native_plan_.members[level][value];
   }
 
   // Where the vertex of an earlier level lies among the values of `level`.
   Place place(int level, std::size_t earlier, const std::uint32_t* values) const {
-    if (problem_.places.empty()) return {values[earlier], true};
-    const std::size_t pair = static_cast<std::size_t>(level) * problem_.plan.shape.levels + earlier;
-    const std::uint32_t packed = problem_.places[pair][values[earlier]];
+    if (native_plan_.places.empty()) return {values[earlier], true};
+    const std::size_t pair = static_cast<std::size_t>(level) * native_plan_.plan.shape.levels + earlier;
+    const std::uint32_t packed = native_plan_.places[pair][values[earlier]];
     return {packed / 2, packed % 2 == 1};
   }
 
@@ -56,15 +56,15 @@ class Compare {
   }
 
   bool accepts(int level, std::uint32_t value, const std::uint32_t* values) const {
-    const view::StepShape& step = problem_.plan.shape.steps[level];
+    const view::StepShape& step = native_plan_.plan.shape.steps[level];
     if (!rules::has_rules(step)) return true;
-    return rules::accepts(step, problem_.plan.args.steps[level], problem_.out, problem_.in,
+    return rules::accepts(step, native_plan_.plan.args.steps[level], native_plan_.out, native_plan_.in,
                           vertex(static_cast<std::size_t>(level), value),
                           [&](std::uint32_t l) { return vertex(l, values[l]); });
   }
 
  private:
-  const Problem& problem_;
+  const NativePlan& native_plan_;
 };
 
 }  // namespace motiflux::search

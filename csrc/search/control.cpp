@@ -16,7 +16,7 @@ constexpr double kForever = 1e9;  // seconds; beyond it the clock's integer woul
 Control::Control(std::uint64_t arcs, int threads, std::optional<double> timeout_seconds)
     : arcs_(arcs),
       threads_(threads),
-      piece_(std::clamp(arcs / (kPiecesPerThread * static_cast<std::uint64_t>(threads)), kSmallestPiece,
+      chunk_(std::clamp(arcs / (kPiecesPerThread * static_cast<std::uint64_t>(threads)), kSmallestPiece,
                         kLargestPiece)) {
   if (timeout_seconds && *timeout_seconds < kForever)
     deadline_ = Clock::now() +
@@ -24,10 +24,10 @@ Control::Control(std::uint64_t arcs, int threads, std::optional<double> timeout_
 }
 
 std::optional<ArcRange> Control::take() {
-  const std::uint64_t taken = taken_.fetch_add(piece_, std::memory_order_relaxed);
+  const std::uint64_t taken = taken_.fetch_add(chunk_, std::memory_order_relaxed);
   if (taken >= arcs_) return std::nullopt;
   const std::uint64_t last = arcs_ - taken;
-  return ArcRange{last > piece_ ? last - piece_ : 0, last};
+  return ArcRange{last > chunk_ ? last - chunk_ : 0, last};
 }
 
 void Control::stop(Stop reason) {

@@ -41,7 +41,7 @@ class Control {
  private:
   std::uint64_t arcs_;
   int threads_;
-  std::uint64_t piece_;
+  std::uint64_t chunk_;
   std::optional<Clock::time_point> deadline_;
   std::atomic<std::uint64_t> taken_{0};
   std::atomic<std::uint64_t> done_{0};

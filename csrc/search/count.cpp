@@ -18,34 +18,34 @@ namespace {
 class Counter : public Visitor {
  public:
   // `reinforcement` is null but for the first thread.
-  Counter(Control& control, std::optional<std::uint64_t> limit, Reinforcement* reinforcement)
-      : control_(control), limit_(limit), reinforcement_(reinforcement) {}
+  Counter(Control& control, std::optional<std::uint64_t> limit, DelayedStart* delayed_start)
+      : control_(control), limit_(limit), delayed_start_(delayed_start) {}
 
   void rows(const std::uint32_t*, sets::Span) override {}
 
   void count(Total embeddings) override {
     if (__builtin_add_overflow(total_, embeddings, &total_)) {  // modulo 2^128
-      beyond_ += Wide(~Total{0});
-      beyond_ += Wide(1);
+      above_total_ += Wide(~Total{0});
+      above_total_ += Wide(1);
       if (limit_) control_.stop(Stop::kLimit);
     }
     if (limit_ && total_ > *limit_) control_.stop(Stop::kLimit);
   }
 
   void count_wide(const Wide& embeddings) override {
-    beyond_ += embeddings;
+    above_total_ += embeddings;
     if (limit_) control_.stop(Stop::kLimit);
   }
 
   bool keep_going() override {
-    if (reinforcement_) reinforcement_->look();
+    if (delayed_start_) delayed_start_->check();
     publish();
     return control_.keep_going();
   }
 
   // Adds what is new to the shared number, which stays at its largest value rather than wrap.
   void publish() {
-    const Total fresh = beyond_.length() > 0 ? ~Total{0} : total_ - published_;
+    const Total fresh = above_total_.length() > 0 ? ~Total{0} : total_ - published_;
     published_ = total_;
     std::uint64_t seen = control_.found.load(std::memory_order_relaxed);
     std::uint64_t next;
@@ -56,7 +56,7 @@ class Counter : public Visitor {
   }
 
   Wide total() const {
-    Wide sum = beyond_;
+    Wide sum = above_total_;
     sum += Wide(total_);
     return sum;
   }
@@ -64,10 +64,10 @@ class Counter : public Visitor {
  private:
   Control& control_;
   std::optional<std::uint64_t> limit_;
-  Reinforcement* reinforcement_;
+  DelayedStart* delayed_start_;
   Total total_ = 0;
   Total published_ = 0;
-  Wide beyond_;  // what total_ does not hold
+  Wide above_total_;  // what total_ does not hold
 };
 
 // Counts for so long.
@@ -76,16 +76,16 @@ class BriefCounter final : public Counter {
   BriefCounter(Control& control, std::optional<std::uint64_t> limit) : Counter(control, limit, nullptr) {}
 
   bool keep_going() override {
-    tired_ = tired_ || Clock::now() - start_ > kBrief;
-    return !tired_ && Counter::keep_going();
+    timed_out_ = timed_out_ || Clock::now() - start_ > kBrief;
+    return !timed_out_ && Counter::keep_going();
   }
-  bool tired() const { return tired_; }
+  bool timed_out() const { return timed_out_; }
 
  private:
   static constexpr std::chrono::microseconds kBrief{100};
 
   const Clock::time_point start_ = Clock::now();
-  bool tired_ = false;
+  bool timed_out_ = false;
 };
 
 // A piece of which less is done was hardly begun.
@@ -119,14 +119,14 @@ class Prober final : public Visitor {
 
 // Has `searcher` go through the work of `pool` while keep_going().
 template <class KeepGoing, class Searcher>
-void take_parts(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& searcher) {
+void run_work_items(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& searcher) {
   if (control.threads() > 1) searcher.share(pool);
   try {
-    Pool::Seat seat(pool);
+    Pool::Worker worker(pool);
     for (;;) {
-      auto part = seat.take();
-      if (!part) part = seat.wait();
-      if (!part || !keep_going() || !searcher.search(*part)) break;
+      auto item = worker.take();
+      if (!item) item = worker.wait();
+      if (!item || !keep_going() || !searcher.search(*item)) break;
       control.finished(searcher.arcs_done());
     }
   } catch (...) {
@@ -138,24 +138,24 @@ void take_parts(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& 
 // Runs body(reinforcement) on up to `threads` threads; it is null but for the first.
 template <class Body>
 void on_team(int threads, Body&& body) {
-  std::optional<Reinforcement> reinforcement;
-  Team team(threads, [&](int index) { body(index == 0 ? &*reinforcement : nullptr); });
-  reinforcement.emplace(team);
+  std::optional<DelayedStart> delayed_start;
+  Team team(threads, [&](int index) { body(index == 0 ? &*delayed_start : nullptr); });
+  delayed_start.emplace(team);
   team.run();
 }
 
 }  // namespace
 
-Wide count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
+Wide count(const NativePlan& native_plan, Control& control, int threads, std::optional<std::uint64_t> limit,
            std::vector<std::uint64_t>* sizes) {
   Wide total;
-  if (sizes) sizes->assign(problem.plan.shape.levels - 1, 0);
+  if (sizes) sizes->assign(native_plan.plan.shape.levels - 1, 0);
   std::mutex total_mutex;
   Pool pool(control);
-  on_team(threads, [&](Reinforcement* reinforcement) {
-    Counter counter(control, limit, reinforcement);
-    Walker walker(problem, counter, true);
-    take_parts(pool, control, [&] { return counter.keep_going(); }, walker);
+  on_team(threads, [&](DelayedStart* delayed_start) {
+    Counter counter(control, limit, delayed_start);
+    Walker walker(native_plan, counter, true);
+    run_work_items(pool, control, [&] { return counter.keep_going(); }, walker);
     counter.publish();
     std::lock_guard lock(total_mutex);
     total += counter.total();
@@ -165,33 +165,33 @@ Wide count(const Problem& problem, Control& control, int threads, std::optional<
   return total;
 }
 
-std::optional<Wide> count_briefly(const Problem& problem, Control& control,
+std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& control,
                                   std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes) {
   BriefCounter counter(control, limit);
-  Walker walker(problem, counter, true);
-  walker.search({.level = 0, .from = 0, .to = problem.root_arcs(), .arcs = problem.root_arcs()});
+  Walker walker(native_plan, counter, true);
+  walker.search({.level = 0, .from = 0, .to = native_plan.root_arcs(), .arcs = native_plan.root_arcs()});
   counter.publish();
-  if (counter.tired()) return std::nullopt;
-  sizes.assign(walker.sizes().begin(), walker.sizes().begin() + problem.plan.shape.levels - 1);
+  if (counter.timed_out()) return std::nullopt;
+  sizes.assign(walker.sizes().begin(), walker.sizes().begin() + native_plan.plan.shape.levels - 1);
   return counter.total();
 }
 
-double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
-  const std::uint64_t all = problem.root_arcs();
+double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
+  const std::uint64_t all = native_plan.root_arcs();
   if (all == 0 || arcs == 0) return 0;
-  const auto pieces = static_cast<std::uint64_t>(std::min<std::uint64_t>(arcs, all));
+  const auto chunks = static_cast<std::uint64_t>(std::min<std::uint64_t>(arcs, all));
   Prober prober(most);
-  Walker walker(problem, prober, true);
+  Walker walker(native_plan, prober, true);
   prober.watch(walker);
   walker.keep_pace();
   // Strides that visit the pieces in a scattered order, so that those reached stand for all.
-  std::uint64_t stride = pieces / 2 + 1 + seed % 7;
-  while (std::gcd(stride, pieces) != 1) ++stride;
+  std::uint64_t stride = chunks / 2 + 1 + seed % 7;
+  while (std::gcd(stride, chunks) != 1) ++stride;
   double expected = 0;
   std::uint64_t seen = 0;
-  for (std::uint64_t at = 0; at < pieces; ++at) {
-    const std::uint64_t piece = at * stride % pieces;
-    const std::uint64_t arc = piece * all / pieces + seed % std::max<std::uint64_t>(all / pieces, 1);
+  for (std::uint64_t at = 0; at < chunks; ++at) {
+    const std::uint64_t chunk = at * stride % chunks;
+    const std::uint64_t arc = chunk * all / chunks + seed % std::max<std::uint64_t>(all / chunks, 1);
     const std::uint64_t before = walker.work();
     const bool finished = walker.search({.level = 0, .from = arc, .to = arc + 1, .arcs = 1});
     const auto done = static_cast<double>(walker.work() - before);
@@ -227,10 +227,11 @@ class ArcCounter final : public Visitor {
 
 }  // namespace
 
-void count_arcs(const Problem& problem, Control& control, int threads, std::span<std::uint64_t> counts) {
+void count_arcs(const NativePlan& native_plan, Control& control, int threads,
+                std::span<std::uint64_t> counts) {
   on_threads(threads, [&](int) {
     ArcCounter counter(control, counts);
-    Walker walker(problem, counter, true);
+    Walker walker(native_plan, counter, true);
     try {
       while (auto range = control.take()) {
         if (!control.keep_going()) break;
@@ -245,17 +246,17 @@ void count_arcs(const Problem& problem, Control& control, int threads, std::span
 }
 
 void count_together(std::deque<Member>& members, Control& pass, int threads) {
-  std::vector<const Problem*> problems;
-  for (const Member& member : members) problems.push_back(&member.problem);
+  std::vector<const NativePlan*> native_plans;
+  for (const Member& member : members) native_plans.push_back(&member.native_plan);
   std::mutex total_mutex;
   Pool pool(pass);
-  on_team(threads, [&](Reinforcement* reinforcement) {
+  on_team(threads, [&](DelayedStart* delayed_start) {
     std::deque<Counter> counters;
     std::vector<Visitor*> visitors;
     for (Member& member : members)
-      visitors.push_back(&counters.emplace_back(member.control, member.limit, reinforcement));
-    Bundle bundle(problems, visitors);
-    take_parts(pool, pass, [&] { return pass.keep_going(); }, bundle);
+      visitors.push_back(&counters.emplace_back(member.control, member.limit, delayed_start));
+    Bundle bundle(native_plans, visitors);
+    run_work_items(pool, pass, [&] { return pass.keep_going(); }, bundle);
     std::lock_guard lock(total_mutex);
     for (std::size_t at = 0; at < members.size(); ++at) {
       counters[at].publish();

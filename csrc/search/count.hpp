@@ -9,35 +9,36 @@
 
 #include "common/wide.hpp"
 #include "search/control.hpp"
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::search {
 
 // Embeddings found before the end or before control.reason(). With a limit, the search stops once more
 // than `limit` are known.
 // `sizes`, if given, gets the number of partial embeddings up to each level but the last.
-Wide count(const Problem& problem, Control& control, int threads, std::optional<std::uint64_t> limit,
+Wide count(const NativePlan& native_plan, Control& control, int threads, std::optional<std::uint64_t> limit,
            std::vector<std::uint64_t>* sizes = nullptr);
 
 // The same on this thread alone; nothing if it is not done within about 100 us.
-std::optional<Wide> count_briefly(const Problem& problem, Control& control,
+std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& control,
                                   std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes);
 
 // The work (Walker::work) that a search is expected to take, from `arcs` root arcs spread over it, or as many
 // as `most` work allows; the last one taken in proportion to how far it got.
-double probe(const Problem& problem, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);
+double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);
 
 // Adds to counts[arc] the embeddings whose first two vertices are that root arc. Throws std::overflow_error
 // beyond 2^64 - 1.
-void count_arcs(const Problem& problem, Control& control, int threads, std::span<std::uint64_t> counts);
+void count_arcs(const NativePlan& native_plan, Control& control, int threads,
+                std::span<std::uint64_t> counts);
 
 // One of several searches in one pass (search/bundle.hpp). Its control says why it, alone, stopped.
 struct Member {
-  Member(const Problem& searched, std::optional<std::uint64_t> most, std::uint64_t arcs, int threads,
+  Member(const NativePlan& searched, std::optional<std::uint64_t> most, std::uint64_t arcs, int threads,
          std::optional<double> timeout_seconds)
-      : problem(searched), limit(most), control(arcs, threads, timeout_seconds) {}
+      : native_plan(searched), limit(most), control(arcs, threads, timeout_seconds) {}
 
-  const Problem& problem;
+  const NativePlan& native_plan;
   std::optional<std::uint64_t> limit;
   Control control;
   Wide total;

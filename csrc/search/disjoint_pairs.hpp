@@ -34,7 +34,7 @@ struct Entry {
 // How many of an entry's doors are in each intersection of sets: two bits for each.
 using Kind = std::uint32_t;
 
-inline constexpr std::uint32_t kMasks = std::uint32_t{1} << kMostBesideLists;
+inline constexpr std::uint32_t kMasks = std::uint32_t{1} << kMostLevelsBesideLists;
 
 // By the sets that have a vertex, its kind.
 inline constexpr std::array<Kind, kMasks> kKindOf = [] {
@@ -53,20 +53,20 @@ class LeafSets {
   // Vertices are below `vertices`.
   void begin(std::size_t vertices) {
     having_.resize(vertices);
-    for (std::uint32_t vertex : held_) having_[vertex] = 0;
-    held_.clear();
+    for (std::uint32_t vertex : members_) having_[vertex] = 0;
+    members_.clear();
     sets_ = 0;
   }
   void begin_set() { ++sets_; }
   // To the set begun last.
   void add(std::uint32_t vertex) {
-    if (having_[vertex] == 0) held_.push_back(vertex);
+    if (having_[vertex] == 0) members_.push_back(vertex);
     having_[vertex] |= static_cast<std::uint8_t>(1u << (sets_ - 1));
   }
   // Once all are there.
   void close() {
     sizes_.fill(0);
-    for (std::uint32_t vertex : held_)
+    for (std::uint32_t vertex : members_)
       for (std::uint32_t having = having_[vertex], mask = having; mask != 0; mask = (mask - 1) & having)
         ++sizes_[mask];
   }
@@ -77,7 +77,7 @@ class LeafSets {
   double most() const {
     double most = kTerms;
     for (std::size_t set = 0; set < sets_; ++set)
-      most *= static_cast<double>(sizes_[std::size_t{1} << set] + 2 * kMostDoors);
+      most *= static_cast<double>(sizes_[std::size_t{1} << set] + 2 * kMostSeparators);
     return most;
   }
 
@@ -104,7 +104,7 @@ class LeafSets {
   static constexpr double kTerms = 8;
 
   std::vector<std::uint8_t> having_;  // by vertex, the sets that have it
-  std::vector<std::uint32_t> held_;
+  std::vector<std::uint32_t> members_;
   std::array<std::uint64_t, kMasks> sizes_{};  // of intersections
   std::size_t sets_ = 0;
 };
@@ -137,8 +137,8 @@ class DisjointPairs {
   // Arithmetic in `Sum` must be exact, also for eight times the product of all weights and leaves.most(), or
   // modular. work(steps) is called now and then with the steps since, of about a nanosecond; it may throw.
   template <class Sum, class Weight, class Work>
-  Sum count(std::span<const Entry<Weight>> first, std::size_t first_doors,
-            std::span<const Entry<Weight>> second, std::size_t second_doors, const LeafSets& leaves,
+  Sum count(std::span<const Entry<Weight>> first, std::size_t first_separators,
+            std::span<const Entry<Weight>> second, std::size_t second_separators, const LeafSets& leaves,
             std::size_t vertices, Work&& work);
 
  private:
@@ -154,7 +154,7 @@ class DisjointPairs {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::size_t kChains = 1 << 12;
-  static constexpr std::size_t kLookEvery = 1 << 10;
+  static constexpr std::size_t kCheckEvery = 1 << 10;
 
   template <class Sum>
   static Sum to(const auto& weight) {
@@ -162,12 +162,13 @@ class DisjointPairs {
   }
 
   template <class Sum, class Weight>
-  void index(std::span<const Entry<Weight>> second, std::size_t doors, const LeafSets& leaves,
+  void index(std::span<const Entry<Weight>> second, std::size_t separators, const LeafSets& leaves,
              std::size_t vertices);
   void add_couple(std::uint32_t a, std::uint32_t b, std::uint32_t entry);
   template <class Sum, class Weight>
-  void give_back(const Entry<Weight>& entry, std::size_t doors, std::span<const Entry<Weight>> second,
-                 std::size_t second_doors, Sum* touching) const;
+  void restore_shared(const Entry<Weight>& entry, std::size_t separators,
+                      std::span<const Entry<Weight>> second, std::size_t second_separators,
+                      Sum* touching) const;
 
   static std::size_t chain_of(std::uint32_t low, std::uint32_t high) {
     return (std::size_t{low} * 0x9E3779B1u + std::size_t{high} * 0x85EBCA77u) >> 7 & (kChains - 1);
@@ -176,26 +177,27 @@ class DisjointPairs {
   Kinds first_kinds_, second_kinds_;
   std::vector<std::uint32_t> second_kind_;  // by entry, the number of its kind
   std::vector<std::uint32_t> row_of_;       // by vertex; kNone where no entry of the second list has it
-  std::vector<std::uint32_t> rowed_;        // vertices that have a row
+  std::vector<std::uint32_t> with_row_;     // vertices that have a row
   std::vector<std::uint32_t> chains_;       // by hash, the first of couples_
   std::vector<Couple> couples_;
   std::tuple<Sums<std::int64_t>, Sums<SignedTotal>, Sums<Wide>> sums_;
 };
 
 template <class Weight>
-Kind kind_of(const Entry<Weight>& entry, std::size_t doors, const LeafSets& leaves) {
+Kind kind_of(const Entry<Weight>& entry, std::size_t separators, const LeafSets& leaves) {
   Kind kind = 0;
-  for (std::size_t door = 0; door < doors; ++door) kind += leaves.kind(entry.vertices[door]);
+  for (std::size_t separator = 0; separator < separators; ++separator)
+    kind += leaves.kind(entry.vertices[separator]);
   return kind;
 }
 
 template <class Sum, class Weight>
-void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t doors, const LeafSets& leaves,
-                          std::size_t vertices) {
+void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t separators,
+                          const LeafSets& leaves, std::size_t vertices) {
   Sums<Sum>& sums = std::get<Sums<Sum>>(sums_);
-  for (std::uint32_t vertex : rowed_) row_of_[vertex] = kNone;
+  for (std::uint32_t vertex : with_row_) row_of_[vertex] = kNone;
   row_of_.resize(vertices, kNone);
-  rowed_.clear();
+  with_row_.clear();
   for (const Couple& couple : couples_) chains_[chain_of(couple.low, couple.high)] = kNone;
   chains_.resize(kChains, kNone);
   couples_.clear();
@@ -203,7 +205,7 @@ void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t doo
   second_kind_.clear();
   sums.second.clear();
   for (const Entry<Weight>& entry : second) {
-    const std::uint32_t kind = second_kinds_.number(kind_of(entry, doors, leaves));
+    const std::uint32_t kind = second_kinds_.number(kind_of(entry, separators, leaves));
     if (kind == sums.second.size()) sums.second.emplace_back(0);
     sums.second[kind] += to<Sum>(entry.weight);
     second_kind_.push_back(kind);
@@ -211,16 +213,17 @@ void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t doo
   const std::size_t width = sums.second.size();
   sums.rows.clear();
   for (std::uint32_t at = 0; at < second.size(); ++at)
-    for (std::size_t door = 0; door < doors; ++door) {
-      const std::uint32_t vertex = second[at].vertices[door];
+    for (std::size_t separator = 0; separator < separators; ++separator) {
+      const std::uint32_t vertex = second[at].vertices[separator];
       std::uint32_t& row = row_of_[vertex];
       if (row == kNone) {
-        row = static_cast<std::uint32_t>(rowed_.size());
-        rowed_.push_back(vertex);
+        row = static_cast<std::uint32_t>(with_row_.size());
+        with_row_.push_back(vertex);
         sums.rows.resize(sums.rows.size() + width, Sum(0));
       }
       sums.rows[row * width + second_kind_[at]] += to<Sum>(second[at].weight);
-      for (std::size_t other = 0; other < door; ++other) add_couple(vertex, second[at].vertices[other], at);
+      for (std::size_t other = 0; other < separator; ++other)
+        add_couple(vertex, second[at].vertices[other], at);
     }
 }
 
@@ -234,13 +237,13 @@ inline void DisjointPairs::add_couple(std::uint32_t a, std::uint32_t b, std::uin
 // Takes off `touching` what entries of the second list that share two vertices with `entry` were added to it
 // too often, and adds what then lacks of those that share three.
 template <class Sum, class Weight>
-void DisjointPairs::give_back(const Entry<Weight>& entry, std::size_t doors,
-                              std::span<const Entry<Weight>> second, std::size_t second_doors,
-                              Sum* touching) const {
-  for (std::size_t door = 1; door < doors; ++door)
-    for (std::size_t other = 0; other < door; ++other) {
-      const std::uint32_t low = std::min(entry.vertices[door], entry.vertices[other]);
-      const std::uint32_t high = std::max(entry.vertices[door], entry.vertices[other]);
+void DisjointPairs::restore_shared(const Entry<Weight>& entry, std::size_t separators,
+                                   std::span<const Entry<Weight>> second, std::size_t second_separators,
+                                   Sum* touching) const {
+  for (std::size_t separator = 1; separator < separators; ++separator)
+    for (std::size_t other = 0; other < separator; ++other) {
+      const std::uint32_t low = std::min(entry.vertices[separator], entry.vertices[other]);
+      const std::uint32_t high = std::max(entry.vertices[separator], entry.vertices[other]);
       for (std::uint32_t at = chains_[chain_of(low, high)]; at != kNone; at = couples_[at].next) {
         const Couple& couple = couples_[at];
         if (couple.low != low || couple.high != high) continue;
@@ -248,21 +251,21 @@ void DisjointPairs::give_back(const Entry<Weight>& entry, std::size_t doors,
         Sum weight = to<Sum>(entry.weight);
         weight *= to<Sum>(met.weight);
         touching[second_kind_[couple.entry]] -= weight;
-        if (door != 1 || doors < 3) continue;
-        for (std::size_t own = 0; own < second_doors; ++own)
+        if (separator != 1 || separators < 3) continue;
+        for (std::size_t own = 0; own < second_separators; ++own)
           if (met.vertices[own] == entry.vertices[2]) touching[second_kind_[couple.entry]] += weight;
       }
     }
 }
 
 template <class Sum, class Weight, class Work>
-Sum DisjointPairs::count(std::span<const Entry<Weight>> first, std::size_t first_doors,
-                         std::span<const Entry<Weight>> second, std::size_t second_doors,
+Sum DisjointPairs::count(std::span<const Entry<Weight>> first, std::size_t first_separators,
+                         std::span<const Entry<Weight>> second, std::size_t second_separators,
                          const LeafSets& leaves, std::size_t vertices, Work&& work) {
   Sums<Sum>& sums = std::get<Sums<Sum>>(sums_);
-  index<Sum>(second, second_doors, leaves, vertices);
+  index<Sum>(second, second_separators, leaves, vertices);
   const std::size_t width = sums.second.size();
-  work(second.size() * (4 + 4 * second_doors));
+  work(second.size() * (4 + 4 * second_separators));
   first_kinds_.clear();
   sums.first.clear();
   sums.touching.clear();
@@ -271,7 +274,7 @@ Sum DisjointPairs::count(std::span<const Entry<Weight>> first, std::size_t first
   const Sum* rows = sums.rows.data();
   for (std::size_t at = 0; at < first.size(); ++at) {
     const Entry<Weight>& entry = first[at];
-    const std::uint32_t kind = first_kinds_.number(kind_of(entry, first_doors, leaves));
+    const std::uint32_t kind = first_kinds_.number(kind_of(entry, first_separators, leaves));
     if (kind == sums.first.size()) {
       sums.first.emplace_back(0);
       sums.touching.resize(sums.touching.size() + width, Sum(0));
@@ -279,8 +282,8 @@ Sum DisjointPairs::count(std::span<const Entry<Weight>> first, std::size_t first
     const Sum weight = to<Sum>(entry.weight);
     sums.first[kind] += weight;
     Sum* touching = sums.touching.data() + kind * width;
-    for (std::size_t door = 0; door < first_doors; ++door) {
-      const std::uint32_t row = row_of[entry.vertices[door]];
+    for (std::size_t separator = 0; separator < first_separators; ++separator) {
+      const std::uint32_t row = row_of[entry.vertices[separator]];
       if (row == kNone) continue;
       const Sum* of_vertex = rows + row * width;
       for (std::size_t other = 0; other < width; ++other) {
@@ -289,9 +292,9 @@ Sum DisjointPairs::count(std::span<const Entry<Weight>> first, std::size_t first
         touching[other] += more;
       }
     }
-    give_back(entry, first_doors, second, second_doors, touching);
-    steps += 4 + first_doors * width;
-    if (at % kLookEvery == kLookEvery - 1) {
+    restore_shared(entry, first_separators, second, second_separators, touching);
+    steps += 4 + first_separators * width;
+    if (at % kCheckEvery == kCheckEvery - 1) {
       work(steps);
       steps = 0;
     }

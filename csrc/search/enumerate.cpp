@@ -20,7 +20,7 @@ constexpr std::size_t kReserved = 1 << 20;
 // Fills one block on behalf of one thread.
 class Enumeration::Producer final : public Visitor {
  public:
-  Producer(Enumeration& owner, Reinforcement* reinforcement) : owner_(owner), reinforcement_(reinforcement) {
+  Producer(Enumeration& owner, DelayedStart* delayed_start) : owner_(owner), delayed_start_(delayed_start) {
     capacity_ = owner.options_.block_rows;
     // One row more than the limit tells whether anything was cut.
     if (owner.options_.limit && *owner.options_.limit < capacity_)
@@ -43,7 +43,7 @@ class Enumeration::Producer final : public Visitor {
   void count_wide(const Wide&) override {}
 
   bool keep_going() override {
-    if (reinforcement_) reinforcement_->look();
+    if (delayed_start_) delayed_start_->check();
     if (!block_.empty() && Clock::now() - last_flush_ > kFlushPeriod) flush();
     return open_ && owner_.control_.keep_going();
   }
@@ -58,20 +58,20 @@ class Enumeration::Producer final : public Visitor {
 
  private:
   Enumeration& owner_;
-  Reinforcement* reinforcement_;  // null but for the first thread
-  RowWriter writer_{owner_.problem_, owner_.position_};
+  DelayedStart* delayed_start_;  // null but for the first thread
+  RowWriter writer_{owner_.native_plan_, owner_.position_};
   std::size_t capacity_;
   Block block_;
   bool open_ = true;
   Clock::time_point last_flush_ = Clock::now();
 };
 
-Enumeration::Enumeration(const Problem& problem, std::vector<std::uint32_t> position,
+Enumeration::Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
                          const EnumerationOptions& options)
-    : problem_(problem),
+    : native_plan_(native_plan),
       position_(std::move(position)),
       options_(options),
-      control_(problem.root_arcs(), options.threads, options.timeout) {
+      control_(native_plan.root_arcs(), options.threads, options.timeout) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -79,19 +79,19 @@ Enumeration::~Enumeration() {
   close();
 }
 
-void Enumeration::produce(Reinforcement* reinforcement) {
+void Enumeration::produce(DelayedStart* delayed_start) {
   try {
-    Producer producer(*this, reinforcement);
-    Walker walker(problem_, producer, false);
+    Producer producer(*this, delayed_start);
+    Walker walker(native_plan_, producer, false);
     if (options_.threads > 1) walker.share(pool_);
-    Pool::Seat seat(pool_);
+    Pool::Worker worker(pool_);
     for (;;) {
-      auto part = seat.take();
-      if (!part) {
+      auto item = worker.take();
+      if (!item) {
         producer.flush();  // what it has may be all for a long time
-        part = seat.wait();
+        item = worker.wait();
       }
-      if (!part || !producer.keep_going() || !walker.search(*part)) break;
+      if (!item || !producer.keep_going() || !walker.search(*item)) break;
       control_.finished(walker.arcs_done());
     }
     producer.flush();
@@ -105,8 +105,8 @@ void Enumeration::produce(Reinforcement* reinforcement) {
 
 // The first thread, which has the others started and waits for them.
 void Enumeration::run() {
-  Team team(options_.threads, [this](int index) { produce(index == 0 ? &*reinforcement_ : nullptr); });
-  reinforcement_.emplace(team);
+  Team team(options_.threads, [this](int index) { produce(index == 0 ? &*delayed_start_ : nullptr); });
+  delayed_start_.emplace(team);
   team.run();
   std::lock_guard lock(mutex_);
   running_ = false;

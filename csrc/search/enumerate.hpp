@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "search/native_plan.hpp"
 #include "search/pool.hpp"
-#include "search/problem.hpp"
 #include "search/row_writer.hpp"
 
 namespace motiflux::search {
@@ -29,7 +29,8 @@ struct EnumerationOptions {
 class Enumeration {
  public:
   // position[l] is the column of level l. `problem` must outlive this.
-  Enumeration(const Problem& problem, std::vector<std::uint32_t> position, const EnumerationOptions& options);
+  Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
+              const EnumerationOptions& options);
   ~Enumeration();
   Enumeration(const Enumeration&) = delete;
   Enumeration& operator=(const Enumeration&) = delete;
@@ -49,11 +50,11 @@ class Enumeration {
   class Producer;
 
   void run();
-  void produce(Reinforcement* reinforcement);
+  void produce(DelayedStart* delayed_start);
   // False when the search is over.
   bool deliver(Block block);
 
-  const Problem& problem_;
+  const NativePlan& native_plan_;
   const std::vector<std::uint32_t> position_;
   const EnumerationOptions options_;
   Control control_;
@@ -67,7 +68,7 @@ class Enumeration {
   bool running_ = true;
   std::exception_ptr error_;
   Pool pool_{control_};
-  std::optional<Reinforcement> reinforcement_;
+  std::optional<DelayedStart> delayed_start_;
   std::thread thread_;
 };
 

@@ -16,15 +16,15 @@
 
 namespace motiflux::search {
 
-inline constexpr std::size_t kMostSlots = 6;
+inline constexpr std::size_t kMostDistinctLevels = 6;
 
 __extension__ using SignedTotal = __int128;
 
 // Arithmetic in `Number` must be exact or, as that of Wide, modular.
 template <class Number, class Sum>
 Number alternating_choices(std::size_t levels, Sum&& sum) {
-  constexpr std::array<unsigned, kMostSlots> kFactorials{1, 1, 2, 6, 24, 120};
-  std::array<Number, std::size_t{1} << kMostSlots> sums, ways;
+  constexpr std::array<unsigned, kMostDistinctLevels> kFactorials{1, 1, 2, 6, 24, 120};
+  std::array<Number, std::size_t{1} << kMostDistinctLevels> sums, ways;
   const std::uint32_t all = (std::uint32_t{1} << levels) - 1;
   for (std::uint32_t block = 1; block <= all; ++block) {
     sums[block] = Number(sum(block));

@@ -2,54 +2,54 @@
 
 namespace motiflux::search {
 
-Pool::Seat::Seat(Pool& pool) : pool_(pool) {
+Pool::Worker::Worker(Pool& pool) : pool_(pool) {
   std::lock_guard lock(pool_.mutex_);
   ++pool_.busy_;
 }
 
-Pool::Seat::~Seat() {
+Pool::Worker::~Worker() {
   if (!busy_) return;
   std::lock_guard lock(pool_.mutex_);
-  pool_.rest();
+  pool_.end_busy();
 }
 
-std::optional<Part> Pool::Seat::take() {
+std::optional<WorkItem> Pool::Worker::take() {
   if (const auto range = pool_.control_.take())
-    return Part{.level = 0, .from = range->first, .to = range->last, .arcs = range->last - range->first};
+    return WorkItem{.level = 0, .from = range->first, .to = range->last, .arcs = range->last - range->first};
   return std::nullopt;
 }
 
-std::optional<Part> Pool::Seat::wait() {
+std::optional<WorkItem> Pool::Worker::wait() {
   std::unique_lock lock(pool_.mutex_);
   busy_ = false;
-  pool_.rest();
+  pool_.end_busy();
   ++pool_.waiting_;
-  pool_.tell();
-  pool_.changed_.wait(lock, [&] { return !pool_.parts_.empty() || pool_.busy_ == 0; });
+  pool_.update_wanting();
+  pool_.changed_.wait(lock, [&] { return !pool_.items_.empty() || pool_.busy_ == 0; });
   --pool_.waiting_;
-  std::optional<Part> part;
-  if (!pool_.parts_.empty()) {
-    part = pool_.parts_.front();
-    pool_.parts_.pop_front();
+  std::optional<WorkItem> item;
+  if (!pool_.items_.empty()) {
+    item = pool_.items_.front();
+    pool_.items_.pop_front();
     busy_ = true;
     ++pool_.busy_;
   }
-  pool_.tell();
-  return part;
+  pool_.update_wanting();
+  return item;
 }
 
-void Pool::give(const Part& part) {
+void Pool::add(const WorkItem& item) {
   std::lock_guard lock(mutex_);
-  parts_.push_back(part);
-  tell();
+  items_.push_back(item);
+  update_wanting();
   changed_.notify_one();
 }
 
-void Pool::tell() {
-  hungry_.store(waiting_ - static_cast<int>(parts_.size()), std::memory_order_relaxed);
+void Pool::update_wanting() {
+  wanting_.store(waiting_ - static_cast<int>(items_.size()), std::memory_order_relaxed);
 }
 
-void Pool::rest() {
+void Pool::end_busy() {
   if (--busy_ == 0) changed_.notify_all();
 }
 

@@ -21,7 +21,7 @@ namespace motiflux::search {
 
 // Some of the candidates of one level, below given vertices. Candidates are named by their positions: who
 // takes the part finds the same set again.
-struct Part {
+struct WorkItem {
   int level;  // 0: [from, to) are arcs of the rows that root the search
   std::uint64_t from;
   std::uint64_t to;
@@ -35,17 +35,17 @@ class Pool {
   explicit Pool(Control& control) : control_(control) {}
 
   // A thread that takes parts, from its first to its last.
-  class Seat {
+  class Worker {
    public:
-    explicit Seat(Pool& pool);
-    ~Seat();
-    Seat(const Seat&) = delete;
-    Seat& operator=(const Seat&) = delete;
+    explicit Worker(Pool& pool);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
 
     // Work for this thread, which has done what it had: a piece of the root arcs, if there are any left.
-    std::optional<Part> take();
+    std::optional<WorkItem> take();
     // Waits for what others give away; nothing once no thread has any work.
-    std::optional<Part> wait();
+    std::optional<WorkItem> wait();
 
    private:
     Pool& pool_;
@@ -53,33 +53,33 @@ class Pool {
   };
 
   // Whether a thread waits for whom there is no part yet.
-  bool hungry() const { return hungry_.load(std::memory_order_relaxed) > 0; }
-  void give(const Part& part);
+  bool wants_work() const { return wanting_.load(std::memory_order_relaxed) > 0; }
+  void add(const WorkItem& item);
 
  private:
   // With the lock held: one busy thread fewer; waiting threads or parts have changed.
-  void rest();
-  void tell();
+  void end_busy();
+  void update_wanting();
 
   Control& control_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Part> parts_;
+  std::deque<WorkItem> items_;
   int busy_ = 0;
   int waiting_ = 0;
-  std::atomic<int> hungry_{0};  // threads that wait beyond the parts there are
+  std::atomic<int> wanting_{0};  // threads that wait beyond the parts there are
 };
 
 // Has the first thread of a team work alone until that has taken long enough to pay for starting others.
-class Reinforcement {
+class DelayedStart {
  public:
-  explicit Reinforcement(Team& team) : team_(team) {}
+  explicit DelayedStart(Team& team) : team_(team) {}
 
   // Called every few thousand steps by the first thread.
-  void look() {
+  void check() {
     if (called_ || Clock::now() - start_ < kAlone) return;
     called_ = true;
-    team_.reinforce();
+    team_.start_others();
   }
 
  private:

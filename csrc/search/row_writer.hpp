@@ -36,9 +36,9 @@ using Block = std::vector<std::uint32_t, Uninitialized<std::uint32_t>>;
 class RowWriter {
  public:
   // position[l] is the column of level l.
-  RowWriter(const Problem& problem, const std::vector<std::uint32_t>& position)
-      : compare_(problem), position_(position), row_(position.size()) {
-    if (!problem.members.empty()) members_ = problem.members.back();
+  RowWriter(const NativePlan& native_plan, const std::vector<std::uint32_t>& position)
+      : compare_(native_plan), position_(position), row_(position.size()) {
+    if (!native_plan.members.empty()) members_ = native_plan.members.back();
   }
 
   // Appends a row for each of `last`, the values of the last level; `prefix` are those of the others.

@@ -33,10 +33,10 @@ using Embedding = std::array<std::uint32_t, view::kMaxLevels>;
 
 class Sampler {
  public:
-  Sampler(const Problem& problem, const SampleOptions& options)
-      : problem_(problem), options_(options), random_(options.seed), compare_(problem) {
-    for (std::uint32_t level = 0; level < problem.plan.shape.levels; ++level) {
-      const view::StepShape& step = problem.plan.shape.steps[level];
+  Sampler(const NativePlan& native_plan, const SampleOptions& options)
+      : native_plan_(native_plan), options_(options), random_(options.seed), compare_(native_plan) {
+    for (std::uint32_t level = 0; level < native_plan.plan.shape.levels; ++level) {
+      const view::StepShape& step = native_plan.plan.shape.steps[level];
       if (step.reuse != view::kNoReuse)
         sources_.push_back(sources_[static_cast<std::size_t>(step.reuse)]);
       else
@@ -51,7 +51,7 @@ class Sampler {
     population_.assign(options_.members, {});
     weights_.resize(options_.members);
     ways_.assign(options_.members, 1);
-    for (int level = 0; level < static_cast<int>(problem_.plan.shape.levels); ++level) {
+    for (int level = 0; level < static_cast<int>(native_plan_.plan.shape.levels); ++level) {
       LevelEstimate estimate;
       double total = 0, scanned = 0, met = 0;
       for (std::size_t m = 0; m < population_.size(); ++m) {
@@ -59,7 +59,7 @@ class Sampler {
         const double weight = level == 1 ? root_weights_[m] : 1;
         weights_[m] = draw(level, population_[m]) * weight;
         scanned += static_cast<double>(work_ - before);
-        if (level >= problem_.tail.start) {
+        if (level >= native_plan_.tail.start) {
           met += met_ * weight / ways_[m];
           ways_[m] *= met_;
         }
@@ -67,7 +67,7 @@ class Sampler {
         estimate.alive += weights_[m] > 0;
       }
       const double members = options_.members;
-      if (level <= problem_.tail.start) found = size;
+      if (level <= native_plan_.tail.start) found = size;
       estimate.scanned = found * scanned / members;
       estimate.met = (level <= 1 ? 1 : size) * met / members;
       // Roots keep their weights until level 1: in proportion to them, hubs would hardly ever be drawn.
@@ -89,12 +89,13 @@ class Sampler {
     if (level == 0) {
       // A root as often as it has arcs: what is large to search is likely to be seen.
       ++work_;
-      if (problem_.root_arcs() == 0) return 0;
-      const std::uint64_t* offsets = problem_.root().offsets;
-      const std::uint64_t arc = random_.below(problem_.root_arcs());
-      const std::uint64_t* end = std::upper_bound(offsets, offsets + problem_.roots + 1, arc);
+      if (native_plan_.root_arcs() == 0) return 0;
+      const std::uint64_t* offsets = native_plan_.root().offsets;
+      const std::uint64_t arc = random_.below(native_plan_.root_arcs());
+      const std::uint64_t* end = std::upper_bound(offsets, offsets + native_plan_.roots + 1, arc);
       values[0] = static_cast<std::uint32_t>(end - offsets - 1);
-      const auto share = static_cast<double>(end[0] - end[-1]) / static_cast<double>(problem_.root_arcs());
+      const auto share =
+          static_cast<double>(end[0] - end[-1]) / static_cast<double>(native_plan_.root_arcs());
       return compare_.accepts(0, values[0], values.data()) ? 1 / share : 0;
     }
     const sets::Span candidates = this->candidates(level, values);
@@ -106,12 +107,12 @@ class Sampler {
   }
 
   sets::Span candidates(int level, const Embedding& values) {
-    const view::StepShape& step = problem_.plan.shape.steps[level];
+    const view::StepShape& step = native_plan_.plan.shape.steps[level];
     const rules::Bounds allowed = compare_.bounds(level, step.after, step.before, values.data());
     spans_.clear();
     for (std::uint32_t source : sources_[static_cast<std::size_t>(level)]) {
-      const view::Adjacency& rows = problem_.slots[problem_.plan.args.slots[source]];
-      const std::uint32_t value = values[problem_.plan.shape.sources[source].level];
+      const view::Adjacency& rows = native_plan_.adjacencies[native_plan_.plan.args.adjacency[source]];
+      const std::uint32_t value = values[native_plan_.plan.shape.sources[source].level];
       spans_.push_back(sets::clip({rows.begin(value), rows.end(value)}, allowed.first, allowed.end));
     }
     std::sort(spans_.begin(), spans_.end(), [](sets::Span a, sets::Span b) { return a.size() < b.size(); });
@@ -120,7 +121,7 @@ class Sampler {
     if (buffer_.size() < result.size()) buffer_.resize(result.size());
     for (std::size_t s = 1; s < spans_.size() && result.size() > 0; ++s) {
       work_ += std::min(result.size() + spans_[s].size(), result.size() * sets::kGallopRatio);
-      const std::size_t size = sets::intersect(result, spans_[s], buffer_.data(), problem_.sets);
+      const std::size_t size = sets::intersect(result, spans_[s], buffer_.data(), native_plan_.sets);
       result = {buffer_.data(), buffer_.data() + size};
     }
     return result;
@@ -149,7 +150,7 @@ class Sampler {
     ways_.swap(next_ways_);
   }
 
-  const Problem& problem_;
+  const NativePlan& native_plan_;
   const SampleOptions options_;
   Random random_;
   Compare compare_;
@@ -167,9 +168,9 @@ class Sampler {
 
 }  // namespace
 
-std::vector<LevelEstimate> sample_sizes(const Problem& problem, const SampleOptions& options) {
-  if (options.members == 0 || problem.roots == 0) return {};
-  return Sampler(problem, options).run();
+std::vector<LevelEstimate> sample_sizes(const NativePlan& native_plan, const SampleOptions& options) {
+  if (options.members == 0 || native_plan.roots == 0) return {};
+  return Sampler(native_plan, options).run();
 }
 
 }  // namespace motiflux::search

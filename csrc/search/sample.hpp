@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/problem.hpp"
+#include "search/native_plan.hpp"
 
 namespace motiflux::search {
 
@@ -31,6 +31,6 @@ struct LevelEstimate {
 
 // One estimate per level, or fewer: sampling ends where no member had a candidate (size 0) or the work was
 // spent.
-std::vector<LevelEstimate> sample_sizes(const Problem& problem, const SampleOptions& options);
+std::vector<LevelEstimate> sample_sizes(const NativePlan& native_plan, const SampleOptions& options);
 
 }  // namespace motiflux::search

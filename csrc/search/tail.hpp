@@ -27,12 +27,12 @@ namespace motiflux::search {
 inline constexpr int kNoBlock = -1;
 
 // The vertices in which an entry of a list meets others, and those that it names, at most.
-inline constexpr std::size_t kMostDoors = 3;
+inline constexpr std::size_t kMostSeparators = 3;
 inline constexpr std::size_t kMostListed = 4;
 
 // Lists of a component, and levels beside them, at most.
 inline constexpr std::size_t kMostLists = 2;
-inline constexpr std::size_t kMostBesideLists = 3;
+inline constexpr std::size_t kMostLevelsBesideLists = 3;
 
 // A piece of a component as a list of the choices for its doors, each with the ways to choose the rest.
 struct TailList {
@@ -40,7 +40,7 @@ struct TailList {
   // Levels that an entry names: the doors, and then, where lists are kept, those that must avoid levels
   // matched before.
   std::vector<int> listed;
-  std::size_t doors = 0;
+  std::size_t separators = 0;
   std::vector<int> exact;  // levels matched before that it depends on, but for what it must avoid
   bool kept = false;       // whether the list for given vertices of `exact` is kept, nothing avoided yet
   int block = kNoBlock;    // counted once all levels are matched

@@ -26,29 +26,29 @@ bool shorter(sets::Span a, sets::Span b) {
 
 }  // namespace
 
-Walker::Walker(const Problem& problem, Visitor& visitor, bool counting)
-    : problem_(problem),
-      compare_(problem),
+Walker::Walker(const NativePlan& native_plan, Visitor& visitor, bool counting)
+    : native_plan_(native_plan),
+      compare_(native_plan),
       visitor_(visitor),
       counting_(counting),
-      last_level_(static_cast<int>(problem.plan.shape.levels) - 1),
-      tail_(counting ? problem.tail.start : last_level_ + 1),
-      clique_level_(counting ? CliqueTail::first_level(problem).value_or(-1) : -1),
-      jumping_(problem.backjump == Backjump::kOn ? Jumping::kOn : Jumping::kOff),
-      budget_(problem.look_every) {
+      last_level_(static_cast<int>(native_plan.plan.shape.levels) - 1),
+      tail_(counting ? native_plan.tail.start : last_level_ + 1),
+      clique_level_(counting ? CliqueTail::first_level(native_plan).value_or(-1) : -1),
+      jumping_(native_plan.backjump == Backjump::kOn ? Jumping::kOn : Jumping::kOff),
+      budget_(native_plan.check_every) {
   if (jumps()) note_sources();
-  if (problem.free_order && problem.always_free) adapt();
+  if (native_plan.adaptive_order && native_plan.always_adaptive) adapt();
 }
 
 bool Walker::search_arcs(ArcRange range, const std::function<void(std::uint64_t)>& before) {
-  const view::Adjacency& root = problem_.root();
+  const view::Adjacency& root = native_plan_.root();
   const std::uint64_t* row_end = root.offsets;
   for (std::uint64_t arc = range.first; arc < range.last; arc = std::min(range.last, *row_end)) {
-    row_end = std::upper_bound(row_end, root.offsets + problem_.roots + 1, arc);
+    row_end = std::upper_bound(row_end, root.offsets + native_plan_.roots + 1, arc);
     const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
     if (!accepts(0, vertex)) continue;
     assign(0, vertex);
-    const view::StepShape& step = problem_.plan.shape.steps[1];
+    const view::StepShape& step = native_plan_.plan.shape.steps[1];
     const rules::Bounds allowed = bounds(1, step.after, step.before);
     for (std::uint64_t at = arc; at < std::min(range.last, *row_end); ++at) {
       const Vertex candidate = root.neighbors[at];
@@ -68,7 +68,7 @@ bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
     stamp_[level] = leader.stamp_[level];
     levels_[level].base = leader.levels_[level].base;
   }
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(problem_.plan.shape.steps[levels].anchor)];
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(native_plan_.plan.shape.steps[levels].anchor)];
   if (lender && lender->levels_[end].valid_for == stamp) {
     levels_[end].base = lender->levels_[end].base;
     levels_[end].valid_for = stamp;
@@ -77,10 +77,10 @@ bool Walker::follow(const Walker& leader, int levels, const Walker* lender) {
 }
 
 bool Walker::search_arcs() {
-  const view::Adjacency& root = problem_.root();
+  const view::Adjacency& root = native_plan_.root();
   const std::uint64_t* row_end = root.offsets;
   if (arcs_.first < arcs_.last)
-    row_end = std::upper_bound(row_end, root.offsets + problem_.roots + 1, arcs_.first);
+    row_end = std::upper_bound(row_end, root.offsets + native_plan_.roots + 1, arcs_.first);
   while (arcs_.first < arcs_.last) {
     const std::uint64_t arc = arcs_.first;
     while (*row_end <= arc) ++row_end;  // empty rows are stepped over
@@ -102,9 +102,9 @@ bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
 
 // The candidates of level 1 among slice_.
 Walker::Span Walker::from_root() {
-  const view::StepShape& step = problem_.plan.shape.steps[1];
+  const view::StepShape& step = native_plan_.plan.shape.steps[1];
   const rules::Bounds allowed = bounds(1, step.after, step.before);
-  const Vertex* arcs = problem_.root().neighbors;
+  const Vertex* arcs = native_plan_.root().neighbors;
   const Span slice = sets::clip({arcs + slice_.first, arcs + slice_.last}, allowed.first, allowed.end);
   if (step.source_count == 1) return slice;
   spans_.assign(1, slice);
@@ -127,7 +127,7 @@ bool Walker::extend(int level) {
 
 // The candidates of `level`.
 Walker::Span Walker::clipped(int level) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const std::uint32_t later = ~levels_up_to(step.anchor);
   if (((step.after | step.before) & later) == 0) return base(level);
   const rules::Bounds allowed = bounds(level, step.after & later, step.before & later);
@@ -136,14 +136,14 @@ Walker::Span Walker::clipped(int level) {
 
 // Whether the set of `level` is at hand.
 bool Walker::is_known(int level) const {
-  const auto anchor = static_cast<std::size_t>(problem_.plan.shape.steps[level].anchor);
+  const auto anchor = static_cast<std::size_t>(native_plan_.plan.shape.steps[level].anchor);
   return levels_[static_cast<std::size_t>(level)].valid_for == stamp_[anchor];
 }
 
 // Whether the set of `level`, which is only counted, is not known and would serve no second time.
 bool Walker::is_fresh(int level) const {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
-  return counting_ && !problem_.tail.nested() && step.anchor == std::min(level, tail_) - 1 &&
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
+  return counting_ && !native_plan_.tail.nested() && step.anchor == std::min(level, tail_) - 1 &&
          (step.not_out | step.not_in) == 0 && step.source_count + (step.reuse != view::kNoReuse) > 1 &&
          level != kept_level_ && !is_known(level);
 }
@@ -157,7 +157,7 @@ bool Walker::visit(int level, Span candidates) {
   }
   if (level == clique_level_ && candidates.size() > 2 && candidates.size() <= CliqueTail::kMostVertices)
     return count_clique(level, candidates);
-  candidates = with_room(level, candidates);
+  candidates = all_different(level, candidates);
   if (pool_ || jumps()) {
     open_all(level, candidates);
     return jumps() ? jump_on(level) : go_on(level);
@@ -178,13 +178,13 @@ bool Walker::visit(int level, Span candidates) {
 // Counts the last three levels, whose vertices are all in `candidates`, in bits.
 bool Walker::count_clique(int level, Span candidates) {
   const auto middle = static_cast<std::size_t>(level) + 1;
-  clique_.begin(candidates, problem_.vertices);
+  clique_.begin(candidates, native_plan_.vertices);
   for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
     if (!accepts(level, *candidate)) continue;
     assign(level, *candidate);
     clique_.set_row(static_cast<std::size_t>(candidate - candidates.first), clipped(level + 1));
   }
-  const sets::Chains chains = clique_.count(problem_.sets);
+  const sets::Chains chains = clique_.count(native_plan_.sets);
   sizes_[middle] += chains.pairs;
   if (chains.triples > 0)
     found(chains.triples);
@@ -233,7 +233,7 @@ bool Walker::list_last(int level, Span candidates) {
     if (candidates.size() > 0) hand_out(candidates);
     return spend(candidates.size() + 1);
   }
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   if ((step.not_out | step.not_in) == 0) {
     hand_out_but(step.distinct, level, candidates);
     return spend(candidates.size() + 1);
@@ -264,7 +264,7 @@ void Walker::hand_out_but(std::uint32_t levels, int level, Span candidates) {
 }
 
 bool Walker::count_last(int level, Span candidates) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   if ((step.not_out | step.not_in) == 0) {
     const std::uint64_t ways = candidates.size() - taken(level, step.distinct, candidates, candidates);
     if (ways > 0) found(ways);
@@ -278,7 +278,7 @@ bool Walker::count_last(int level, Span candidates) {
 }
 
 bool Walker::keeps_all(int level) const {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   return (step.distinct | step.not_out | step.not_in) == 0;
 }
 
@@ -296,18 +296,18 @@ bool Walker::in_strips(Span candidates, Use&& use) {
 
 // Counts a level without writing its intersection.
 std::uint64_t Walker::count_fresh(int level) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const rules::Bounds allowed = bounds(level, step.after, step.before);
   const Span changing = last_row(step, allowed);
   if (changing.size() == 0) return 0;
   const std::uint32_t matched = matched_of(level);
   std::uint64_t found = 0;
-  if (const sets::Marks* held = marks(level, changing)) {
-    found = held->count(changing, problem_.sets);
+  if (const sets::Marks* marked = marks(level, changing)) {
+    found = marked->count(changing, native_plan_.sets);
     for_each_level(matched, [&](std::size_t l) {
       const Place at = compare_.place(level, l, value_.data());
       const auto value = static_cast<Vertex>(at.first_not_less);
-      found -= at.there && held->has(value) && sets::contains(changing, value) && is_first(matched, l);
+      found -= at.there && marked->has(value) && sets::contains(changing, value) && is_first(matched, l);
     });
   } else {
     gather(level, allowed);
@@ -315,7 +315,7 @@ std::uint64_t Walker::count_fresh(int level) {
     const Span large = spans_.back();
     const Span small = spans_.size() == 2 ? spans_[0] : fold(spans_.size() - 1, scratch_);
     charge(small, large);
-    found = sets::count_common(small, large, problem_.sets) - taken(level, matched, small, large);
+    found = sets::count_common(small, large, native_plan_.sets) - taken(level, matched, small, large);
   }
   return found;
 }
@@ -328,30 +328,30 @@ std::uint64_t Walker::count_level(int level) {
 
 // The levels that the vertex of `level`, which is counted, must differ from and that are matched.
 std::uint32_t Walker::matched_of(int level) const {
-  return level < tail_ ? problem_.plan.shape.steps[level].distinct
-                       : problem_.tail.matched[static_cast<std::size_t>(level)];
+  return level < tail_ ? native_plan_.plan.shape.steps[level].distinct
+                       : native_plan_.tail.matched[static_cast<std::size_t>(level)];
 }
 
 Walker::Span Walker::base(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   if (!is_known(level)) {
     state.base = compute_base(level);
-    state.valid_for = stamp_[static_cast<std::size_t>(problem_.plan.shape.steps[level].anchor)];
+    state.valid_for = stamp_[static_cast<std::size_t>(native_plan_.plan.shape.steps[level].anchor)];
   }
   return state.base;
 }
 
 Walker::Span Walker::compute_base(int level) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const std::uint32_t known = levels_up_to(step.anchor);
   const rules::Bounds allowed = bounds(level, step.after & known, step.before & known);
   if (step.source_count == 1 && step.reuse == view::kNoReuse) return last_row(step, allowed);
   std::vector<Vertex>& buffer = levels_[static_cast<std::size_t>(level)].buffer;
   if (step.source_count > 0) {
     const Span changing = last_row(step, allowed);
-    if (const sets::Marks* held = marks(level, changing)) {
+    if (const sets::Marks* marked = marks(level, changing)) {
       if (buffer.size() < changing.size()) buffer.resize(changing.size());
-      return {buffer.data(), buffer.data() + held->intersect(changing, buffer.data(), problem_.sets)};
+      return {buffer.data(), buffer.data() + marked->intersect(changing, buffer.data(), native_plan_.sets)};
     }
   }
   gather(level, allowed);
@@ -367,30 +367,31 @@ Walker::Span Walker::last_row(const view::StepShape& step, const rules::Bounds& 
 // anchor level to the next: the first, as marks. Null where that is not so, or not worth it. The marked set
 // is not clipped; it is enough that `changing` is.
 const sets::Marks* Walker::marks(int level, Span changing) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const bool reuses = step.reuse != view::kNoReuse;
   if (step.source_count + reuses != 2 || step.source_count == 0) return nullptr;
-  if (problem_.sets.method != sets::Method::kAuto || problem_.vertices > kLargestMarked) return nullptr;
+  if (native_plan_.sets.method != sets::Method::kAuto || native_plan_.vertices > kLargestMarked)
+    return nullptr;
   const std::uint32_t first = step.first_source;
-  const int stable =
-      reuses ? problem_.plan.shape.steps[step.reuse].anchor : problem_.plan.shape.sources[first].level;
+  const int stable = reuses ? native_plan_.plan.shape.steps[step.reuse].anchor
+                            : native_plan_.plan.shape.sources[first].level;
   if (stable >= step.anchor) return nullptr;
   const Span set = reuses ? levels_[static_cast<std::size_t>(step.reuse)].base : row(first);
-  if (!problem_.sets.marks(set.size(), changing.size())) return nullptr;
-  sets::Marks& held = levels_[static_cast<std::size_t>(level)].marks;
+  if (!native_plan_.sets.marks(set.size(), changing.size())) return nullptr;
+  sets::Marks& marked = levels_[static_cast<std::size_t>(level)].marks;
   const std::uint64_t stamp = stamp_[static_cast<std::size_t>(stable)];
-  if (!held.holds(stamp)) {
-    if (!held.worthwhile(stamp, set.size(), changing.size())) return nullptr;
+  if (!marked.holds(stamp)) {
+    if (!marked.worthwhile(stamp, set.size(), changing.size())) return nullptr;
     charge(set, set);
-    held.mark(stamp, set, problem_.vertices);
+    marked.mark(stamp, set, native_plan_.vertices);
   }
   charge(changing, changing);
-  return &held;
+  return &marked;
 }
 
 // Fills spans_ with the sets whose intersection is the base of `level`, each clipped to `allowed`.
 void Walker::gather(int level, const rules::Bounds& allowed) {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   spans_.clear();
   if (step.reuse != view::kNoReuse)
     spans_.push_back(
@@ -406,15 +407,15 @@ Walker::Span Walker::fold(std::size_t count, std::vector<Vertex>& buffer) {
   Span result = spans_[0];
   for (std::size_t s = 1; s < count && result.size() > 0; ++s) {
     charge(result, spans_[s]);
-    const std::size_t size = sets::intersect(result, spans_[s], buffer.data(), problem_.sets);
+    const std::size_t size = sets::intersect(result, spans_[s], buffer.data(), native_plan_.sets);
     result = {buffer.data(), buffer.data() + size};
   }
   return result;
 }
 
 Walker::Span Walker::row(std::uint32_t source) const {
-  const view::Adjacency& adjacency = problem_.slots[problem_.plan.args.slots[source]];
-  const Vertex value = value_[problem_.plan.shape.sources[source].level];
+  const view::Adjacency& adjacency = native_plan_.adjacencies[native_plan_.plan.args.adjacency[source]];
+  const Vertex value = value_[native_plan_.plan.shape.sources[source].level];
   return {adjacency.begin(value), adjacency.end(value)};
 }
 
@@ -433,10 +434,10 @@ std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) con
 bool Walker::spend(std::size_t work) {
   budget_ -= static_cast<std::int64_t>(work);
   if (budget_ > 0) return true;
-  spent_ += static_cast<std::uint64_t>(problem_.look_every - budget_);
-  budget_ = problem_.look_every;
-  if (problem_.backjump == Backjump::kAuto) choose_to_jump();
-  if (pool_ && pool_->hungry()) outermost_->give_away();
+  spent_ += static_cast<std::uint64_t>(native_plan_.check_every - budget_);
+  budget_ = native_plan_.check_every;
+  if (native_plan_.backjump == Backjump::kAuto) choose_to_jump();
+  if (pool_ && pool_->wants_work()) outermost_->share_work();
   return visitor_.keep_going();
 }
 

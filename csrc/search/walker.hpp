@@ -18,9 +18,9 @@
 #include "search/clique_tail.hpp"
 #include "search/compare.hpp"
 #include "search/control.hpp"
-#include "search/parts.hpp"
+#include "search/native_plan.hpp"
+#include "search/nested_tail.hpp"
 #include "search/pool.hpp"
-#include "search/problem.hpp"
 #include "sets/marks.hpp"
 
 namespace motiflux::search {
@@ -41,10 +41,10 @@ class Visitor {
 class Walker : private Adaptive::Owner {
  public:
   // With `counting`, the last level is counted, never written, and visitor.rows is not called.
-  Walker(const Problem& problem, Visitor& visitor, bool counting);
+  Walker(const NativePlan& native_plan, Visitor& visitor, bool counting);
 
   // Searches the embeddings of `part`; false when told to stop.
-  bool search(const Part& part);
+  bool search(const WorkItem& item);
 
   // Root arcs that are done with the part that was searched last: those given away are not.
   std::uint64_t arcs_done() const { return arcs_done_; }
@@ -75,7 +75,9 @@ class Walker : private Adaptive::Owner {
   }
 
   // Candidates met and elements of sets read so far, about.
-  std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(problem_.look_every - budget_); }
+  std::uint64_t work() const {
+    return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_);
+  }
 
   // Has left_off() say something once the search was stopped, after which this walker serves no more.
   void keep_pace() { pace_ = std::make_unique<std::array<Pace, view::kMaxLevels>>(); }
@@ -99,7 +101,7 @@ class Walker : private Adaptive::Owner {
   const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
 
  private:
-  friend class PartCounter;
+  friend class NestedTailCounter;
 
   // A search that finds something less often than that between two looks fails more than it finds.
   static constexpr std::uint64_t kFewFinds = 64;
@@ -163,7 +165,7 @@ class Walker : private Adaptive::Owner {
   }
   bool worked(std::size_t work) override { return spend(work); }
 
-  Span with_room(int level, Span candidates) const;
+  Span all_different(int level, Span candidates) const;
 
   // Why there is no embedding below the partial one searched last: every change to it that leaves the
   // vertices of these levels as they are leaves none either. All levels, if there is an embedding.
@@ -193,9 +195,9 @@ class Walker : private Adaptive::Owner {
     return extend(level + 1);
   }
   bool count_clique(int level, Span candidates);
-  Span replay(const Part& part);
-  bool search_tail(const Part& part);
-  void give_away();
+  Span replay(const WorkItem& item);
+  bool search_tail(const WorkItem& item);
+  void share_work();
   bool visit_last(int level, Span candidates);
   bool list_last(int level, Span candidates);
   void hand_out_but(std::uint32_t levels, int level, Span candidates);
@@ -210,7 +212,7 @@ class Walker : private Adaptive::Owner {
   bool is_known(int level) const;
   Span clipped(int level);
   bool count_tail();
-  bool count_parts();
+  bool count_nested_tail();
   std::optional<Total> count_component(const TailComponent& component);
   Total count_pairs(int a, int b);
   void fill_common(const TailComponent& component);
@@ -241,7 +243,7 @@ class Walker : private Adaptive::Owner {
   bool spend(std::size_t work);
   void charge(Span a, Span b);
 
-  const Problem& problem_;
+  const NativePlan& native_plan_;
   const Compare compare_;
   Visitor& visitor_;
   const bool counting_;
@@ -265,8 +267,8 @@ class Walker : private Adaptive::Owner {
   // Of a component of the tail: the common vertices of each subset of its sets, and their number.
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
-  std::unique_ptr<PartCounter> parts_;  // of a tail that is nested, or beyond 128 bits
-  std::unique_ptr<Adaptive> adaptive_;  // once levels are matched in no fixed order
+  std::unique_ptr<NestedTailCounter> nested_tail_;  // of a tail that is nested, or beyond 128 bits
+  std::unique_ptr<Adaptive> adaptive_;              // once levels are matched in no fixed order
   CliqueTail clique_;
   ArcRange arcs_{};   // left of the part, beyond those of the root that is being searched
   ArcRange slice_{};  // of that root

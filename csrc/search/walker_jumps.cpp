@@ -27,7 +27,7 @@ constexpr std::uint32_t before(int level) {
 }  // namespace
 
 void Walker::note_sources() {
-  const view::PlanShape& shape = problem_.plan.shape;
+  const view::PlanShape& shape = native_plan_.plan.shape;
   for (int level = 1; level <= last_level_; ++level) {
     const view::StepShape& step = shape.steps[level];
     const auto at = static_cast<std::size_t>(level);
@@ -87,7 +87,7 @@ bool Walker::start_to_jump(int level) {
   if (!jumps()) {
     note_sources();
     jumping_ = Jumping::kOn;
-    if (problem_.free_order) adapt();
+    if (native_plan_.adaptive_order) adapt();
   } else if ((failing_ & bit(level)) == 0) {
     state.open.first = state.open.last;
     return spend(1);
@@ -97,8 +97,8 @@ bool Walker::start_to_jump(int level) {
 }
 
 void Walker::adapt() {
-  adaptive_ =
-      std::make_unique<Adaptive>(problem_, problem_.free_order(), static_cast<Adaptive::Owner&>(*this));
+  adaptive_ = std::make_unique<Adaptive>(native_plan_, native_plan_.adaptive_order(),
+                                         static_cast<Adaptive::Owner&>(*this));
 }
 
 // Tries the open candidates of `level`, with the levels after it in no fixed order.
@@ -111,7 +111,7 @@ bool Walker::adapt_on(int level) {
   while (more && !jumped && state.open.first != state.open.last) {
     begin_candidate(level);
     more = adaptive_->search(level, *state.open.first++);
-    jumped = problem_.backjump != Backjump::kOff && (adaptive_->failing() & bit(level)) == 0;
+    jumped = native_plan_.backjump != Backjump::kOff && (adaptive_->failing() & bit(level)) == 0;
     failing |= adaptive_->failing();
   }
   adaptive_->end();
@@ -125,11 +125,11 @@ bool Walker::adapt_on(int level) {
 }
 
 // The candidates of `level`, those left out after which later levels would find too few.
-Walker::Span Walker::with_room(int level, Span candidates) const {
-  if (problem_.room.empty()) return candidates;
-  const Room& room = problem_.room[static_cast<std::size_t>(level)];
-  if (candidates.size() <= room.others) return {candidates.first, candidates.first};
-  return {candidates.first, candidates.last - room.greater};
+Walker::Span Walker::all_different(int level, Span candidates) const {
+  if (native_plan_.all_different.empty()) return candidates;
+  const AllDifferentBound& bound = native_plan_.all_different[static_cast<std::size_t>(level)];
+  if (candidates.size() <= bound.others) return {candidates.first, candidates.first};
+  return {candidates.first, candidates.last - bound.greater};
 }
 
 // The levels that the set of `level` depends on. Order restrictions count only if they left something out.
@@ -141,21 +141,21 @@ Walker::Levels Walker::why_no_others(int level, Span candidates) const {
 
 // The levels for whose vertices `level` does not accept a candidate; none if its degree is the reason.
 Walker::Levels Walker::why_refused(int level, Vertex candidate) const {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const Vertex vertex = compare_.vertex(static_cast<std::size_t>(level), candidate);
   const auto vertex_at = [&](std::uint32_t l) { return compare_.vertex(l, value_[l]); };
   for (Levels rest = step.distinct; rest != 0; rest &= rest - 1)
     if (!rules::is_distinct(rest & -rest, vertex, vertex_at)) return rest & -rest;
   for (Levels rest = step.not_out; rest != 0; rest &= rest - 1)
-    if (!rules::is_apart(rest & -rest, problem_.out, vertex, vertex_at)) return rest & -rest;
+    if (!rules::is_apart(rest & -rest, native_plan_.out, vertex, vertex_at)) return rest & -rest;
   for (Levels rest = step.not_in; rest != 0; rest &= rest - 1)
-    if (!rules::is_apart(rest & -rest, problem_.in, vertex, vertex_at)) return rest & -rest;
+    if (!rules::is_apart(rest & -rest, native_plan_.in, vertex, vertex_at)) return rest & -rest;
   return 0;
 }
 
 // Of the last level, all of whose candidates are refused.
 Walker::Levels Walker::why_none_last(int level, Span candidates) const {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const Levels all = step.distinct | step.not_out | step.not_in;
   Levels refusing = 0;
   for (Vertex candidate : candidates) {
@@ -167,7 +167,7 @@ Walker::Levels Walker::why_none_last(int level, Span candidates) const {
 
 // Of a level that is counted, alone or with others of a component: its set, and what takes vertices of it.
 Walker::Levels Walker::why_uncounted(int level) const {
-  const view::StepShape& step = problem_.plan.shape.steps[level];
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
   Levels failing = reads(level);
   const Span set = step.source_count > 0 ? row(step.first_source + step.source_count - 1)
                                          : levels_[static_cast<std::size_t>(step.reuse)].base;

@@ -6,27 +6,27 @@
 namespace motiflux::search {
 
 bool Walker::count_tail() {
-  if (problem_.tail.nested() || problem_.tail.blocks[0].kept) return count_parts();
+  if (native_plan_.tail.nested() || native_plan_.tail.blocks[0].kept) return count_nested_tail();
   Total embeddings = 1;
-  bool beyond = false;
-  for (const TailComponent& component : problem_.tail.blocks[0].components) {
+  bool overflow = false;
+  for (const TailComponent& component : native_plan_.tail.blocks[0].components) {
     const std::optional<Total> ways = count_component(component);
     if (ways == Total{0}) {
       failing_ = 0;
       for (int level : component.levels) failing_ |= jumps() ? why_uncounted(level) : 0;
       return spend(1);
     }
-    beyond = beyond || !ways || __builtin_mul_overflow(embeddings, *ways, &embeddings);
+    overflow = overflow || !ways || __builtin_mul_overflow(embeddings, *ways, &embeddings);
   }
-  if (beyond) return count_parts();
+  if (overflow) return count_nested_tail();
   found(embeddings);
-  return spend(problem_.tail.blocks[0].components.size());
+  return spend(native_plan_.tail.blocks[0].components.size());
 }
 
-bool Walker::count_parts() {
-  if (!parts_) parts_ = std::make_unique<PartCounter>(*this);
+bool Walker::count_nested_tail() {
+  if (!nested_tail_) nested_tail_ = std::make_unique<NestedTailCounter>(*this);
   try {
-    failing_ = parts_->count() ? kAllLevels : tail_reads_;
+    failing_ = nested_tail_->count() ? kAllLevels : tail_reads_;
   } catch (const Stopped&) {
     return false;  // left_off_ says how much of the tail was done
   }
@@ -55,7 +55,7 @@ Total Walker::count_pairs(int a, int b) {
   const std::uint32_t apart = matched_of(a), others = matched_of(b);
   const Total pairs = Total{first.size() - count_matched(apart, first, first)} *
                       (second.size() - count_matched(others, second, second));
-  const std::size_t common = sets::count_common(first, second, problem_.sets);
+  const std::size_t common = sets::count_common(first, second, native_plan_.sets);
   return pairs - (common - count_matched(apart | others, first, second));
 }
 
@@ -80,12 +80,12 @@ void Walker::fill_common(const TailComponent& component) {
     charge(of[lowest], of[others]);
     std::size_t size;
     if (lowest == 1) {  // no larger subset is made from this one
-      size = sets::count_common(of[lowest], of[others], problem_.sets);
+      size = sets::count_common(of[lowest], of[others], native_plan_.sets);
     } else {
       std::vector<Vertex>& vertices = shared_[mask];
       const std::size_t most = std::min(of[lowest].size(), of[others].size());
       if (vertices.size() < most) vertices.resize(most);
-      size = sets::intersect(of[lowest], of[others], vertices.data(), problem_.sets);
+      size = sets::intersect(of[lowest], of[others], vertices.data(), native_plan_.sets);
       of[mask] = {vertices.data(), vertices.data() + size};
     }
     common_[mask] = size - count_matched(apart[mask], of[lowest], of[others]);
@@ -95,8 +95,8 @@ void Walker::fill_common(const TailComponent& component) {
 // The data vertices that `level` may take, copied into `buffer` where its values are positions.
 Walker::Span Walker::vertices_of(int level, std::vector<Vertex>& buffer) {
   const Span values = clipped(level);
-  if (problem_.members.empty()) return values;
-  const Vertex* members = problem_.members[static_cast<std::size_t>(level)];
+  if (native_plan_.members.empty()) return values;
+  const Vertex* members = native_plan_.members[static_cast<std::size_t>(level)];
   if (buffer.size() < values.size()) buffer.resize(values.size());
   std::transform(values.first, values.last, buffer.begin(), [&](Vertex value) { return members[value]; });
   return {buffer.data(), buffer.data() + values.size()};

@@ -23,10 +23,10 @@ ColumnBuilder::ColumnBuilder(const ColumnSpec& spec) : spec_(&spec) {
 }
 
 std::size_t ColumnBuilder::rows() const {
-  if (must_reread_) return nothings_;
+  if (must_reread_) return empty_rows_;
   switch (kind_) {
-    case Kind::kNothing:
-      return nothings_;
+    case Kind::kEmpty:
+      return empty_rows_;
     case Kind::kBoolean:
       return truths_.size();
     case Kind::kInteger:
@@ -42,7 +42,7 @@ std::size_t ColumnBuilder::rows() const {
 void ColumnBuilder::take_slowly(std::string_view field, bool quoted, std::int64_t line,
                                 Dictionary& dictionary) {
   if (must_reread_) {
-    ++nothings_;
+    ++empty_rows_;
   } else if (takes_numbers_alone()) {
     take_number(field, line);
   } else if (spec_->want == Want::kAnything) {
@@ -78,13 +78,13 @@ void ColumnBuilder::take_identifier(std::string_view field, bool quoted, std::in
   const std::string_view token = quoted ? field : trimmed(field);
   std::int64_t value;
   if (kind_ != Kind::kString && canonical_integer(token, value)) {
-    if (kind_ == Kind::kNothing) begin_kind(Kind::kInteger, dictionary);
+    if (kind_ == Kind::kEmpty) begin_kind(Kind::kInteger, dictionary);
     retouched_ = retouched_ || token.size() != field.size();
     return push_integer(value);
   }
   if (kind_ != Kind::kString) widen(Kind::kString, dictionary);
   if (must_reread_) {
-    ++nothings_;
+    ++empty_rows_;
     return;
   }
   if (token.size() != field.size()) {
@@ -110,7 +110,7 @@ void ColumnBuilder::take_value(std::string_view field, bool quoted, std::int64_t
   }
   widen(Kind::kString, dictionary);
   if (must_reread_) {
-    ++nothings_;
+    ++empty_rows_;
   } else {
     push_string(field, line, dictionary);
   }
@@ -120,7 +120,7 @@ void ColumnBuilder::take_value(std::string_view field, bool quoted, std::int64_t
 bool ColumnBuilder::take_typed(std::string_view token, Dictionary& dictionary) {
   std::int64_t integer;
   if (canonical_integer(token, integer)) {
-    if (kind_ == Kind::kNothing) begin_kind(Kind::kInteger, dictionary);
+    if (kind_ == Kind::kEmpty) begin_kind(Kind::kInteger, dictionary);
     if (kind_ == Kind::kInteger) {
       push_integer(integer);
       return true;
@@ -130,7 +130,7 @@ bool ColumnBuilder::take_typed(std::string_view token, Dictionary& dictionary) {
     return true;
   }
   if (const auto truth = parse_truth(token)) {
-    if (kind_ == Kind::kNothing) begin_kind(Kind::kBoolean, dictionary);
+    if (kind_ == Kind::kEmpty) begin_kind(Kind::kBoolean, dictionary);
     if (kind_ != Kind::kBoolean) return false;
     truths_.push_back(*truth);
     if (!absent_.empty()) absent_.push_back(kThere);
@@ -141,7 +141,7 @@ bool ColumnBuilder::take_typed(std::string_view token, Dictionary& dictionary) {
   auto value = parse_not_finite(token);
   if (!value && is_decimal(token) && (!integral || token == "-0")) value = parse_decimal(token);
   if (!value || (kind_ == Kind::kInteger && !exact_in_float())) return false;
-  if (kind_ == Kind::kNothing) begin_kind(Kind::kFloat, dictionary);
+  if (kind_ == Kind::kEmpty) begin_kind(Kind::kFloat, dictionary);
   if (kind_ == Kind::kInteger) integers_to_floats();
   push_float(*value);
   return true;
@@ -168,8 +168,8 @@ void ColumnBuilder::push_absent(Absence absence) {
 
 void ColumnBuilder::push_filler() {
   switch (kind_) {
-    case Kind::kNothing:
-      ++nothings_;
+    case Kind::kEmpty:
+      ++empty_rows_;
       break;
     case Kind::kBoolean:
       truths_.push_back(1);  // "false"
@@ -188,7 +188,7 @@ void ColumnBuilder::push_filler() {
 
 // The rows so far are all absent.
 void ColumnBuilder::begin_kind(Kind kind, Dictionary& dictionary) {
-  const std::size_t count = std::exchange(nothings_, 0);
+  const std::size_t count = std::exchange(empty_rows_, 0);
   kind_ = kind;
   for (std::size_t row = 0; row < count; ++row) {
     if (kind == Kind::kString && absent_[row] == kEmptyQuotes) {
@@ -233,7 +233,7 @@ void ColumnBuilder::to_strings(Dictionary& dictionary) {
   const std::size_t count = rows();
   if (kind_ == Kind::kFloat || retouched_) {
     must_reread_ = true;
-    nothings_ = count;
+    empty_rows_ = count;
     kind_ = Kind::kString;
     return drop_values();
   }
@@ -265,13 +265,13 @@ void ColumnBuilder::drop_values() {
 
 void ColumnBuilder::widen(Kind kind, Dictionary& dictionary) {
   if (kind == kind_ || must_reread_) return;
-  if (kind_ == Kind::kNothing) return begin_kind(kind, dictionary);
+  if (kind_ == Kind::kEmpty) return begin_kind(kind, dictionary);
   kind == Kind::kFloat ? integers_to_floats() : to_strings(dictionary);
 }
 
 Kind ColumnBuilder::common_kind(const ColumnBuilder& a, const ColumnBuilder& b) {
-  if (a.kind_ == b.kind_ || b.kind_ == Kind::kNothing) return a.kind_;
-  if (a.kind_ == Kind::kNothing) return b.kind_;
+  if (a.kind_ == b.kind_ || b.kind_ == Kind::kEmpty) return a.kind_;
+  if (a.kind_ == Kind::kEmpty) return b.kind_;
   if (a.kind_ == Kind::kInteger && b.kind_ == Kind::kFloat && a.exact_in_float()) return Kind::kFloat;
   if (a.kind_ == Kind::kFloat && b.kind_ == Kind::kInteger && b.exact_in_float()) return Kind::kFloat;
   return Kind::kString;
@@ -281,7 +281,7 @@ void ColumnBuilder::append(ColumnBuilder& other, const Growing<std::uint32_t>& c
   if (must_reread_ || other.must_reread_) {
     const std::size_t count = rows() + other.rows();
     must_reread_ = true;
-    nothings_ = count;
+    empty_rows_ = count;
     kind_ = Kind::kString;
     codes_.clear();
     return drop_values();
@@ -299,7 +299,7 @@ void ColumnBuilder::append(ColumnBuilder& other, const Growing<std::uint32_t>& c
     make_wide();
     other.make_wide();
   }
-  nothings_ += other.nothings_;
+  empty_rows_ += other.empty_rows_;
   narrow_.append(other.narrow_.data(), other.narrow_.size());
   wide_integers_.append(other.wide_integers_.data(), other.wide_integers_.size());
   floats_.append(other.floats_.data(), other.floats_.size());

@@ -14,7 +14,7 @@
 
 namespace motiflux::text {
 
-enum class Kind : std::uint8_t { kNothing, kBoolean, kInteger, kFloat, kString };
+enum class Kind : std::uint8_t { kEmpty, kBoolean, kInteger, kFloat, kString };
 
 // What a column may hold.
 enum class Want : std::uint8_t {
@@ -109,11 +109,11 @@ class ColumnBuilder {
   void drop_values();
 
   const ColumnSpec* spec_;  // outlives this
-  Kind kind_ = Kind::kNothing;
+  Kind kind_ = Kind::kEmpty;
   bool wide_ = false;
   bool retouched_ = false;  // a number was written with blanks around it
   bool must_reread_ = false;
-  std::size_t nothings_ = 0;  // rows so far of a column without a kind
+  std::size_t empty_rows_ = 0;  // rows so far of a column without a kind
   Growing<std::int32_t> narrow_;
   Growing<std::int64_t> wide_integers_;
   Growing<double> floats_;

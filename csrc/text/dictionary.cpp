@@ -9,8 +9,8 @@
 namespace motiflux::text {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;       // strings between two looks at whether to stop
-constexpr std::size_t kSlotsAtOnce = 1 << 18;  // free slots between two looks
+constexpr std::size_t kAtOnce = 1 << 12;         // strings between two looks at whether to stop
+constexpr std::size_t kSlotsPerCheck = 1 << 18;  // free slots between two looks
 
 std::uint64_t mixed(std::uint64_t value) {
   value ^= value >> 32;
@@ -79,7 +79,7 @@ void Dictionary::grow() {
   slots.reserve(count);
   while (slots.size() < count) {  // the system finds pages meanwhile
     workers.check();
-    slots.append_copies(std::min(kSlotsAtOnce, count - slots.size()), Slot{0, 0});
+    slots.append_copies(std::min(kSlotsPerCheck, count - slots.size()), Slot{0, 0});
   }
   for (std::size_t code = 0; code < size(); ++code) {
     if (code % kAtOnce == 0) workers.check();

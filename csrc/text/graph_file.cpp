@@ -68,7 +68,7 @@ void GraphFileParser::take_vertex(std::string_view line, const Fields& fields) {
   }
   file_.vertex.push_back(id);
   file_.vertex_label.push_back(label);
-  if (header_) check_room(file_.vertex.size(), header_->vertices, "'v' lines");
+  if (header_) check_announced(file_.vertex.size(), header_->vertices, "'v' lines");
 }
 
 void GraphFileParser::take_edge(std::string_view line, const Fields& fields) {
@@ -78,7 +78,7 @@ void GraphFileParser::take_edge(std::string_view line, const Fields& fields) {
   take_edge_label(fields);
   file_.source.push_back(source);
   file_.target.push_back(target);
-  if (header_) check_room(file_.source.size(), header_->edges, "'e' lines");
+  if (header_) check_announced(file_.source.size(), header_->edges, "'e' lines");
 }
 
 // The column of labels starts with the first edge that has one; edges before it get the default.
@@ -136,7 +136,7 @@ std::int64_t GraphFileParser::code_of_name(Labels& labels, std::string_view toke
   return code;
 }
 
-void GraphFileParser::check_room(std::size_t records, std::int64_t announced, const char* what) const {
+void GraphFileParser::check_announced(std::size_t records, std::int64_t announced, const char* what) const {
   if (static_cast<std::int64_t>(records) <= announced) return;
   throw ParseError(lines_.line(), "found more than " + std::to_string(announced) + " " + what +
                                       ", the number that line " + std::to_string(header_->line) +

@@ -62,7 +62,7 @@ class GraphFileParser {
   std::int64_t parse_label(Labels& labels, std::string_view token);
   std::int64_t code_of_name(Labels& labels, std::string_view token);
   [[noreturn]] void fail_left_out(std::int64_t line) const;
-  void check_room(std::size_t records, std::int64_t announced, const char* what) const;
+  void check_announced(std::size_t records, std::int64_t announced, const char* what) const;
   void check_totals() const;
 
   bool wildcards_;

@@ -57,7 +57,7 @@ std::optional<Record> first_record(std::string_view text, const Layout& layout, 
   const char* at = begin + (text.starts_with("\xef\xbb\xbf") ? 3 : 0);
   const char* const end = begin + text.size();
   Record record{};
-  std::string held;
+  std::string unquoted;
   while (at != end) {
     const std::string_view rest(at, static_cast<std::size_t>(end - at));
     std::size_t bytes = first_record_end(rest, layout);
@@ -72,7 +72,7 @@ std::optional<Record> first_record(std::string_view text, const Layout& layout, 
     const auto keep = [&](std::size_t, std::string_view field, bool quoted) {
       record.fields.emplace_back(quoted ? field : trimmed(field));
     };
-    split_record(at, at + bytes, layout, record.lines_through, held, keep);
+    split_record(at, at + bytes, layout, record.lines_through, unquoted, keep);
     record.end = static_cast<std::size_t>(at - begin);
     if (!record.fields.empty()) return record;
   }

@@ -59,9 +59,9 @@ inline void check_record(std::size_t bytes, std::int64_t line) {
 // Reads what is in quotes from `at`, after the opening one, to after the closing one. `held` takes the text
 // where quotes in it are doubled.
 inline std::string_view read_quoted(const char*& at, const char* end, std::int64_t first_line,
-                                    std::int64_t& line, std::string& held) {
+                                    std::int64_t& line, std::string& unquoted) {
   const char* begin = at;
-  held.clear();
+  unquoted.clear();
   bool doubled = false;
   for (;;) {
     const void* const hit = std::memchr(at, '"', static_cast<std::size_t>(end - at));
@@ -72,11 +72,11 @@ inline std::string_view read_quoted(const char*& at, const char* end, std::int64
     if (at == end || *at != '"') {
       const std::string_view rest(begin, static_cast<std::size_t>(quote - begin));
       if (!doubled) return rest;
-      held.append(rest);
-      return held;
+      unquoted.append(rest);
+      return unquoted;
     }
     doubled = true;
-    held.append(begin, static_cast<std::size_t>(at - begin));
+    unquoted.append(begin, static_cast<std::size_t>(at - begin));
     begin = ++at;
   }
 }
@@ -85,7 +85,7 @@ inline std::string_view read_quoted(const char*& at, const char* end, std::int64
 // past its end, and counts its lines. Returns the number of fields: 0 for an empty line or a comment.
 template <class OnField>
 std::size_t split_delimited(const char*& at, const char* end, const Layout& layout, std::int64_t& line,
-                            std::string& held, OnField&& on_field) {
+                            std::string& unquoted, OnField&& on_field) {
   const std::int64_t first_line = line + 1;
   const char separator = layout.separator;
   const char quote = layout.quotes ? '"' : '\n';  // '\n': no character is a quote
@@ -100,7 +100,7 @@ std::size_t split_delimited(const char*& at, const char* end, const Layout& layo
     }
     if (at != end && *at == '"' && layout.quotes) {
       ++at;
-      on_field(position, read_quoted(at, end, first_line, line, held), true);
+      on_field(position, read_quoted(at, end, first_line, line, unquoted), true);
       if (layout.trims)
         while (at != end && is_blank(*at) && *at != separator) ++at;
       if (at != end && *at == '\r' && (at + 1 == end || at[1] == '\n')) ++at;
@@ -165,9 +165,9 @@ std::size_t split_at_blanks(const char*& at, const char* end, const Layout& layo
 
 template <class OnField>
 std::size_t split_record(const char*& at, const char* end, const Layout& layout, std::int64_t& line,
-                         std::string& held, OnField&& on_field) {
+                         std::string& unquoted, OnField&& on_field) {
   if (layout.separator == Layout::kBlanks) return split_at_blanks(at, end, layout, line, on_field);
-  return split_delimited(at, end, layout, line, held, on_field);
+  return split_delimited(at, end, layout, line, unquoted, on_field);
 }
 
 }  // namespace motiflux::text

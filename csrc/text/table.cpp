@@ -9,7 +9,7 @@ namespace motiflux::text {
 namespace {
 
 // Smaller pieces are not worth a thread.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
+constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
 // Where more strings are distinct, putting pieces together costs what parsing them apart saves.
 constexpr std::size_t kRowsPerString = 4;
 
@@ -25,7 +25,7 @@ std::string counted_fields(std::size_t count) {
 
 }  // namespace
 
-TableParser::Piece::Piece(const std::vector<ColumnSpec>& specs, std::int64_t lines_before)
+TableParser::Chunk::Chunk(const std::vector<ColumnSpec>& specs, std::int64_t lines_before)
     : dictionaries(count_dictionaries(specs)), lines(lines_before) {
   for (const ColumnSpec& spec : specs) columns.emplace_back(spec);
 }
@@ -66,17 +66,17 @@ void TableParser::hold(std::string_view part) {
   within_ = end_of(part, layout_, carry_.empty() ? Within::kStart : within_);
   carry_.append(part);
   if (carry_.size() <= kMaxLineBytes) return;
-  Piece unused(specs_, all_.lines);
+  Chunk unused(specs_, all_.lines);
   parse(carry_, unused);
   check_record(carry_.size(), all_.lines + 1);
 }
 
 void TableParser::take_records(std::string_view records) {
-  const std::size_t pieces = std::min<std::size_t>(records.size() / kPieceBytes, threads_);
-  pieces > 1 ? take_in_parallel(records, pieces) : parse(records, all_);
+  const std::size_t chunks = std::min<std::size_t>(records.size() / kChunkBytes, threads_);
+  chunks > 1 ? parse_in_parallel(records, chunks) : parse(records, all_);
 }
 
-void TableParser::take_in_parallel(std::string_view records, std::size_t count) {
+void TableParser::parse_in_parallel(std::string_view records, std::size_t count) {
   std::vector<std::string_view> texts;
   std::size_t begin = 0;
   for (std::size_t i = 1; i < count; ++i) {
@@ -87,41 +87,41 @@ void TableParser::take_in_parallel(std::string_view records, std::size_t count) 
     begin = end;
   }
   texts.push_back(records.substr(begin));
-  std::vector<Piece> pieces;
-  pieces.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) pieces.emplace_back(specs_, 0);
+  std::vector<Chunk> chunks;
+  chunks.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) chunks.emplace_back(specs_, 0);
   std::atomic<std::size_t> next{0};
   on_threads(static_cast<int>(count), [&](int) {
     for (std::size_t i = next++; i < count; i = next++) {
       try {
-        parse(texts[i], pieces[i]);
+        parse(texts[i], chunks[i]);
       } catch (const ParseError& error) {
-        pieces[i].error = error;
+        chunks[i].error = error;
       }
     }
   });
-  for (Piece& piece : pieces) append(piece);
+  for (Chunk& chunk : chunks) append(chunk);
 }
 
-void TableParser::parse(std::string_view records, Piece& piece) const {
+void TableParser::parse(std::string_view records, Chunk& chunk) const {
   const char* at = records.data();
   const char* const end = at + records.size();
-  std::string held;
+  std::string unquoted;
   while (at != end) {
     const char* const begin = at;
-    const std::int64_t line = piece.lines + 1;
+    const std::int64_t line = chunk.lines + 1;
     const auto take = [&](std::size_t position, std::string_view field, bool quoted) {
       int column = position < column_at_.size() ? column_at_[position] : -1;
       for (; column >= 0; column = next_at_[static_cast<std::size_t>(column)]) {
         const auto index = static_cast<std::size_t>(column);
-        piece.columns[index].take(field, quoted, line, piece.dictionaries[specs_[index].dictionary]);
+        chunk.columns[index].take(field, quoted, line, chunk.dictionaries[specs_[index].dictionary]);
       }
     };
-    const std::size_t found = split_record(at, end, layout_, piece.lines, held, take);
+    const std::size_t found = split_record(at, end, layout_, chunk.lines, unquoted, take);
     check_record(static_cast<std::size_t>(at - begin), line);
     if (found == 0) continue;
     check_width(found, line);
-    ++piece.rows;
+    ++chunk.rows;
   }
 }
 
@@ -131,29 +131,29 @@ void TableParser::check_width(std::size_t found, std::int64_t line) const {
                              shape_.width_reason);
 }
 
-void TableParser::append(Piece& piece) {
-  if (piece.error) throw ParseError(all_.lines + piece.error->line, piece.error->what());
+void TableParser::append(Chunk& chunk) {
+  if (chunk.error) throw ParseError(all_.lines + chunk.error->line, chunk.error->what());
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     ColumnBuilder& here = all_.columns[i];
-    ColumnBuilder& there = piece.columns[i];
+    ColumnBuilder& there = chunk.columns[i];
     const Kind kind = ColumnBuilder::common_kind(here, there);
     here.widen(kind, all_.dictionaries[specs_[i].dictionary]);
-    there.widen(kind, piece.dictionaries[specs_[i].dictionary]);
+    there.widen(kind, chunk.dictionaries[specs_[i].dictionary]);
   }
-  std::vector<Growing<std::uint32_t>> new_codes(piece.dictionaries.size());
+  std::vector<Growing<std::uint32_t>> new_codes(chunk.dictionaries.size());
   for (std::size_t i = 0; i < new_codes.size(); ++i) {
-    const Dictionary& strings = piece.dictionaries[i];
+    const Dictionary& strings = chunk.dictionaries[i];
     new_codes[i].reserve(strings.size());
     for (std::size_t code = 0; code < strings.size(); ++code)
       new_codes[i].push_back(all_.dictionaries[i].code(strings.at(code)));
   }
   for (std::size_t i = 0; i < specs_.size(); ++i)
-    all_.columns[i].append(piece.columns[i], new_codes[specs_[i].dictionary]);
+    all_.columns[i].append(chunk.columns[i], new_codes[specs_[i].dictionary]);
   std::size_t strings = 0;
-  for (const Dictionary& dictionary : piece.dictionaries) strings += dictionary.size();
-  if (strings > piece.rows / kRowsPerString) threads_ = 1;
-  all_.rows += piece.rows;
-  all_.lines += piece.lines;
+  for (const Dictionary& dictionary : chunk.dictionaries) strings += dictionary.size();
+  if (strings > chunk.rows / kRowsPerString) threads_ = 1;
+  all_.rows += chunk.rows;
+  all_.lines += chunk.lines;
 }
 
 Table TableParser::finish(const std::atomic<bool>* stop) {

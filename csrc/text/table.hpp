@@ -50,8 +50,8 @@ class TableParser {
 
  private:
   // What a run of whole records holds.
-  struct Piece {
-    Piece(const std::vector<ColumnSpec>& specs, std::int64_t lines_before);
+  struct Chunk {
+    Chunk(const std::vector<ColumnSpec>& specs, std::int64_t lines_before);
 
     std::vector<ColumnBuilder> columns;
     std::vector<Dictionary> dictionaries;
@@ -60,11 +60,11 @@ class TableParser {
     std::optional<ParseError> error;
   };
 
-  void parse(std::string_view records, Piece& piece) const;
+  void parse(std::string_view records, Chunk& chunk) const;
   void check_width(std::size_t found, std::int64_t line) const;
   void take_records(std::string_view records);
-  void take_in_parallel(std::string_view records, std::size_t pieces);
-  void append(Piece& piece);
+  void parse_in_parallel(std::string_view records, std::size_t chunks);
+  void append(Chunk& chunk);
   void hold(std::string_view part);
   void share_kinds();
   void stop_on(const std::atomic<bool>* stop);
@@ -77,7 +77,7 @@ class TableParser {
   int threads_;
   Within within_ = Within::kStart;  // at the end of carry_
   std::string carry_;               // a record that has begun
-  Piece all_;
+  Chunk all_;
 };
 
 }  // namespace motiflux::text

@@ -10,7 +10,7 @@
 namespace motiflux::text {
 namespace {
 
-constexpr std::size_t kSkipsTold = 8;
+constexpr std::size_t kSkipsReported = 8;
 constexpr const char* kInteger = "an integer";
 
 std::optional<bool> parse_op(std::string_view token) {
@@ -130,14 +130,14 @@ void UpdateParser::take_fields(std::string_view record) {
   const auto keep = [&](std::size_t position, std::string_view field, bool quoted) {
     for (std::size_t part = 0; part < C::kParts; ++part) {
       if (options_.columns.field[part] != static_cast<int>(position)) continue;
-      if (quoted && field.data() == held_.data()) field = owned_[part] = field;
+      if (quoted && field.data() == unquoted_.data()) field = owned_[part] = field;
       parts[part] = quoted ? field : trimmed(field);
     }
   };
   std::int64_t line = line_;
   line_ +=
       static_cast<std::int64_t>(std::count(record.begin(), record.end(), '\n')) + !record.ends_with('\n');
-  const std::size_t found = split_record(at, end, *options_.layout, line, held_, keep);
+  const std::size_t found = split_record(at, end, *options_.layout, line, unquoted_, keep);
   check_record(record.size(), record_line_);
   if (found == 0) return;
   if (found != options_.width) {
@@ -270,7 +270,7 @@ void UpdateParser::refuse(std::string_view record, const ParseError& error) {
     line_ = record_line_;
   }
   ++batch_.skips;
-  if (batch_.skipped.size() < kSkipsTold) batch_.skipped.emplace_back(record_line_, error.what());
+  if (batch_.skipped.size() < kSkipsReported) batch_.skipped.emplace_back(record_line_, error.what());
 }
 
 void UpdateParser::begin_again() {

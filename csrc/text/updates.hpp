@@ -117,7 +117,7 @@ class UpdateParser {
   std::set<std::pair<std::int64_t, std::int64_t>>
       named_;  // of this batch: vertices of tables with their labels
   std::array<std::string, UpdateColumns::kParts> owned_;
-  std::string held_;
+  std::string unquoted_;
   UpdateBatch batch_;
 };
 

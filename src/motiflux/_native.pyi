@@ -34,7 +34,7 @@ def number_rows(
     columns: Sequence[NDArray[np.uint8]], threads: int
 ) -> tuple[NDArray[np.uint8], list[NDArray[np.uint32]]]: ...
 def filter_rows(
-    parts: Sequence[
+    directions: Sequence[
         tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None, NDArray[np.uint8] | None]
     ],
     edge_labels: NDArray[np.uint8] | None,
@@ -157,15 +157,15 @@ _Block: TypeAlias = tuple[
     Sequence[_Component], Sequence[int], Sequence[tuple[Sequence[int], Sequence[int]]], bool
 ]
 
-class Problem:
+class NativePlan:
     @overload
     def __init__(
         self,
         *,
         steps: Sequence[Step],
         bounds: Sequence[tuple[int, int]],
-        source_slots: Sequence[int],
-        slots: Sequence[_Adjacency],
+        source_adjacencies: Sequence[int],
+        adjacencies: Sequence[_Adjacency],
         out: _Adjacency,
         in_: _Adjacency,
         sets: tuple[int, int],
@@ -185,13 +185,13 @@ class Problem:
         sets: tuple[int, int],
         tail: tuple[int, Sequence[_Block]],
     ) -> None: ...
-    def set_free(
+    def set_adaptive_order(
         self,
         links: Sequence[tuple[int, int, int, bool]],
         compared: Sequence[tuple[int, int, int]],
         always: bool,
     ) -> None: ...
-    def prune(self, backjump: int, room: Sequence[tuple[int, int]]) -> None: ...
+    def prune(self, backjump: int, all_different: Sequence[tuple[int, int]]) -> None: ...
 
 class SampleGraph:
     @overload
@@ -233,7 +233,7 @@ class SampleGraph:
 _Stream: TypeAlias = tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64], int]
 
 class Trawl:
-    def __init__(self, graph: SampleGraph, problems: Sequence[Problem], look_every: int) -> None: ...
+    def __init__(self, graph: SampleGraph, native_plans: Sequence[NativePlan], check_every: int) -> None: ...
     def run(
         self,
         seed: int,
@@ -278,7 +278,7 @@ def draw_embeddings(
     graph: SampleGraph, seed: int, first: int, count: int, threads: int, timeout: float | None
 ) -> tuple[NDArray[np.uint32], int]: ...
 def count(
-    problem: Problem,
+    native_plan: NativePlan,
     threads: int,
     limit: int | None,
     timeout: float | None,
@@ -286,7 +286,7 @@ def count(
     brief: bool,
 ) -> tuple[int, int, list[int]]: ...
 def count_together(
-    problems: Sequence[Problem],
+    native_plans: Sequence[NativePlan],
     threads: int,
     limits: Sequence[int | None],
     timeout: float | None,
@@ -294,14 +294,14 @@ def count_together(
 ) -> list[tuple[int, int]]: ...
 def simd_here() -> list[int]: ...
 def sample_sizes(
-    problem: Problem, members: int, max_work: int, seed: int
+    native_plan: NativePlan, members: int, max_work: int, seed: int
 ) -> list[tuple[float, float, float]]: ...
-def probe(problem: Problem, arcs: int, most: int, seed: int) -> float: ...
+def probe(native_plan: NativePlan, arcs: int, most: int, seed: int) -> float: ...
 
 class Rows:
     def __init__(
         self,
-        problem: Problem,
+        native_plan: NativePlan,
         position: Sequence[int],
         threads: int,
         block_rows: int,
@@ -516,7 +516,9 @@ def table_of_ends(
 def table_sum(table: _Table, threads: int, timeout: float | None) -> int | None: ...
 def walk_counts(walk: _Walk, vertices: int, threads: int, timeout: float | None) -> _Table | None: ...
 def walk_work(walk: _Walk, vertices: int, roots: NDArray[np.uint32], most: float) -> NDArray[np.float64]: ...
-def count_arcs(problem: Problem, threads: int, timeout: float | None) -> tuple[NDArray[np.uint64], int]: ...
+def count_arcs(
+    native_plan: NativePlan, threads: int, timeout: float | None
+) -> tuple[NDArray[np.uint64], int]: ...
 
 class Monitor:
     def __init__(self, directed: bool, count_copies: bool) -> None: ...

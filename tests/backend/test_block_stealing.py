@@ -29,7 +29,7 @@ outside = pytest.mark.parametrize("outside", ["on", "off"])
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have groups look after every turn whether somebody waits: what is searched here is small."""
-    monkeypatch.setattr("motiflux.codegen.kernels.LOOKS", (1, 2))
+    monkeypatch.setattr("motiflux.codegen.kernels.CHECK_TURNS", (1, 2))
 
 
 def switches(within: str, outside: str = "on", **more: str) -> dict[str, str]:

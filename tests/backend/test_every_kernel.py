@@ -17,10 +17,11 @@ from motiflux.jit import Source
 from tests.backend.cases import cycle, path
 
 ELSEWHERE = {
-    "search-count", "search-list", "search-store", "search-tail", "search-stars", "search-parts",
+    "search-count", "search-list", "search-store", "search-tail", "search-stars", "search-nested",
     "search-passive", "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample",
-    "local-order", "local-triangles", "local-wedge-total", "local-wedge-arcs", "local-merge", "local-kinds",
-    "local-walks", "local-sums", "local-join",
+    "local-counts-order", "local-counts-triangles", "local-counts-wedge-total", "local-counts-wedge-arcs",
+    "local-counts-merge", "local-counts-kinds", "local-counts-walks", "local-counts-sums",
+    "local-counts-join",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 
@@ -35,9 +36,9 @@ class Way:
 
 
 WAYS = {
-    "cone": Way([*cycle(4), *((4, v) for v in range(4))], {"bitmaps": "on", "tables": "off"}),
-    "local-wedge-ends": Way([*cycle(4), (0, 4)], {"tables": "on"}),
-    "search-meetings": Way(
+    "universal": Way([*cycle(4), *((4, v) for v in range(4))], {"bitmaps": "on", "tables": "off"}),
+    "local-counts-wedge-ends": Way([*cycle(4), (0, 4)], {"tables": "on"}),
+    "search-overlaps": Way(
         [(0, 1), (0, 2), (2, 3), (0, 4), (4, 5)],
         {"tables": "off", "parts": "on", "order": "given", "stealing": "none"},
         labels=[1, 0, 0, 2, 0, 1],

@@ -188,7 +188,7 @@ def test_a_look_is_not_at_what_an_earlier_search_has_left(graph: mf.Graph, devic
     )
     engine, plan = DfsEngine(open_accelerator(device)), make_plan(graph, pattern, tuning=request.tuning)
     with engine._counting(graph, plan, request, None, None) as search:
-        search.take_share(0, 1, search.task.piece)
+        search.take_share(0, 1, search.task.chunk)
         search.launch()
         begun, search._begun = search._begun, NeverDone()
         for _ in range(3):

@@ -63,14 +63,14 @@ def test_nothing_is_counted_among_links_that_are_not_all_known(
 CHOICES = 1 << 15
 SLOTS = f"""\
 #include "motiflux/lanes/group.hpp"
-#include "motiflux/match/slots.cuh"
+#include "motiflux/match/distinct_sums.cuh"
 
 namespace {{
 
 using namespace motiflux;
 
 struct Args {{
-  std::uint32_t* memory;  // of two parts: vertices, and their ways
+  std::uint32_t* memory;  // of two branches: vertices, and their ways
   std::uint64_t* out;
   std::uint64_t most;
 }};
@@ -98,20 +98,21 @@ extern "C" __global__ void {ENTRY}(const __grid_constant__ Args args) {{
   Searching searching;
   searching.words = args.memory;
   view::Tail tail{{}};
-  view::Meetings meetings{{}};
-  meetings.meetings = 1, meetings.parts = 2, meetings.masks = 4;
-  view::Meeting& meeting = meetings.all[0];
-  meeting.parts = 2, meeting.divisor = 1;
-  for (std::uint32_t part = 0; part < 2; ++part) {{
-    meetings.part[part].at = part * 3 * {CHOICES};
-    meetings.part[part].room = {CHOICES};
+  view::OverlapComponents components{{}};
+  components.components = 1, components.branches = 2, components.masks = 4;
+  view::OverlapComponent& component = components.all[0];
+  component.branches = 2, component.divisor = 1;
+  for (std::uint32_t branch = 0; branch < 2; ++branch) {{
+    components.branch[branch].at = branch * 3 * {CHOICES};
+    components.branch[branch].capacity = {CHOICES};
   }}
-  const match::MeetingMemory at(meetings, behind);
-  for (std::uint32_t part = 0; part < 2; ++part) at.parts[part] = {{{{{CHOICES}, 0}}, {CHOICES}, 0}};
+  const match::OverlapMemory at(components, behind);
+  for (std::uint32_t branch = 0; branch < 2; ++branch)
+    at.branches[branch] = {{{{{CHOICES}, 0}}, {CHOICES}, 0}};
   std::uint64_t asked = 0, longest = 0;
-  bool beyond = false;
-  const match::SlotSums<Searching> sums(searching, tail, meetings, meeting, at);
-  const bool whole = sums.fill(beyond, [&](std::uint64_t steps) {{
+  bool overflow = false;
+  const match::DistinctSums<Searching> sums(searching, tail, components, component, at);
+  const bool whole = sums.fill(overflow, [&](std::uint64_t steps) {{
     longest = steps > longest ? steps : longest;
     return ++asked < args.most;
   }});

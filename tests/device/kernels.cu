@@ -1,6 +1,6 @@
 // Small kernels that show what a device does.
 #include "motiflux/device/atomic_ref.hpp"
-#include "motiflux/local/roots.cuh"
+#include "motiflux/local_counts/roots.cuh"
 #include "motiflux/platform.hpp"
 
 using motiflux::device::Order;
@@ -50,8 +50,8 @@ extern "C" __global__ void turn_around(const __grid_constant__ Job job) {
 // One warp: counts in out[0] the parts of rows that it goes through, of `count`. The first one raises the stop
 // flag if `operand` is not 0. The control block is behind out[0].
 extern "C" __global__ void stop_among_parts(const __grid_constant__ Job job) {
-  const motiflux::local::Lanes lanes;
-  const motiflux::local::Frame frame{reinterpret_cast<motiflux::match::Control*>(job.out + 16), nullptr};
+  const motiflux::local_counts::Lanes lanes;
+  const motiflux::local_counts::Frame frame{reinterpret_cast<motiflux::match::Control*>(job.out + 16), nullptr};
   const auto look = [&](std::uint64_t at, std::uint64_t& begin, std::uint32_t& size) {
     begin = at;
     size = 1;
@@ -61,5 +61,5 @@ extern "C" __global__ void stop_among_parts(const __grid_constant__ Job job) {
     ++job.out[0];
     if (job.operand != 0) motiflux::device::device_wide(frame.control->stop).store(1u, Order::kRelaxed);
   };
-  motiflux::local::for_each_part(lanes, frame, {0, 1}, job.count, look, use);
+  motiflux::local_counts::for_each_chunk(lanes, frame, {0, 1}, job.count, look, use);
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen import cone, layout, local_layout, meeting_layout, sampling, space
+from motiflux.codegen import layout, local_counts_layout, overlap_layout, sampling, space, universal_vertex
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose
 
@@ -30,8 +30,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::SearchArgs<motiflux::match::RuntimePlan>": layout.RuntimeArgs,
     "motiflux::match::Control": layout.Control,
     "motiflux::match::Task": layout.Task,
-    "motiflux::match::Handover": layout.Handover,
-    "motiflux::match::SeatCounts": layout.SeatCounts,
+    "motiflux::match::Handover": layout.WorkQueue,
+    "motiflux::match::WorkQueueCounts": layout.WorkQueueCounts,
     "motiflux::match::Split": layout.Split,
     "motiflux::match::Cursor": layout.Cursor,
     "motiflux::match::LevelState": layout.LevelState,
@@ -47,11 +47,11 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::KeptNumber": layout.KeptNumber,
     "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
     "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
-    "motiflux::view::MeetingPart": meeting_layout.MeetingPart,
-    "motiflux::view::Meeting": meeting_layout.Meeting,
-    "motiflux::view::Meetings": meeting_layout.Meetings,
-    "motiflux::match::PartState": meeting_layout.PartState,
-    "motiflux::match::MeetingArgs<motiflux::match::RuntimePlan>": meeting_layout.RuntimeMeetingArgs,
+    "motiflux::view::OverlapBranch": overlap_layout.OverlapBranch,
+    "motiflux::view::OverlapComponent": overlap_layout.OverlapComponent,
+    "motiflux::view::OverlapComponents": overlap_layout.OverlapComponents,
+    "motiflux::match::BranchState": overlap_layout.BranchState,
+    "motiflux::match::OverlapArgs<motiflux::match::RuntimePlan>": overlap_layout.RuntimeOverlapArgs,
     "motiflux::sets::View": layout.View,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
@@ -60,16 +60,16 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::generate::Rmat": layout.Rmat,
     "motiflux::generate::RmatArgs": layout.RmatArgs,
     "motiflux::candidates::Group": space.Group,
-    "motiflux::candidates::Slot": space.Slot,
+    "motiflux::candidates::RowSet": space.RowSet,
     "motiflux::candidates::Report": space.Report,
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
-    "motiflux::match::ConeBase": cone.Base,
-    "motiflux::match::ConeStep": cone.Step,
-    "motiflux::match::ConeShape": cone.Shape,
-    "motiflux::match::ConeTask": cone.Task,
-    "motiflux::match::ConeArgs": cone.Args,
+    "motiflux::match::UniversalVertexBase": universal_vertex.Base,
+    "motiflux::match::UniversalVertexStep": universal_vertex.Step,
+    "motiflux::match::UniversalVertexShape": universal_vertex.Shape,
+    "motiflux::match::UniversalVertexTask": universal_vertex.Task,
+    "motiflux::match::UniversalVertexArgs": universal_vertex.Args,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,
@@ -92,21 +92,24 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMostSizes": layout.MOST_TAIL_SIZES,
     "motiflux::view::kMostKeyGroups": layout.MOST_KEY_GROUPS,
     "motiflux::view::kMostKeyWords": layout.MOST_KEY_WORDS,
-    "motiflux::view::kMostMeetings": meeting_layout.MOST_MEETINGS,
-    "motiflux::view::kMostParts": meeting_layout.MOST_PARTS,
-    "motiflux::view::kMostSlots": meeting_layout.MOST_SLOTS,
-    "motiflux::view::kMostBeside": meeting_layout.MOST_BESIDE,
-    "motiflux::view::kMostDoors": meeting_layout.MOST_DOORS,
+    "motiflux::view::kMostOverlapComponents": overlap_layout.MOST_OVERLAP_COMPONENTS,
+    "motiflux::view::kMostOverlapBranches": overlap_layout.MOST_OVERLAP_BRANCHES,
+    "motiflux::view::kMostOverlapLevels": overlap_layout.MOST_OVERLAP_LEVELS,
+    "motiflux::view::kMostLevelsBesideLists": overlap_layout.MOST_LEVELS_BESIDE_LISTS,
+    "motiflux::view::kMostSeparators": overlap_layout.MOST_SEPARATORS,
     "static_cast<int>(motiflux::view::TailKind::kSame)": layout.TAIL_SAME,
     "static_cast<int>(motiflux::view::TailKind::kPair)": layout.TAIL_PAIR,
     "static_cast<int>(motiflux::view::TailKind::kMixed)": layout.TAIL_MIXED,
     "motiflux::candidates::kMaxKinds": space.MAX_KINDS,
     "motiflux::candidates::kMaxGroups": space.MAX_GROUPS,
-    "motiflux::candidates::kMaxSlots": space.MAX_SLOTS,
+    "motiflux::candidates::kMaxRowSets": space.MAX_ROW_SETS,
     "motiflux::candidates::kMaxRounds": space.MAX_ROUNDS,
     "motiflux::candidates::kTile": space.TILE,
-    "motiflux::match::kMostConeLevels": MOST_LEVELS,
-    **{f"static_cast<int>(motiflux::match::ConeClose::k{close.name.title()})": close for close in ConeClose},
+    "motiflux::match::kMostUniversalVertexLevels": MOST_LEVELS,
+    **{
+        f"static_cast<int>(motiflux::match::UniversalVertexClosedForm::k{close.name.title()})": close
+        for close in ConeClose
+    },
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.ROWS_PER_PACKET,
     "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
@@ -115,36 +118,36 @@ CONSTANTS: dict[str, int | str] = {
 }
 # These are within headers of kernels, which need the emulator's definitions.
 LOCAL_STRUCTURES: dict[str, Any] = {
-    f"motiflux::local::{structure.__name__}": structure
+    f"motiflux::local_counts::{structure.__name__}": structure
     for structure in (
-        local_layout.Frame,
-        local_layout.Roots,
-        local_layout.OrderArgs,
-        local_layout.TriangleArgs,
-        local_layout.WedgeArgs,
-        local_layout.MergeArgs,
-        local_layout.WedgeKind,
-        local_layout.KindArgs,
-        local_layout.WalkStep,
-        local_layout.WalkArgs,
-        local_layout.Factor,
-        local_layout.Product,
-        local_layout.Domain,
-        local_layout.SumArgs,
-        local_layout.Lesser,
-        local_layout.JoinArgs,
+        local_counts_layout.Frame,
+        local_counts_layout.Roots,
+        local_counts_layout.OrderArgs,
+        local_counts_layout.TriangleArgs,
+        local_counts_layout.WedgeArgs,
+        local_counts_layout.MergeArgs,
+        local_counts_layout.WedgeKind,
+        local_counts_layout.KindArgs,
+        local_counts_layout.WalkStep,
+        local_counts_layout.WalkArgs,
+        local_counts_layout.Factor,
+        local_counts_layout.Product,
+        local_counts_layout.Domain,
+        local_counts_layout.SumArgs,
+        local_counts_layout.Lesser,
+        local_counts_layout.JoinArgs,
     )
 }
 LOCAL_CONSTANTS: dict[str, int | str] = {
-    "motiflux::local::kScratchBytes": local_layout.SCRATCH_BYTES,
-    "motiflux::local::kMostFactors": local_layout.MOST_FACTORS,
-    "motiflux::local::kMostProducts": local_layout.MOST_PRODUCTS,
-    "motiflux::local::kMostLesser": local_layout.MOST_LESSER,
-    "motiflux::local::kMostKinds": local_layout.MOST_KINDS,
-    "motiflux::local::kMostSteps": local_layout.MOST_STEPS,
-    "motiflux::local::kMostRegisters": local_layout.MOST_REGISTERS,
-    "static_cast<int>(motiflux::local::At::kSource)": local_layout.SOURCE,
-    "static_cast<int>(motiflux::local::At::kTarget)": local_layout.TARGET,
+    "motiflux::local_counts::kScratchBytes": local_counts_layout.SCRATCH_BYTES,
+    "motiflux::local_counts::kMostFactors": local_counts_layout.MOST_FACTORS,
+    "motiflux::local_counts::kMostProducts": local_counts_layout.MOST_PRODUCTS,
+    "motiflux::local_counts::kMostLesser": local_counts_layout.MOST_LESSER,
+    "motiflux::local_counts::kMostKinds": local_counts_layout.MOST_KINDS,
+    "motiflux::local_counts::kMostSteps": local_counts_layout.MOST_STEPS,
+    "motiflux::local_counts::kMostRegisters": local_counts_layout.MOST_REGISTERS,
+    "static_cast<int>(motiflux::local_counts::At::kSource)": local_counts_layout.SOURCE,
+    "static_cast<int>(motiflux::local_counts::At::kTarget)": local_counts_layout.TARGET,
 }
 
 SAMPLING_STRUCTURES: dict[str, Any] = {
@@ -158,7 +161,9 @@ SAMPLING_CONSTANTS: dict[str, int | str] = {
     "motiflux::sample::kGroup": sampling.GROUP,
     "motiflux::sample::kPoolBytes": sampling.POOL_BYTES,
     **{
-        f"motiflux::sample::desk_bytes(motiflux::sample::Pick::{pick}, 7)": sampling.desk_bytes(estimator, 7)
+        f"motiflux::sample::scratch_bytes(motiflux::sample::Pick::{pick}, 7)": sampling.scratch_bytes(
+            estimator, 7
+        )
         for pick, estimator in (
             ("kAny", sampling.WANDERJOIN),
             ("kRefined", sampling.ALLEY),
@@ -196,7 +201,7 @@ def header() -> str:
     shape = text[text.index("namespace {") : text.index('extern "C"')]
     includes = (
         "match/task.hpp",
-        "match/cone_task.hpp",
+        "match/universal_vertex_task.hpp",
         "match/state.hpp",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",
@@ -214,7 +219,7 @@ def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
 
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     names = ("order", "triangles", "kinds", "walks", "combine")
-    headers = ["simt.hpp", *(f"motiflux/local/{name}.cuh" for name in names)]
+    headers = ["simt.hpp", *(f"motiflux/local_counts/{name}.cuh" for name in names)]
     includes = [f'#include "{name}"' for name in headers]
     text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])
     assert compiled(text, tmp_path) == ""

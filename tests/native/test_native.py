@@ -30,9 +30,9 @@ LITMUS_TESTS = [
     if source.name.startswith(
         (
             "test_atomics",
-            "test_block_desk",
+            "test_block_work_queue",
             "test_dynamic",
-            "test_handover",
+            "test_work_queue",
             "test_parallel",
             "test_ring",
             "test_sharing",
@@ -57,7 +57,7 @@ PARTS = {
     "test_parallel": ("csrc/common/parallel.cpp",),
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
-    "test_sharing_parts": SEARCH,
+    "test_sharing_nested_tails": SEARCH,
     "test_updates": ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp"),
 }
 """What a check is linked with."""

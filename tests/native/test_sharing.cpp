@@ -38,7 +38,7 @@ class OneArc {
     }
     using enum view::Direction;
     sources_ = {{0, kOut}, {1, kOut}, {1, kOut}, {2, kOut}, {3, kOut}};
-    slots_ = {0, 1, 1, 1, 1};
+    source_adjacencies_ = {0, 1, 1, 1, 1};
     steps_ = {step(0, 0, 0, 0), step(0, 1, 0, 0), step(1, 1, 1, 0), step(2, 2, 2, 1u << 2),
               step(4, 1, 3, 1u << 3)};
     steps_[4].reuse = 3;
@@ -46,15 +46,16 @@ class OneArc {
     steps_[3].distinct = 1;
     steps_[4].distinct = 1;
     bounds_.assign(steps_.size(), {0, 0});
-    problem_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
-                     {bounds_.data(), slots_.data()}};
-    problem_.slots = {{root_offsets_.data(), root_neighbors_.data()}, {offsets_.data(), neighbors_.data()}};
-    problem_.out = problem_.in = problem_.slots[1];
-    problem_.vertices = problem_.roots = vertices;
-    problem_.tail.start = static_cast<int>(steps_.size());
+    native_plan_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
+                         {bounds_.data(), source_adjacencies_.data()}};
+    native_plan_.adjacencies = {{root_offsets_.data(), root_neighbors_.data()},
+                                {offsets_.data(), neighbors_.data()}};
+    native_plan_.out = native_plan_.in = native_plan_.adjacencies[1];
+    native_plan_.vertices = native_plan_.roots = vertices;
+    native_plan_.tail.start = static_cast<int>(steps_.size());
   }
 
-  const search::Problem& problem() const { return problem_; }
+  const search::NativePlan& native_plan() const { return native_plan_; }
   int levels() const { return static_cast<int>(steps_.size()); }
   std::uint64_t count() const {
     const std::uint64_t others = vertices_ - 2;  // but 0 and 1
@@ -80,19 +81,19 @@ class OneArc {
   std::vector<std::uint64_t> root_offsets_, offsets_;
   std::vector<std::uint32_t> root_neighbors_, neighbors_;
   std::vector<view::Source> sources_;
-  std::vector<std::uint16_t> slots_;
+  std::vector<std::uint16_t> source_adjacencies_;
   std::vector<view::StepShape> steps_;
   std::vector<view::StepArgs> bounds_;
-  search::Problem problem_;
+  search::NativePlan native_plan_;
 };
 
 void counts_and_sizes_do_not_depend_on_threads() {
   const OneArc work(130);
   std::vector<std::uint64_t> alone;
   for (int threads : {1, 2, 3, 8}) {
-    search::Control control(work.problem().root_arcs(), threads, std::nullopt);
+    search::Control control(work.native_plan().root_arcs(), threads, std::nullopt);
     std::vector<std::uint64_t> sizes;
-    CHECK(search::count(work.problem(), control, threads, std::nullopt, &sizes) == work.count());
+    CHECK(search::count(work.native_plan(), control, threads, std::nullopt, &sizes) == work.count());
     CHECK(control.done() == control.total());
     if (threads == 1) alone = sizes;
     CHECK(sizes == alone);
@@ -102,17 +103,18 @@ void counts_and_sizes_do_not_depend_on_threads() {
 void several_searches_in_one_pass_share_too() {
   const OneArc work(90);
   for (int threads : {1, 3}) {
-    search::Control pass(work.problem().root_arcs(), threads, std::nullopt);
+    search::Control pass(work.native_plan().root_arcs(), threads, std::nullopt);
     std::deque<search::Member> members;
     for (int member = 0; member < 2; ++member)
-      members.emplace_back(work.problem(), std::nullopt, work.problem().root_arcs(), threads, std::nullopt);
+      members.emplace_back(work.native_plan(), std::nullopt, work.native_plan().root_arcs(), threads,
+                           std::nullopt);
     search::count_together(members, pass, threads);
     for (const search::Member& member : members) CHECK(member.total == work.count());
   }
 }
 
 std::vector<std::vector<std::uint32_t>> listed(const OneArc& work, int threads) {
-  search::Enumeration rows(work.problem(), {4, 2, 0, 1, 3},
+  search::Enumeration rows(work.native_plan(), {4, 2, 0, 1, 3},
                            {.threads = threads, .block_rows = 1000, .limit = {}, .timeout = {}});
   std::vector<std::vector<std::uint32_t>> result;
   while (!rows.finished()) {
@@ -138,7 +140,7 @@ void listings_are_the_same() {
 void a_listing_that_is_left_ends_its_threads() {
   const OneArc work(120);
   for (int round = 0; round < 10; ++round) {
-    search::Enumeration rows(work.problem(), {0, 1, 2, 3, 4},
+    search::Enumeration rows(work.native_plan(), {0, 1, 2, 3, 4},
                              {.threads = 4, .block_rows = 64, .limit = {}, .timeout = {}});
     for (int taken = 0; taken < round; ++taken) rows.next(std::chrono::milliseconds(50));
   }
@@ -146,8 +148,8 @@ void a_listing_that_is_left_ends_its_threads() {
 
 void a_limit_stops_all() {
   const OneArc work(200);
-  search::Control control(work.problem().root_arcs(), 4, std::nullopt);
-  CHECK(search::count(work.problem(), control, 4, 1000).low() > 1000);
+  search::Control control(work.native_plan().root_arcs(), 4, std::nullopt);
+  CHECK(search::count(work.native_plan(), control, 4, 1000).low() > 1000);
   CHECK(control.reason() == search::Stop::kLimit);
 }
 
@@ -164,27 +166,27 @@ class Counter final : public search::Visitor {
 // Whatever the machine does meanwhile: who waits before the work begins gets some of it.
 void a_thread_that_waits_is_given_work() {
   const OneArc work(130);
-  search::Control control(work.problem().root_arcs(), 2, std::nullopt);
+  search::Control control(work.native_plan().root_arcs(), 2, std::nullopt);
   search::Pool pool(control);
   Counter first, second;
   std::atomic<int> parts{0};
-  search::Pool::Seat seat(pool);
+  search::Pool::Worker worker(pool);
   std::thread other([&] {
-    search::Walker walker(work.problem(), second, true);
+    search::Walker walker(work.native_plan(), second, true);
     walker.share(pool);
-    search::Pool::Seat own(pool);
-    while (const auto part = own.wait()) {
+    search::Pool::Worker own(pool);
+    while (const auto item = own.wait()) {
       ++parts;
-      CHECK(walker.search(*part));
+      CHECK(walker.search(*item));
     }
   });
-  while (!pool.hungry()) std::this_thread::yield();
-  search::Walker walker(work.problem(), first, true);
+  while (!pool.wants_work()) std::this_thread::yield();
+  search::Walker walker(work.native_plan(), first, true);
   walker.share(pool);
-  auto part = seat.take();
-  CHECK(part && part->to - part->from == 1);
-  for (; part; part = seat.wait()) {
-    CHECK(walker.search(*part));
+  auto item = worker.take();
+  CHECK(item && item->to - item->from == 1);
+  for (; item; item = worker.wait()) {
+    CHECK(walker.search(*item));
     // What is given away may be taken back by who gave it, if the other does not wake in time.
     for (int round = 0; parts == 0 && round < 60'000; ++round)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -197,21 +199,21 @@ void a_thread_that_waits_is_given_work() {
 // Wherever a part is cut: all that is given away is searched by another walker, nothing twice.
 void parts_add_up() {
   const OneArc work(40);
-  search::Control control(work.problem().root_arcs(), 1, std::nullopt);
+  search::Control control(work.native_plan().root_arcs(), 1, std::nullopt);
   Counter whole;
-  search::Walker walker(work.problem(), whole, true);
-  const std::uint64_t levels[] = {work.problem().root_arcs(), 1, 39, 38};
+  search::Walker walker(work.native_plan(), whole, true);
+  const std::uint64_t levels[] = {work.native_plan().root_arcs(), 1, 39, 38};
   CHECK(levels[0] == 1);
   std::array<std::uint32_t, view::kMaxLevels> prefix{0, 1, 2};
   for (int level : {1, 2, 3}) {
     const std::uint64_t end = levels[level] - (level == 3 ? 1 : 0);
     for (std::uint64_t cut = 0; cut <= end; ++cut) {
       Counter at_once, in_two;
-      const search::Part all{
+      const search::WorkItem all{
           .level = level, .from = 0, .to = end, .arcs = 0, .slice = {0, 1}, .prefix = prefix};
-      search::Part low = all, high = all;
+      search::WorkItem low = all, high = all;
       low.to = high.from = cut;
-      search::Walker one(work.problem(), at_once, true), other(work.problem(), in_two, true);
+      search::Walker one(work.native_plan(), at_once, true), other(work.native_plan(), in_two, true);
       one.search(all);
       other.search(high);
       other.search(low);

@@ -15,7 +15,7 @@ from tests.nvrtc.budgets import FILE, Budgets, as_json
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
-SELDOM = re.compile(r".*-active|search-meetings-.*-passive")
+SELDOM = re.compile(r".*-active|search-overlaps-.*-passive")
 """Kernels that run only where a switch asks for them, which take a third of the time: `make test` compiles
 them for one architecture, `make test-all` for all."""
 

@@ -31,7 +31,7 @@ SWITCHES = st.fixed_dictionaries(
 def test_stealing_in_a_block_finds_the_embeddings_of_the_reference(
     combination: Combination, depth: str, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.codegen.kernels.LOOKS", (1, 2))
+    monkeypatch.setattr("motiflux.codegen.kernels.CHECK_TURNS", (1, 2))
 
     @settings(settings.get_profile(depth), suppress_health_check=list(HealthCheck))
     @given(cases(combination.directed, combination.labels), SWITCHES, st.data())

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.codegen.tails import DeviceTail, Meeting, device_tail
+from motiflux.codegen.tails import DeviceTail, OverlapComponent, device_tail
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch import candidate_lists as device_lists
 from motiflux.plan import make_plan
@@ -138,16 +138,16 @@ class TestSlots:
     @pytest.mark.parametrize("number", [2, 3, 4])
     def test_legs_are_one_meeting(self, device: str, number: int) -> None:
         graph, pattern = legs(number)
-        (meeting,) = tail_of(graph, pattern).meetings()
+        (meeting,) = tail_of(graph, pattern).overlap_components()
         assert not meeting.lists
-        assert (meeting.plain, len(meeting.parts)) == (0, number)
+        assert (meeting.leaf_levels, len(meeting.branches)) == (0, number)
         expected = mf.count(graph, pattern, tuning=PLAIN)
         tuning = {"parts": "on", "order": "given", "specialize": "off"}
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected > 0
 
     def test_where_it_is_off_their_first_vertices_are_matched(self, device: str) -> None:
         graph, pattern = legs(3)
-        assert not tail_of(graph, pattern, meetings="off").meets
+        assert not tail_of(graph, pattern, meetings="off").overlaps
         tuning = {"parts": "on", "meetings": "off", "specialize": "off"}
         expected = mf.count(graph, pattern, tuning=PLAIN)
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
@@ -160,8 +160,10 @@ class TestSlots:
             list(combinations(range(9), 2)), vertex_labels=[0, 0, 0, 0, 0, 0, 1, 1, 1]
         )
         pattern = mf.Pattern.parse("(a:1)--(b:1), (a)--(c:0), (a)--(d:0), (b)--(e:0), (e)--(f:1)")
-        meetings = list(tail_of(graph, pattern).meetings())
-        assert [(one.plain, [part.doors for part in one.parts]) for one in meetings] == [(2, [(4,)])]
+        meetings = list(tail_of(graph, pattern).overlap_components())
+        assert [(one.leaf_levels, [branch.separators for branch in one.branches]) for one in meetings] == [
+            (2, [(4,)])
+        ]
         walked = {one.level for one in meetings[0].all()}
         assert walked == {4}
         tuning = {"parts": "on", "order": "given", "specialize": "off", "stealing": stealing}
@@ -173,11 +175,11 @@ class TestLists:
     """Pieces that meet others in several vertices."""
 
     def test_the_list_of_fewer_levels_is_the_one_that_others_are_held_against(self) -> None:
-        (meeting,) = tail_of(complete(9), mf.Pattern.from_edges(FORK)).meetings()
-        assert isinstance(meeting, Meeting)
+        (meeting,) = tail_of(complete(9), mf.Pattern.from_edges(FORK)).overlap_components()
+        assert isinstance(meeting, OverlapComponent)
         assert meeting.lists
-        assert [part.levels for part in meeting.parts] == [(2, 3), (4, 5, 6)]
-        assert [part.doors for part in meeting.parts] == [(2, 3), (4, 5, 6)]
+        assert [branch.levels for branch in meeting.branches] == [(2, 3), (4, 5, 6)]
+        assert [branch.separators for branch in meeting.branches] == [(2, 3), (4, 5, 6)]
 
     @pytest.mark.parametrize("entries", [1, 64, 1 << 10])
     def test_lists_too_long_to_be_held_at_once_are_met_piece_by_piece(
@@ -193,7 +195,7 @@ class TestLists:
     def test_a_count_that_runs_out_of_time_says_so(self, device: str) -> None:
         """In a complete graph each tail has lists of hundreds and thousands: it is stopped in one."""
         graph, pattern = complete(24), mf.Pattern.from_edges(FORK)
-        assert tail_of(graph, pattern).meets
+        assert tail_of(graph, pattern).overlaps
         counted = mf.count(
             graph, pattern, device=device, tuning={"parts": "on", "order": "given"}, timeout=0.2
         )
@@ -216,6 +218,6 @@ class TestLists:
         ]
         pattern = mf.Pattern.from_edges(edges, vertex_labels=[0] * 5 + [1] * leaves + [2] * leaves)
         tuning = {"parts": "on", "order": "given"}
-        assert tail_of(graph, pattern).meets
+        assert tail_of(graph, pattern).overlaps
         found = mf.count(graph, pattern, device=device, tuning=tuning)
         assert found == math.perm(6, 5) * math.perm(300, leaves) ** 2

@@ -38,7 +38,8 @@ STORE = "void motiflux::device::builtin::store<(OrderName)3, (Scope)0, unsigned 
 LOADS = line_of("device/builtin_atomics.hpp", "__nv_atomic_load_n")
 STORES = line_of("device/builtin_atomics.hpp", "__nv_atomic_store_n")
 WITHOUT_SHARED_MEMORY = {
-    "triangles", "ring", "rmat", "space", "sample", "local-order", "local-merge", "local-join",
+    "triangles", "ring", "rmat", "space", "sample",
+    "local-counts-order", "local-counts-merge", "local-counts-join",
 }  # fmt: skip
 
 ANALYSIS = f"""\
@@ -137,12 +138,12 @@ def test_a_log_that_is_not_whole_is_told(text: str, fault: str) -> None:
     ("header", "text", "function"),
     [
         ("device/builtin_atomics.hpp", "__nv_atomic_load_n", "load"),
-        ("match/block_desk.hpp", "Cursor walk = offered;", "part_of"),
-        ("match/block_sharing.hpp", "theirs[level].cursor = given", "hand_to_waiting"),
-        ("match/block_sharing.hpp", "let_go(offers.words", "take_from_offer"),
+        ("match/block_work_queue.hpp", "Cursor walk = offered;", "walk_over"),
+        ("match/block_sharing.hpp", "theirs[level].cursor = given", "deliver_to_waiting_group"),
+        ("match/block_sharing.hpp", "release_offer(offers.words", "take_from_offer"),
         ("match/neighborhood.hpp", "ranks_[slot] =", "enter"),
-        ("local/triangles.cuh", "words[vertex / 32] = 0", "erase"),
-        ("match/pack.hpp", "found -= sets::contains", "count_one"),  # in a lambda
+        ("local_counts/triangles.cuh", "words[vertex / 32] = 0", "erase"),
+        ("match/flattened_levels.hpp", "found -= sets::contains", "count_one"),  # in a lambda
         ("sample/choose.hpp", "state.take(level, choice.value)", "settle"),
         ("match/tail_sets.hpp", "return other == level ?", "operator()"),
         ("match/levels.hpp", "last_(last) {}", "Levels"),

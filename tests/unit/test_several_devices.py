@@ -19,9 +19,9 @@ def test_each_arc_is_dealt_out_once(extent: int, devices: int, piece: int) -> No
     for first in range(devices):
         task = layout.Task()
         deal.give(task, first, devices, deal.piece_for(devices))
-        for taken in range(0, task.arcs, task.piece):
-            size = min(task.piece, task.arcs - taken)
-            before = taken * task.stride + task.first * task.piece
+        for taken in range(0, task.arcs, task.chunk):
+            size = min(task.chunk, task.arcs - taken)
+            before = taken * task.stride + task.first * task.chunk
             found += range(before, before + size)
     assert sorted(found) == list(range(extent))
 

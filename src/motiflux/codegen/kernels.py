@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from motiflux.codegen.cone import cone_source
-from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
 from motiflux.codegen.sampling import draw_sources
 from motiflux.codegen.space import space_source
+from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
 from motiflux.plan.ir import PlanShape, StepShape
@@ -26,10 +26,10 @@ THREADS = 128
 LANES = (8, 16, 32)
 """Lanes that a group may have."""
 
-WITHIN_BLOCK = {"passive": "Passive", "active": "Active"}
+WITHIN_BLOCK = {"passive": "PassiveStealing", "active": "ActiveStealing"}
 """How groups may get work of others in their block, and what headers call that."""
 
-LOOKS = (8, 64)
+CHECK_TURNS = (8, 64)
 """Turns between looks whether a group of the block waits for work, and whether another does."""
 
 
@@ -43,9 +43,9 @@ class Goal(StrEnum):
     """To count where the last levels are a tail."""
     STARS = "stars"
     """The same where all levels but the first are."""
-    PARTS = "parts"
+    NESTED = "nested"
     """The same where something hangs from a level of the tail."""
-    MEETINGS = "meetings"
+    OVERLAPS = "overlaps"
     """The same where pieces meet others in vertices from which something hangs, or in several."""
 
     @property
@@ -54,7 +54,7 @@ class Goal(StrEnum):
         return self in (Goal.LIST, Goal.STORE)
 
 
-TAILS = (Goal.TAIL, Goal.STARS, Goal.PARTS, Goal.MEETINGS)
+TAILS = (Goal.TAIL, Goal.STARS, Goal.NESTED, Goal.OVERLAPS)
 """Goals whose kernels are given a tail."""
 
 
@@ -69,12 +69,12 @@ def all_sources() -> list[Source]:
         for within in WITHIN_BLOCK
         for goal, lanes, shape in _STEALING
     ]
-    tables = [local_source(kernel, ENTRY) for kernel in Local]
+    tables = [local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel]
     others = [
         clique_source(),
         triangle_source(),
-        cone_source(),
-        cone_source(_WHEEL),
+        universal_vertex_source(),
+        universal_vertex_source(_WHEEL),
         *tables,
         *ring_sources(),
         rmat_source(),
@@ -158,7 +158,7 @@ _DIAMOND = PlanShape(
 """Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
-    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.PARTS, Goal.MEETINGS)),
+    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.NESTED, Goal.OVERLAPS)),
     *((goal, LANES[1], None) for goal in (Goal.LIST, Goal.STORE)),
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),
@@ -204,8 +204,8 @@ def search_source(
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
     args = "TailArgs" if goal in TAILS else "SearchArgs"
     header = "tail" if goal in TAILS else str(goal)
-    if goal is Goal.MEETINGS:
-        args, header = "MeetingArgs", "meeting_walk"
+    if goal is Goal.OVERLAPS:
+        args, header = "OverlapArgs", "overlap_walk"
     text = f"""\
 #include "motiflux/match/{header}.cuh"
 
@@ -220,7 +220,11 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 
 
 def _within(within: str | None) -> str:
-    return "" if within is None else f", motiflux::match::{WITHIN_BLOCK[within]}<{LOOKS[0]}, {LOOKS[1]}>"
+    return (
+        ""
+        if within is None
+        else f", motiflux::match::{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
+    )
 
 
 def renewed(shape: PlanShape) -> list[int]:

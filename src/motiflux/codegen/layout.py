@@ -92,17 +92,17 @@ class Control(ctypes.Structure):
         ("found", _u64 * 2),
         ("stop", _u32),
         ("parked", _u32),
-        ("beyond", _u32),
+        ("overflow", _u32),
         ("stolen", _u32),
         ("reserved", _u64),
         ("refused", _u64),
     ]
 
 
-class Handover(ctypes.Structure):
-    """``match::Handover``."""
+class WorkQueue(ctypes.Structure):
+    """``match::WorkQueue``."""
 
-    _fields_ = [("counts", _u64), ("closed", _u64), ("states", _u64), ("splits", _u64), ("seats", _u32)]
+    _fields_ = [("counts", _u64), ("closed", _u64), ("states", _u64), ("splits", _u64), ("wait_slots", _u32)]
 
 
 class Task(ctypes.Structure):
@@ -115,7 +115,7 @@ class Task(ctypes.Structure):
         ("arcs", _u64),
         ("all_arcs", _u64),
         ("vertices", _u32),
-        ("piece", _u32),
+        ("chunk", _u32),
         ("first", _u32),
         ("stride", _u32),
         ("limit", _u64),
@@ -125,15 +125,15 @@ class Task(ctypes.Structure):
         ("buffer_at", _u64 * MAX_PATTERN_VERTICES),
         ("max_spans", _u32),
         ("shared_bytes", _u32),
-        ("packs", _u32),
-        ("handover", Handover),
+        ("flatten_last", _u32),
+        ("work_queue", WorkQueue),
         ("resume", _u32),
         ("patience", _u32),
         ("saved", _u64),
         ("group_bytes", _u64),
         ("ring", Ring),
         ("rows", _u64),
-        ("row_room", _u64),
+        ("row_capacity", _u64),
         ("column_levels", _u8 * MAX_PATTERN_VERTICES),
     ]
 
@@ -276,7 +276,7 @@ class TriangleTask(ctypes.Structure):
         ("limit", _u64),
         ("control", _u64),
         ("vertices", _u32),
-        ("piece", _u32),
+        ("chunk", _u32),
         ("shared_bytes", _u32),
         ("first", _u32),
         ("stride", _u32),
@@ -390,15 +390,15 @@ class Place(ctypes.Structure):
     _fields_ = [
         ("arc", _u64),
         ("arc_end", _u64),
-        ("piece", _u64),
+        ("chunk", _u64),
         ("level", _u32),
         ("valid", _u32),
         ("floor", _u32),
     ]
 
 
-class SeatCounts(ctypes.Structure):
-    """``match::SeatCounts``."""
+class WorkQueueCounts(ctypes.Structure):
+    """``match::WorkQueueCounts``."""
 
     _fields_ = [("wanted", _u64), ("claimed", _u64), ("issued", _u64)]
 
@@ -459,27 +459,27 @@ CLOSED_COPIES, CLOSED_STRIDE = 32, 32
 """``match::kClosedCopies``, ``match::kClosedStride``."""
 
 
-def handover_at(address: int, seats: int) -> Handover:
-    """Return seats that lie at an address."""
+def work_queue_at(address: int, wait_slots: int) -> WorkQueue:
+    """Return wait_slots that lie at an address."""
     closed = address + _LINE
     states = closed + 4 * CLOSED_COPIES * CLOSED_STRIDE
-    return Handover(address, closed, states, address + handover_cleared(seats), seats)
+    return WorkQueue(address, closed, states, address + work_queue_cleared_bytes(wait_slots), wait_slots)
 
 
-def seats_for(groups: int) -> int:
-    """Return the number of seats for so many groups: a power of two."""
+def wait_slots_for(groups: int) -> int:
+    """Return the number of wait_slots for so many groups: a power of two."""
     return 1 << (groups - 1).bit_length()
 
 
-def handover_cleared(seats: int) -> int:
-    """Return how many bytes of so many seats must be zero at each launch: those before the splits."""
-    words = CLOSED_COPIES * CLOSED_STRIDE + seats
+def work_queue_cleared_bytes(wait_slots: int) -> int:
+    """Return how many bytes of so many wait_slots must be zero at each launch: those before the splits."""
+    words = CLOSED_COPIES * CLOSED_STRIDE + wait_slots
     return -(-(_LINE + 4 * words) // _LINE) * _LINE
 
 
-def handover_bytes(seats: int) -> int:
-    """Return the memory of so many seats."""
-    return handover_cleared(seats) + seats * ctypes.sizeof(Split)
+def work_queue_bytes(wait_slots: int) -> int:
+    """Return the memory of so many wait_slots."""
+    return work_queue_cleared_bytes(wait_slots) + wait_slots * ctypes.sizeof(Split)
 
 
 def saved_bytes_of_group(levels: int) -> int:

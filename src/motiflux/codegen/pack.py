@@ -7,8 +7,8 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import mask, renewed
-from motiflux.codegen.meeting_layout import RuntimeMeetingArgs
-from motiflux.codegen.pack_tail import Room, pack_meetings, pack_tail
+from motiflux.codegen.overlap_layout import RuntimeOverlapArgs
+from motiflux.codegen.pack_tail import ChoiceBuffer, pack_overlaps, pack_tail
 from motiflux.codegen.tails import DeviceTail
 from motiflux.plan import Plan
 from motiflux.plan.ir import StepShape
@@ -20,17 +20,21 @@ _NO_REUSE = -1
 
 
 def pack_runtime(
-    plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None, rooms: Mapping[int, Room] | None = None
+    plan: Plan,
+    rows: RowAddresses,
+    tail: DeviceTail | None = None,
+    choice_buffers: Mapping[int, ChoiceBuffer] | None = None,
 ) -> Any:
     """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty.
 
-    With a tail, ``TailArgs``; where pieces of it meet, ``MeetingArgs``, with `rooms` for their choices.
+    With a tail, ``TailArgs``; if it has overlapping components, ``OverlapArgs``, with `choice_buffers` for
+    the choices of their branches.
     """
     args: Any
     if tail is None:
         args = layout.RuntimeArgs()
-    elif tail.meets:
-        args = RuntimeMeetingArgs(tail=pack_tail(tail), meetings=pack_meetings(tail, rooms or {}))
+    elif tail.overlaps:
+        args = RuntimeOverlapArgs(tail=pack_tail(tail), overlaps=pack_overlaps(tail, choice_buffers or {}))
     else:
         args = layout.RuntimeTailArgs(tail=pack_tail(tail))
     packed = args.plan

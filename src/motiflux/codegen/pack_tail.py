@@ -1,18 +1,18 @@
-"""Tails as kernel arguments (``view/tail.hpp``, ``view/meeting.hpp``)."""
+"""Tails as kernel arguments (``view/tail.hpp``, ``view/overlap.hpp``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from motiflux.codegen import layout, meeting_layout
+from motiflux.codegen import layout, overlap_layout
 from motiflux.codegen.kernels import mask
-from motiflux.codegen.tails import PAIR, Child, DeviceTail, Meeting, Sizes, TailSet, Walked
+from motiflux.codegen.tails import PAIR, Child, DeviceTail, OverlapComponent, Sizes, TailSet, Walked
 from motiflux.plan.ir import TailBlock
 
 _NO_REUSE = -1
 
 
-Room = tuple[int, int]
+ChoiceBuffer = tuple[int, int]
 """Where the choices of a part are written down, in words of a group's memory, and for how many."""
 
 
@@ -21,18 +21,20 @@ def pack_tail(tail: DeviceTail) -> layout.Tail:
     return _Packer(tail).packed
 
 
-def pack_meetings(tail: DeviceTail, rooms: Mapping[int, Room]) -> meeting_layout.Meetings:
-    """Return what kernels are told of pieces that meet; `rooms` by the first level of each."""
-    packed = _Packer(tail).meetings
-    for part in packed.part[: packed.parts]:
-        part.at, part.room = rooms[part.first]
+def pack_overlaps(
+    tail: DeviceTail, choice_buffers: Mapping[int, ChoiceBuffer]
+) -> overlap_layout.OverlapComponents:
+    """Return what kernels are told of pieces that meet; `choice_buffers` by the first level of each."""
+    packed = _Packer(tail).overlaps
+    for branch in packed.branch[: packed.branches]:
+        branch.at, branch.capacity = choice_buffers[branch.first]
     return packed
 
 
 class _Packer:
     def __init__(self, tail: DeviceTail) -> None:
         self.packed = layout.Tail(start=tail.start)
-        self.meetings = meeting_layout.Meetings()
+        self.overlaps = overlap_layout.OverlapComponents()
         self._sets = self._sources = self._terms = self._components = self._chains = self._children = 0
         for level in range(tail.start):
             if level < tail.start - 1 and (tail.sizes[level] or tail.children[level]):
@@ -48,12 +50,12 @@ class _Packer:
         for one in sizes:
             self._component(one)
         for child in children:
-            first = child.parts[0].walked if isinstance(child, Meeting) else child
+            first = child.branches[0].walked if isinstance(child, OverlapComponent) else child
             self.packed.children[self._children] = first.level
             self._children += 1
         for child in children:
-            if isinstance(child, Meeting):
-                self._meeting(level, child)
+            if isinstance(child, OverlapComponent):
+                self._overlap_component(level, child)
             else:
                 self._walked(level, child)
 
@@ -64,30 +66,42 @@ class _Packer:
             self._key(packed, walked.block)
         self._level(walked.level, walked.sizes, walked.children)
 
-    def _meeting(self, parent: int, meeting: Meeting) -> None:
-        every = self.meetings
-        number, first_part = every.meetings, every.parts
-        every.meetings += 1
-        every.parts += len(meeting.parts)
+    def _overlap_component(self, parent: int, component: OverlapComponent) -> None:
+        every = self.overlaps
+        number, first_branch = every.components, every.branches
+        every.components += 1
+        every.branches += len(component.branches)
         packed = every.all[number]
-        packed.lists, packed.first_part, packed.parts = meeting.lists, first_part, len(meeting.parts)
-        packed.plain, packed.sizes, packed.divisor = meeting.plain, every.sizes, meeting.divisor
-        every.sizes += len(meeting.common)
-        if not meeting.lists:
-            every.masks = max(every.masks, 1 << (meeting.plain + len(meeting.parts)))
+        packed.lists, packed.first_branch, packed.branches = (
+            component.lists,
+            first_branch,
+            len(component.branches),
+        )
+        packed.leaf_levels, packed.sizes, packed.divisor = (
+            component.leaf_levels,
+            every.sizes,
+            component.divisor,
+        )
+        every.sizes += len(component.common)
+        if not component.lists:
+            every.masks = max(every.masks, 1 << (component.leaf_levels + len(component.branches)))
         known: dict[TailSet, int] = {}
-        for at, one in enumerate(meeting.common, start=1):
+        for at, one in enumerate(component.common, start=1):
             if one not in known:
                 known[one] = self._set(one)
             packed.common[at] = known[one]
-        for at, part in enumerate(meeting.parts, start=first_part):
-            of_part = every.part[at]
-            of_part.meeting, of_part.first, of_part.last = number, part.walked.level, part.last
-            of_part.doors = len(part.doors)
-            of_part.door[: len(part.doors)] = part.doors
-            every.begins[part.walked.level] = every.ends[part.last] = at + 1
-        for part in meeting.parts:
-            self._walked(parent, part.walked)
+        for at, branch in enumerate(component.branches, start=first_branch):
+            packed_branch = every.branch[at]
+            packed_branch.component, packed_branch.first, packed_branch.last = (
+                number,
+                branch.walked.level,
+                branch.last,
+            )
+            packed_branch.separators = len(branch.separators)
+            packed_branch.separator[: len(branch.separators)] = branch.separators
+            every.begins[branch.walked.level] = every.ends[branch.last] = at + 1
+        for branch in component.branches:
+            self._walked(parent, branch.walked)
 
     def _key(self, packed: layout.TailLevel, block: TailBlock) -> None:
         packed.exact, packed.key_words = mask(block.exact), len(block.exact)

@@ -21,10 +21,10 @@ GROUP = 32
 """``sample::kGroup``: samples of a group, and lanes of a warp."""
 POOL_BYTES = 16
 """``sample::kPoolBytes``."""
-OFFER_BYTES = 36 * GROUP
-"""Size of ``sample::Offers``."""
-SLOT_BYTES = 16 * GROUP
-"""Size of ``sample::Slots``."""
+LANE_ROWS_BYTES = 36 * GROUP
+"""Size of ``sample::LaneRows``."""
+WINDOW_WEIGHTS_BYTES = 16 * GROUP
+"""Size of ``sample::WindowWeights``."""
 MOST_GROUPS = 1 << 25
 """Of one launch."""
 
@@ -51,7 +51,7 @@ class Estimator:
         The type, in the namespace ``motiflux::sample``.
     text
         C++ text that defines it.
-    desk
+    scratch
         Bytes of shared memory of a warp beside the values of samples.
     refines
         Whether it may refine candidates, so that there is something to stream.
@@ -60,14 +60,14 @@ class Estimator:
     name: str
     policy: str
     text: str
-    desk: int
+    scratch: int
     refines: bool
 
 
 WANDERJOIN = Estimator(
     "wanderjoin", "WanderJoin", '#include "motiflux/sample/wander_join.hpp"\n', 0, refines=False
 )
-ALLEY = Estimator("alley", "Alley", '#include "motiflux/sample/alley.hpp"\n', OFFER_BYTES, refines=True)
+ALLEY = Estimator("alley", "Alley", '#include "motiflux/sample/alley.hpp"\n', LANE_ROWS_BYTES, refines=True)
 TREE = Estimator("tree", "Tree", '#include "motiflux/sample/tree.hpp"\n', 0, refines=False)
 
 ESTIMATORS = {one.name: one for one in (WANDERJOIN, ALLEY, TREE)}
@@ -88,12 +88,12 @@ namespace motiflux::sample {{
 {text}
 }}  // namespace motiflux::sample
 """
-    return Estimator("custom", "Custom", inside, OFFER_BYTES + SLOT_BYTES, refines=True)
+    return Estimator("custom", "Custom", inside, LANE_ROWS_BYTES + WINDOW_WEIGHTS_BYTES, refines=True)
 
 
-def desk_bytes(estimator: Estimator, levels: int) -> int:
+def scratch_bytes(estimator: Estimator, levels: int) -> int:
     """Return the shared memory of a warp."""
-    return estimator.desk + ctypes.sizeof(_u32) * GROUP * levels
+    return estimator.scratch + ctypes.sizeof(_u32) * GROUP * levels
 
 
 def draw_source(estimator: Estimator, streaming: str = "packed", sync: str = "sample") -> Source:
@@ -198,7 +198,7 @@ class DrawArgs(ctypes.Structure):
         ("count", _u32),
         ("inheritance", _u32),
         ("pool", _u32),
-        ("desk_bytes", _u32),
+        ("scratch_bytes", _u32),
         ("control", _u64),
         ("weights", _u64),
         ("valid", _u64),

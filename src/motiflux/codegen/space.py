@@ -18,8 +18,8 @@ MAX_KINDS = 16
 """``candidates::kMaxKinds``."""
 MAX_GROUPS = 128
 """``candidates::kMaxGroups``."""
-MAX_SLOTS = 256
-"""``candidates::kMaxSlots``."""
+MAX_ROW_SETS = 256
+"""``candidates::kMaxRowSets``."""
 MAX_ROUNDS = 16
 """``candidates::kMaxRounds``."""
 TILE = 2048
@@ -53,8 +53,8 @@ class Group(ctypes.Structure):
     _fields_ = [("kind", _u32), ("mask", _u32), ("least", _u32)]
 
 
-class Slot(ctypes.Structure):
-    """``candidates::Slot``."""
+class RowSet(ctypes.Structure):
+    """``candidates::RowSet``."""
 
     _fields_ = [("kind", _u32), ("from_", _u32), ("to", _u32)]
 
@@ -65,8 +65,8 @@ class Report(ctypes.Structure):
     _fields_ = [
         ("started", _u64 * MAX_PATTERN_VERTICES),
         ("removed", _u64 * MAX_PATTERN_VERTICES * MAX_ROUNDS),
-        ("arcs", _u64 * MAX_SLOTS),
-        ("longest", _u64 * MAX_SLOTS),
+        ("arcs", _u64 * MAX_ROW_SETS),
+        ("longest", _u64 * MAX_ROW_SETS),
     ]
 
 
@@ -88,7 +88,7 @@ class SpaceArgs(ctypes.Structure):
         ("vertices", _u32),
         ("query_vertices", _u32),
         ("kind_count", _u32),
-        ("slot_count", _u32),
+        ("row_set_count", _u32),
         ("round", _u32),
         ("rounds", _u32),
         ("min_out", _u32 * MAX_PATTERN_VERTICES),
@@ -96,5 +96,5 @@ class SpaceArgs(ctypes.Structure):
         ("needs", _u32 * MAX_PATTERN_VERTICES * MAX_KINDS),
         ("first_group", _u32 * (MAX_PATTERN_VERTICES + 1)),
         ("groups", Group * MAX_GROUPS),
-        ("slots", Slot * MAX_SLOTS),
+        ("row_sets", RowSet * MAX_ROW_SETS),
     ]

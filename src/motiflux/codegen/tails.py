@@ -124,12 +124,12 @@ class Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OverlapBranch:
     """A piece that meets others: its `levels` are matched in turn, and meet others in `doors`."""
 
     walked: Walked
     levels: tuple[int, ...]
-    doors: tuple[int, ...]
+    separators: tuple[int, ...]
 
     @property
     def last(self) -> int:
@@ -138,8 +138,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """A component with pieces that meet others (``view/meeting.hpp``).
+class OverlapComponent:
+    """A component with pieces that meet others (``view/overlap.hpp``).
 
     Parameters
     ----------
@@ -156,26 +156,26 @@ class Meeting:
     lists: bool
     divisor: int
     common: tuple[TailSet, ...]
-    parts: tuple[Part, ...]
+    branches: tuple[OverlapBranch, ...]
 
     @property
-    def plain(self) -> int:
+    def leaf_levels(self) -> int:
         """Number of levels from which nothing hangs."""
         return len(self.common).bit_length()
 
     @property
     def levels(self) -> frozenset[int]:
         """Levels that the number depends on, its own and those below included."""
-        parts = (part.walked.levels for part in self.parts)
-        return frozenset().union(*(one.levels for one in self.common), *parts)
+        branches = (branch.walked.levels for branch in self.branches)
+        return frozenset().union(*(one.levels for one in self.common), *branches)
 
     def all(self) -> Iterator[Walked]:
         """Yield all levels that are walked."""
-        for part in self.parts:
-            yield from part.walked.all()
+        for branch in self.branches:
+            yield from branch.walked.all()
 
 
-Child: TypeAlias = Walked | Meeting
+Child: TypeAlias = Walked | OverlapComponent
 """What is walked for each vertex of a level."""
 
 
@@ -193,19 +193,19 @@ class DeviceTail:
         return any(self.children.values())
 
     @property
-    def meets(self) -> bool:
+    def overlaps(self) -> bool:
         """Whether any pieces meet others."""
-        return next(self.meetings(), None) is not None
+        return next(self.overlap_components(), None) is not None
 
-    def meetings(self) -> Iterator[Meeting]:
+    def overlap_components(self) -> Iterator[OverlapComponent]:
         """Yield all components with pieces that meet others."""
         for children in self.children.values():
             for child in children:
-                if isinstance(child, Meeting):
+                if isinstance(child, OverlapComponent):
                     yield child
         for walked in self.walked():
             for child in walked.children:
-                if isinstance(child, Meeting):
+                if isinstance(child, OverlapComponent):
                     yield child
 
     def walked(self) -> Iterator[Walked]:
@@ -223,8 +223,8 @@ class DeviceTail:
             yield walked.set
             for one in walked.sizes:
                 yield from one.sets
-        for meeting in self.meetings():
-            yield from meeting.common
+        for component in self.overlap_components():
+            yield from component.common
 
     @property
     def keeps(self) -> bool:
@@ -305,7 +305,7 @@ class _Maker:
             if not component.deep:
                 sizes.append(self._sizes(component, matched))
             elif component.lists or len(component.levels) > 1:
-                children.append(self._meeting(component, matched))
+                children.append(self._overlap_component(component, matched))
             else:
                 children.append(self._walked(component.levels[0], component.hanging[0], matched))
         return tuple(sizes), tuple(children)
@@ -313,29 +313,31 @@ class _Maker:
     def _walked(self, level: int, hanging: TailBlock | None, matched: frozenset[int]) -> Walked:
         return Walked(level, hanging, self._set([level], matched), *self._block(hanging, matched | {level}))
 
-    def _meeting(self, component: TailComponent, matched: frozenset[int]) -> Meeting:
+    def _overlap_component(self, component: TailComponent, matched: frozenset[int]) -> OverlapComponent:
         hanging = component.hanging or (None,) * len(component.levels)
-        slots = list(zip(component.levels, hanging, strict=True))
-        plain = [level for level, block in slots if block is None]
-        parts = [
-            Part(self._walked(level, block, matched), (level,), (level,)) for level, block in slots if block
+        pairs = list(zip(component.levels, hanging, strict=True))
+        leaves = [level for level, block in pairs if block is None]
+        branches = [
+            OverlapBranch(self._walked(level, block, matched), (level,), (level,))
+            for level, block in pairs
+            if block
         ]
-        parts += [
+        branches += [
             self._list(one, matched) for one in sorted(component.lists, key=lambda one: len(one.levels))
         ]
         common = tuple(
-            self._set([level for at, level in enumerate(plain) if chosen >> at & 1], matched)
-            for chosen in range(1, 1 << len(plain))
+            self._set([level for at, level in enumerate(leaves) if chosen >> at & 1], matched)
+            for chosen in range(1, 1 << len(leaves))
         )
-        return Meeting(bool(component.lists), component.divisor, common, tuple(parts))
+        return OverlapComponent(bool(component.lists), component.divisor, common, tuple(branches))
 
-    def _list(self, one: TailList, matched: frozenset[int]) -> Part:
+    def _list(self, one: TailList, matched: frozenset[int]) -> OverlapBranch:
         *leading, last = one.levels
         walked = self._walked(last, one.hanging, matched.union(leading))
         for at in reversed(range(len(leading))):
             own = self._set([leading[at]], matched.union(leading[:at]))
             walked = Walked(leading[at], None, own, (), (walked,))
-        return Part(walked, one.levels, one.listed[: one.doors])
+        return OverlapBranch(walked, one.levels, one.listed[: one.doors])
 
     def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
         """Return a component as sizes: those that are the same in each case are measured once."""

@@ -39,7 +39,7 @@ class Stop(IntEnum):
 class Search:
     """A plan made ready to run over a graph."""
 
-    problem: _native.Problem
+    problem: _native.NativePlan
     plan: Plan
 
 

@@ -63,7 +63,9 @@ class Stream(NamedTuple):
     begun: int
 
 
-def searches_of(graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]) -> list[_native.Problem]:
+def searches_of(
+    graph: Graph, plan: Plan, threads: int, switches: Mapping[str, str]
+) -> list[_native.NativePlan]:
     """Return the search to go on with at each depth, from 1 to the last level but one.
 
     Over a candidate space they match next what has the fewest candidates left, and leave levels that have no
@@ -95,7 +97,7 @@ class Trawl:
     def __init__(
         self,
         candidates: _native.SampleGraph,
-        searches: list[_native.Problem],
+        searches: list[_native.NativePlan],
         *,
         look_every: int = _LOOK_EVERY,
     ) -> None:

@@ -74,7 +74,7 @@ def native_problem(
     backjump: str = "off",
     adaptive: bool = False,
     again: bool = False,
-) -> _native.Problem:
+) -> _native.NativePlan:
     """Return `plan` over its candidate space, or over the graph's rows narrowed to what it uses.
 
     Parameters
@@ -105,7 +105,7 @@ def native_problem(
             raise InternalError("the candidate space of a plan does not fit into memory any more")
         if not _is_of(plan, space):
             raise InternalError("the candidate space of a plan has other candidates now")
-        problem = _native.Problem(
+        problem = _native.NativePlan(
             steps=given.steps,
             bounds=given.bounds,
             space=space.native,
@@ -118,17 +118,17 @@ def native_problem(
         )
         problem.prune(_BACKJUMP[backjump], plan.room)
         if plan.free is not None and adaptive:
-            problem.set_free(plan.free.links, plan.free.compared, plan.free.always)
+            problem.set_adaptive_order(plan.free.links, plan.free.compared, plan.free.always)
         return problem
     narrowed = {} if rows is None else rows
     for key in given.keys:
         if key not in narrowed:
             narrowed[key] = graph.adjacency(key, threads)
-    problem = _native.Problem(
+    problem = _native.NativePlan(
         steps=given.steps,
         bounds=given.bounds,
-        source_slots=given.slots,
-        slots=[narrowed[key] for key in given.keys],
+        source_adjacencies=given.slots,
+        adjacencies=[narrowed[key] for key in given.keys],
         out=out,
         in_=into,
         sets=_policy(intersect, simd),

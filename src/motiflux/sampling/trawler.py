@@ -91,7 +91,7 @@ class _Make:
     """What casts of one trawl have in common."""
 
     candidates: _native.SampleGraph
-    searches: list[_native.Problem]
+    searches: list[_native.NativePlan]
     least: int
     nodes: int
     unfinished: str

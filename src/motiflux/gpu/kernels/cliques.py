@@ -306,7 +306,7 @@ def _set_up_arcs(
     task.vertices = graph.num_vertices
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
     piece = partial(_piece_of, grid)
-    task.piece, task.stride = piece(rows.arcs), 1
+    task.chunk, task.stride = piece(rows.arcs), 1
     search.set_up(kernel, argument, grid, WARP, ArcPartition(rows.arcs, piece))
 
 

@@ -20,8 +20,8 @@ from motiflux.codegen.sampling import (
     DrawKernel,
     Estimator,
     custom_estimator,
-    desk_bytes,
     draw_source,
+    scratch_bytes,
 )
 from motiflux.cpu.sampling import INHERITANCE, sample_graph
 from motiflux.device import Buffer, HostBuffer, Kernel
@@ -87,7 +87,7 @@ class Drawing(DeviceSearch):
 
     def _launch(self, entries: Mapping[str, Kernel], args: DrawArgs, tray: SampleResults) -> None:
         count, kernel = self.count, entries[DrawKernel.DRAW]
-        shared = POOL_BYTES + _WARPS * args.desk_bytes
+        shared = POOL_BYTES + _WARPS * args.scratch_bytes
         grid = self._blocks(kernel, shared)
         self.stream.clear(tray.results, 8 * count, 4 * count)
         args.pool = _WARPS
@@ -245,7 +245,7 @@ class DeviceSampler:
             args.graph = self._loader.load(drawing, means, tree=estimator == "tree", arcs=own)
             args.seed, args.first, args.count = seed, first, count
             args.inheritance = INHERITANCE[inheritance_of(self._request)]
-            args.desk_bytes = desk_bytes(chosen, args.graph.levels)
+            args.scratch_bytes = scratch_bytes(chosen, args.graph.levels)
             drawing.start(entries, args, self._tray(count))
         except BaseException:
             drawing.close()

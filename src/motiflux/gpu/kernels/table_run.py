@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen import local_layout as layout
+from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.kernels import ENTRY
 from motiflux.codegen.layout import Control
-from motiflux.codegen.local_kernels import MOST_THREADS, Local, local_source
+from motiflux.codegen.local_counts_kernels import MOST_THREADS, LocalCountKernel, local_counts_source
 from motiflux.device import Buffer, Device, Kernel, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import USABLE
@@ -34,7 +34,7 @@ _LEAST_THREADS = 256
 """Of blocks that run side by side on one multiprocessor, four of them."""
 _SMALL = 1 << 14
 """Of so few arcs, blocks are small too."""
-_SOURCES = {kernel: local_source(kernel, ENTRY) for kernel in Local}
+_SOURCES = {kernel: local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel}
 
 
 class TooWide(Exception):  # noqa: N818 - no error: the count is made in another way
@@ -274,7 +274,7 @@ class TableRun(DeviceSearch):
         """Return where a word of `slot` lies."""
         return self._words.address + 8 * slot
 
-    def kernel_of(self, kernel: Local) -> Kernel:
+    def kernel_of(self, kernel: LocalCountKernel) -> Kernel:
         """Return a kernel, compiled if it is not yet."""
         return self.accelerator.kernel(_SOURCES[kernel], self.means.deadline)
 
@@ -297,7 +297,7 @@ class TableRun(DeviceSearch):
         self._launch_over(kernel, grid, shape.threads, shape.shared, args, roots, roots.heavier(shape.light))
 
     def launch_blocks(
-        self, name: Local, args: Any, rows: DeviceRows, roots: DeviceRoots, bytes_of_block: int
+        self, name: LocalCountKernel, args: Any, rows: DeviceRows, roots: DeviceRoots, bytes_of_block: int
     ) -> None:
         """Launch a kernel whose blocks take every root, each with memory of its own."""
         kernel = self.kernel_of(name)
@@ -334,7 +334,7 @@ class TableRun(DeviceSearch):
         self._roots += mine
         self._launch_plain(kernel, grid, threads, shared, args)
 
-    def launch_pass(self, name: Local, threads: int, args: Any) -> None:
+    def launch_pass(self, name: LocalCountKernel, threads: int, args: Any) -> None:
         """Launch a kernel over all roots, of which so many threads are busy at most."""
         kernel = self.kernel_of(name)
         most = self._most_blocks(kernel, TABLE_THREADS, layout.SCRATCH_BYTES)

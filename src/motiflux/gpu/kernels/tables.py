@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from motiflux.codegen import local_layout as layout
+from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.layout import Adjacency
-from motiflux.codegen.local_kernels import Local
+from motiflux.codegen.local_counts_kernels import LocalCountKernel
 from motiflux.cpu import native
 from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError
@@ -197,9 +197,9 @@ class _Preparation:
         args = layout.TriangleArgs(Adjacency(*rows.addresses))
         args.ranks = _address(whole.ranks)
         args.vertices, args.near_words, args.hash_slots = self._vertices, shape.words, shape.slots
-        args.parts = _address(roots.parts)
+        args.slices = _address(roots.parts)
         args.out = out.address
-        kernel = self._run.kernel_of(Local.TRIANGLES)
+        kernel = self._run.kernel_of(LocalCountKernel.TRIANGLES)
         grid = self._run.root_grid(kernel, shape, roots)
         if words > shape.words:
             args.far_words = words
@@ -211,11 +211,11 @@ class _Preparation:
     def _cycles_of_arcs(self, table: Wedges) -> Buffer:
         rows = self._rows(table, table.kinds[0].first)
         out = self._run.zeros(8 * rows.arcs)
-        self._histogram(Local.WEDGE_ARCS, rows, rows, _BOTH_BELOW, 2, out.address)
+        self._histogram(LocalCountKernel.WEDGE_ARCS, rows, rows, _BOTH_BELOW, 2, out.address)
         args = layout.MergeArgs(Adjacency(*rows.addresses))
         args.ranks = _address(self._run.order_of(rows, rows, below=True).ranks)
         args.vertices, args.table = self._vertices, out.address
-        self._run.launch_pass(Local.MERGE, 32 * self._vertices, args)
+        self._run.launch_pass(LocalCountKernel.MERGE, 32 * self._vertices, args)
         return out
 
     def _wedges_of_ends(self, table: Wedges) -> Buffer:
@@ -225,7 +225,7 @@ class _Preparation:
         else:
             first, second = self._wedge_rows(table)
             number = table.kinds[0].number
-            self._histogram(Local.WEDGE_ENDS, first, second, _ALL, number, out.address)
+            self._histogram(LocalCountKernel.WEDGE_ENDS, first, second, _ALL, number, out.address)
         return out
 
     def _wedge_total(self, table: Wedges, times: int) -> None:
@@ -240,7 +240,9 @@ class _Preparation:
         else:
             first, second = self._wedge_rows(table)
             number = table.kinds[0].number
-            self._histogram(Local.WEDGE_TOTAL, first, second, below, number, self._run.address(slot))
+            self._histogram(
+                LocalCountKernel.WEDGE_TOTAL, first, second, below, number, self._run.address(slot)
+            )
             times *= number
         self._run.sums.append((slot, times))
 
@@ -249,7 +251,13 @@ class _Preparation:
         return self._rows(table, kind.first), self._rows(table, kind.second)
 
     def _histogram(
-        self, kernel: Local, first: DeviceRows, second: DeviceRows, below: int, number: int, out: int
+        self,
+        kernel: LocalCountKernel,
+        first: DeviceRows,
+        second: DeviceRows,
+        below: int,
+        number: int,
+        out: int,
     ) -> None:
         both = below == _BOTH_BELOW
         roots = self._run.order_of(first, second, below=both)
@@ -287,7 +295,7 @@ class _Preparation:
         args.vertices, args.total, args.ends = self._vertices, total, ends
         roots = self._run.order_of(*rows[0], below=False)
         bytes_of_block = 4 * len(table.kinds) * self._vertices
-        self._run.launch_blocks(Local.KINDS, args, rows[0][0], roots, bytes_of_block)
+        self._run.launch_blocks(LocalCountKernel.KINDS, args, rows[0][0], roots, bytes_of_block)
 
     # Walks.
 
@@ -324,7 +332,7 @@ class _Preparation:
         first = walks.steps[0]
         seeds = self._rows(walks, _ends(first))
         roots = self._run.order_of(seeds, seeds, below=first.below)
-        self._run.launch_blocks(Local.WALKS, args, seeds, roots, 12 * registers * self._vertices)
+        self._run.launch_blocks(LocalCountKernel.WALKS, args, seeds, roots, 12 * registers * self._vertices)
         return slot
 
     # Passes over whole tables.
@@ -340,7 +348,9 @@ class _Preparation:
         args.count, args.sum_rows = len(join.minus), join.sum_rows
         out = self._run.table(self._vertices if join.sum_rows else domain.size)
         args.out = out.address
-        self._run.launch_pass(Local.JOIN, 32 * self._vertices if domain.by_rows else domain.size, args)
+        self._run.launch_pass(
+            LocalCountKernel.JOIN, 32 * self._vertices if domain.by_rows else domain.size, args
+        )
         return out
 
     def _sum(self, of: Domain, products: list[tuple[Product, int]]) -> None:
@@ -357,7 +367,9 @@ class _Preparation:
                 args.products[at] = self._product(product)
                 self._run.sums.append((self._run.slot(), times))
             args.count, args.out = len(few), self._run.address(self._run.sums[-len(few)][0])
-            self._run.launch_pass(Local.SUMS, 32 * self._vertices if domain.by_rows else domain.size, args)
+            self._run.launch_pass(
+                LocalCountKernel.SUMS, 32 * self._vertices if domain.by_rows else domain.size, args
+            )
 
     def _domain(self, of: Domain, products: list[Product], *, by_rows: bool) -> layout.Domain:
         if of is None:

@@ -9,10 +9,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen import cone as layout
-from motiflux.codegen.cone import cone_source
+from motiflux.codegen import universal_vertex as layout
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.tails import device_tail
+from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, clique_key, cut_up, set_up_units, upload_units
 from motiflux.gpu.launch.prepare import MOST_VERTICES, Roots, task_limit
@@ -208,7 +208,7 @@ def cone_seconds(cone: Cone, degrees: NDArray[np.int64], graph: Graph, speed: fl
 
 
 def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
-    """Return the memory that so many warps need to count a cone in a row (``match::ConeCount``)."""
+    """Return the memory that so many warps need for one row (``match::UniversalVertexCount``)."""
     capacity = WARP
     while capacity < row + row // 2:
         capacity *= 2
@@ -297,7 +297,7 @@ def _set_up(
     units = graph.memo.get(name, lambda: cut_cone(_degrees(graph, cone, request.threads), cone, teams))
     cut = copies.keep(name, lambda: upload_units(units, rows, device, means))
     search.read([cut])
-    general, special = cone_source(), cone_source(cone.shape)
+    general, special = universal_vertex_source(), universal_vertex_source(cone.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     search.units = general, special, specialized
     kernel = accelerator.kernel(source, means.deadline)

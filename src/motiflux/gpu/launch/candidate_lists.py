@@ -8,9 +8,9 @@ from math import prod
 from typing import Any
 
 from motiflux.codegen.kernels import Goal
-from motiflux.codegen.meeting_layout import MOST_DOORS
-from motiflux.codegen.pack_tail import Room
-from motiflux.codegen.tails import DeviceTail, Meeting, Part
+from motiflux.codegen.overlap_layout import MOST_SEPARATORS
+from motiflux.codegen.pack_tail import ChoiceBuffer
+from motiflux.codegen.tails import DeviceTail, OverlapBranch, OverlapComponent
 from motiflux.plan import Plan
 
 _LINE_WORDS = 32
@@ -28,7 +28,7 @@ class Lists:
 
     words: int
     places: tuple[int, ...]
-    rooms: Mapping[int, Room]
+    rooms: Mapping[int, ChoiceBuffer]
 
 
 def lay_out(
@@ -58,9 +58,9 @@ def lay_out(
             never_kept = level not in walked
         if level > 1 and len(sets) > 1 and not never_kept:
             words += _lines(bounds[level])
-    rooms: dict[int, Room] = {}
-    for meeting in () if tail is None else tail.meetings():
-        for part in meeting.parts:
+    rooms: dict[int, ChoiceBuffer] = {}
+    for meeting in () if tail is None else tail.overlap_components():
+        for part in meeting.branches:
             room, of_part = _room_of(meeting, part, bounds)
             rooms[part.walked.level] = words, room
             words += of_part
@@ -71,7 +71,7 @@ def _lines(words: int) -> int:
     return -(-words // _LINE_WORDS) * _LINE_WORDS
 
 
-def _room_of(meeting: Meeting, part: Part, bounds: Sequence[int]) -> tuple[int, int]:
+def _room_of(meeting: OverlapComponent, part: OverlapBranch, bounds: Sequence[int]) -> tuple[int, int]:
     """Return for how many choices of a part there is room at once, and the words that takes."""
     if not meeting.lists:
         room = _lines(bounds[part.last])
@@ -79,4 +79,4 @@ def _room_of(meeting: Meeting, part: Part, bounds: Sequence[int]) -> tuple[int, 
     most = prod(max(1, bounds[level]) for level in part.levels)
     # A strip of candidates must fit behind what is there.
     room = _lines(min(most, MOST_ENTRIES)) + _LINE_WORDS
-    return room, room * (MOST_DOORS + (_WORDS_OF_WAYS << meeting.plain))
+    return room, room * (MOST_SEPARATORS + (_WORDS_OF_WAYS << meeting.leaf_levels))

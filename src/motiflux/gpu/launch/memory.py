@@ -99,7 +99,7 @@ def _needs(device: Device, graph: Graph, plan: Plan, request: Request) -> _Needs
     groups = groups_of_block * max(1, blocks)
     beside = ctypes.sizeof(layout.KeptNumber) * kept_places(tail, root_arcs, request)
     if hands_over(plan, tail, request):
-        beside += layout.handover_bytes(layout.seats_for(groups))
+        beside += layout.work_queue_bytes(layout.wait_slots_for(groups))
     return _Needs(rows, beside, 4 * lists.words, groups)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, TAILS, THREADS, Goal, search_source
-from motiflux.codegen.meeting_layout import meeting_bytes_of_group
+from motiflux.codegen.overlap_layout import overlap_bytes_of_group
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
-from motiflux.codegen.pack_tail import pack_meetings
+from motiflux.codegen.pack_tail import pack_overlaps
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceError, DeviceMemoryError
@@ -109,10 +109,10 @@ def _counting(plan: Plan) -> Goal:
     if tail is None:
         assert plan.tail is None, "no kernel counts this tail"
         return Goal.COUNT
-    if tail.meets:
-        return Goal.MEETINGS
+    if tail.overlaps:
+        return Goal.OVERLAPS
     if tail.nested:
-        return Goal.PARTS
+        return Goal.NESTED
     return Goal.STARS if tail.start == 1 else Goal.TAIL
 
 
@@ -178,8 +178,8 @@ def _set_up(
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * draft.lists.words * groups
     piece = partial(_piece_of, groups, _TAIL_PIECE if draft.counts_at_arcs else _PIECE[0])
-    task.piece = piece(task.arcs)
-    task.packs = request.tuning["packing"] != "off"
+    task.chunk = piece(task.arcs)
+    task.flatten_last = request.tuning["packing"] != "off"
     task.limit = task_limit(limit)
     if (places := kept_places(draft.tail, task.arcs, request)) > 0:
         _add_kept(search, argument, places, request.gpu_memory)
@@ -318,8 +318,8 @@ class _Draft:
         task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
         if self.tail is not None:
             task.shared_bytes += layout.tail_bytes_of_group(levels)
-            if self.tail.meets:
-                task.shared_bytes += meeting_bytes_of_group(pack_meetings(self.tail, self.lists.rooms))
+            if self.tail.overlaps:
+                task.shared_bytes += overlap_bytes_of_group(pack_overlaps(self.tail, self.lists.rooms))
         task.group_words = self.lists.words
         for level, place in enumerate(self.lists.places):
             task.buffer_at[level] = place
@@ -387,7 +387,7 @@ def lanes_of(request: Request, root_arcs: int, root_rows: int, goal: Goal = Goal
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal in (Goal.TAIL, Goal.PARTS, Goal.MEETINGS) or (
+    if goal in (Goal.TAIL, Goal.NESTED, Goal.OVERLAPS) or (
         goal is Goal.COUNT and request.tuning["packing"] != "off"
     ):
         return LANES[2]
@@ -400,7 +400,7 @@ def _special(plan: Plan, goal: Goal, lanes: int, within: str | None) -> Source |
     steps = plan.shape.steps
     # What hangs is walked by data: the shape of the tail is an argument.
     if (
-        goal in (Goal.PARTS, Goal.MEETINGS)
+        goal in (Goal.NESTED, Goal.OVERLAPS)
         or len(steps) > levels
         or sum(len(step.sources) for step in steps) > sources
     ):

@@ -32,7 +32,7 @@ def within_block(
     if asked == "auto":
         narrow = root_arcs < _FEW_ROOT_ARCS * multiprocessors and _matched(plan, tail) >= _DEEP
         # Where pieces meet that was not measured.
-        narrow = narrow and not (tail is not None and tail.meets)
+        narrow = narrow and not (tail is not None and tail.overlaps)
         asked = "passive" if narrow else "none"
     return asked if asked in WITHIN_BLOCK and _has_walks(plan, tail) else None
 
@@ -52,13 +52,13 @@ def _has_walks(plan: Plan, tail: DeviceTail | None) -> bool:
 
 def add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
     """Give groups seats on which to wait for work of others, if there is memory for that."""
-    seats = layout.seats_for(groups)
+    seats = layout.wait_slots_for(groups)
     try:
         buffer = search.accelerator.device.allocate(
-            layout.handover_bytes(seats), "work that changes hands", budget=budget
+            layout.work_queue_bytes(seats), "work that changes hands", budget=budget
         )
     except DeviceMemoryError:
         return
     search.hold(buffer)
-    search.clear_at_launches(buffer, layout.handover_cleared(seats))
-    task.handover = layout.handover_at(buffer.address, seats)
+    search.clear_at_launches(buffer, layout.work_queue_cleared_bytes(seats))
+    task.work_queue = layout.work_queue_at(buffer.address, seats)

@@ -85,7 +85,7 @@ class StoredRows(FoundRows):
     def _launch(self, *, resume: bool = False) -> None:
         piece = self._pieces[self._filling]
         self._search.stream.hold(piece)
-        self._search.task.rows, self._search.task.row_room = piece.address, self._next_room
+        self._search.task.rows, self._search.task.row_capacity = piece.address, self._next_room
         self._search.launch(resume=resume)
         self._launched, self._paused = time.perf_counter(), False
         self._next_room = min(self._room, _GROWTH * self._next_room)

@@ -299,7 +299,7 @@ class DeviceSearch:
 
     def passed_128_bits(self) -> bool:
         """Whether a number did not fit; what was found is of no use then."""
-        return bool(self._on().final().beyond)
+        return bool(self._on().final().overflow)
 
     def was_limited(self) -> bool:
         """Whether the search stopped because of its limit."""

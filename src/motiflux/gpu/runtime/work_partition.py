@@ -62,7 +62,7 @@ class ArcPartition:
         mine = every(pieces, first, stride)
         last = mine > 0 and (mine - 1) * stride + first == pieces - 1
         task.arcs = mine * piece - (pieces * piece - self.extent if last else 0)
-        task.first, task.stride, task.piece = first, stride, piece
+        task.first, task.stride, task.chunk = first, stride, piece
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ class _Builder:
     def _build(self, name: Hashable, given: GivenFilter | None) -> DeviceSpace:
         rows = len(self._wanted) * self._graph.num_vertices
         room = space_room(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
-        if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_SLOTS or room < 0:
+        if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_ROW_SETS or room < 0:
             raise _TooLarge
         stream, entries = self._means.stream, self._entries()
         args = describe(self._key, self._kinds, self._wanted, self._graph)
@@ -380,7 +380,7 @@ def describe(
     pattern = key.pattern
     args = kernels.SpaceArgs()
     args.vertices, args.query_vertices = graph.num_vertices, pattern.size
-    args.kind_count, args.slot_count, args.rounds = len(kinds), len(wanted), key.rounds
+    args.kind_count, args.row_set_count, args.rounds = len(kinds), len(wanted), key.rounds
     for edge in pattern.edges:
         for end in (edge.source, edge.target):
             args.needs[kinds[_kind(edge, end)]][end] |= 1 << edge.other(end)
@@ -393,7 +393,7 @@ def describe(
     for vertex in range(pattern.size + 1):
         args.first_group[vertex] = min(sum(at < vertex for at, *_ in groups), kernels.MAX_GROUPS)
     for number, slot in enumerate(wanted):
-        args.slots[number] = kernels.Slot(kinds[slot.kind], slot.start, slot.end)
+        args.row_sets[number] = kernels.RowSet(kinds[slot.kind], slot.start, slot.end)
     return args
 
 

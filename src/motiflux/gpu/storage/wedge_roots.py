@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen import local_layout as layout
+from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.kernels import ENTRY
 from motiflux.codegen.layout import Adjacency
-from motiflux.codegen.local_kernels import Local, local_source
+from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
 from motiflux.device import Buffer, Device
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
@@ -107,7 +107,7 @@ def _find(
 ) -> DeviceRoots:
     stream = means.stream
     vertices = len(first.origin[0]) - 1
-    kernel = accelerator.kernel(local_source(Local.ORDER, ENTRY), means.deadline)
+    kernel = accelerator.kernel(local_counts_source(LocalCountKernel.ORDER, ENTRY), means.deadline)
     work = _allocate(accelerator.device, 4 * vertices, means)
     ranks = _allocate(accelerator.device, 4 * first.arcs, means) if below and first is second else None
     args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)

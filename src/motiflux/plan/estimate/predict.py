@@ -31,7 +31,7 @@ _VERTEX_BYTES, _OFFSET_BYTES = 4, 8
 _BRIEF_SECONDS = 50e-6
 
 MEMO_BYTES = 192 << 20
-"""What a thread may take to remember the numbers of parts, about (csrc/search/parts.cpp)."""
+"""What a thread may take to remember the numbers of parts, about (csrc/search/nested_tail.cpp)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Triangles:
 
 
 class Move(IntEnum):
-    """What a step of walks does (`csrc/local/walks.hpp`)."""
+    """What a step of walks does (`csrc/local_counts/walks.hpp`)."""
 
     SEED, PUSH, PULL, ENDS, TIMES, SCALE, POWER = range(7)
 

@@ -33,7 +33,7 @@ from motiflux.plan.passes.steps import adjacency_of
 
 
 class At(IntEnum):
-    """Where a factor of a product over arcs is looked up: ``local::At``."""
+    """Where a factor of a product over arcs is looked up: ``local_counts::At``."""
 
     SELF, SOURCE, TARGET = range(3)
 

@@ -1,8 +1,8 @@
 """Cones: patterns with a vertex, the apex, that is adjacent to all others.
 
 With the apex matched, all others are among the neighbours of one data vertex, its image: which of those are
-neighbours of each other fits into bits (``match/cone.cuh``). Here a cone is put in an order, and its levels
-are turned into what those bits are asked; levels are numbered without the apex: 0, 1, ...
+neighbours of each other fits into bits (``match/universal_vertex.cuh``). Here a cone is put in an order,
+and its levels are turned into what those bits are asked; levels are numbered without the apex: 0, 1, ...
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from motiflux.plan.passes.symmetry import closure
 from motiflux.types import Semantics
 
 LEAST_LEVELS, MOST_LEVELS = 3, 9
-"""Beside the apex; the most is ``match::kMostConeLevels``."""
+"""Beside the apex; the most is ``match::kMostUniversalVertexLevels``."""
 
 _LANES = 32
 _NOMINAL = ((64.0, 0.3), (500.0, 0.1), (500.0, 0.02))
@@ -30,7 +30,7 @@ _STEP_WORDS = 8.0
 
 
 class ConeClose(IntEnum):
-    """How the last one or two levels are counted (``match::ConeClose``)."""
+    """How the last one or two levels are counted (``match::UniversalVertexClosedForm``)."""
 
     SIZE = 0
     PAIRS = 1
@@ -46,7 +46,7 @@ class ConeClose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConeStep:
-    """How the set of a level comes about (``match::ConeStep``): earlier levels, and what it starts from.
+    """How the set of a level comes about (``match::UniversalVertexStep``): earlier levels, and its base.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ConeStep:
 
 @dataclass(frozen=True, slots=True)
 class ConeShape:
-    """What is asked of the bits (``match::ConeShape``).
+    """What is asked of the bits (``match::UniversalVertexShape``).
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ MOTIFLUX_DEVICE bool any_everywhere(const Warp& warp, const SpaceArgs& args) {
 }
 
 // This lane's slot among the 32 from `first` on; one that takes nothing where there is none.
-MOTIFLUX_DEVICE Slot slot_of_lane(const Warp& warp, const SpaceArgs& args, std::uint32_t first) {
-  const std::uint32_t slot = first + warp.lane();
-  return slot < args.slot_count ? args.slots[slot] : Slot{0, 0, 0};
+MOTIFLUX_DEVICE RowSet row_set_of_lane(const Warp& warp, const SpaceArgs& args, std::uint32_t first) {
+  const std::uint32_t row_set = first + warp.lane();
+  return row_set < args.row_set_count ? args.row_sets[row_set] : RowSet{0, 0, 0};
 }
 
 // Whether a vertex that serves one of the slot's query vertices has what all of them require. The plan sees
@@ -32,7 +32,7 @@ MOTIFLUX_DEVICE bool fits(const SpaceArgs& args, std::uint32_t mask, std::uint32
 // Calls take(lane, which, neighbor) for each strip of the vertex's rows and each lane whose slot has a row
 // there: `which` of the lanes' neighbours are in it.
 template <class Take>
-MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const Slot& mine,
+MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const RowSet& mine,
                                 std::uint32_t vertex, std::uint32_t serves, Take&& take) {
   for (std::uint32_t kind = 0; kind < args.kind_count; ++kind) {
     const std::uint32_t taking = warp.ballot((mine.from & serves) != 0 && mine.kind == kind);
@@ -55,9 +55,9 @@ MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const S
 MOTIFLUX_DEVICE void measure(const SpaceArgs& args) {
   const Warp warp;
   if (!any_everywhere(warp, args)) return;
-  for (std::uint32_t first = 0; first < args.slot_count; first += Warp::kLanes) {
-    const Slot mine = slot_of_lane(warp, args, first);
-    const std::uint64_t slot = first + warp.lane();
+  for (std::uint32_t first = 0; first < args.row_set_count; first += Warp::kLanes) {
+    const RowSet mine = row_set_of_lane(warp, args, first);
+    const std::uint64_t row_set = first + warp.lane();
     std::uint64_t arcs = 0, longest = 0;
     each_candidate(warp, args, [&](std::uint32_t vertex, std::uint32_t serves) {
       std::uint64_t length = 0;
@@ -66,13 +66,13 @@ MOTIFLUX_DEVICE void measure(const SpaceArgs& args) {
                    if (lane == warp.lane()) length += count_bits(which);
                  });
       if (length == 0) return;
-      args.offsets[slot * args.vertices + vertex] = length;
+      args.offsets[row_set * args.vertices + vertex] = length;
       arcs += length;
       if (length > longest) longest = length;
     });
     if (arcs == 0) continue;
-    device::device_wide(args.report->arcs[slot]).fetch_add(arcs, device::Order::kRelaxed);
-    device::device_wide(args.report->longest[slot]).fetch_max(longest, device::Order::kRelaxed);
+    device::device_wide(args.report->arcs[row_set]).fetch_add(arcs, device::Order::kRelaxed);
+    device::device_wide(args.report->longest[row_set]).fetch_max(longest, device::Order::kRelaxed);
   }
 }
 
@@ -86,7 +86,7 @@ MOTIFLUX_DEVICE std::uint64_t sum_up_to(const Warp& warp, std::uint64_t value) {
 }
 
 MOTIFLUX_DEVICE std::uint64_t rows_of(const SpaceArgs& args) {
-  return std::uint64_t{args.slot_count} * args.vertices;
+  return std::uint64_t{args.row_set_count} * args.vertices;
 }
 
 MOTIFLUX_DEVICE std::uint64_t tiles_of(const SpaceArgs& args) {
@@ -138,11 +138,11 @@ MOTIFLUX_DEVICE void place_rows(const SpaceArgs& args) {
 // Last kernel: writes the neighbours.
 MOTIFLUX_DEVICE void fill(const SpaceArgs& args) {
   const Warp warp;
-  for (std::uint32_t first = 0; first < args.slot_count; first += Warp::kLanes) {
-    const Slot mine = slot_of_lane(warp, args, first);
-    const std::uint64_t slot = first + warp.lane();
+  for (std::uint32_t first = 0; first < args.row_set_count; first += Warp::kLanes) {
+    const RowSet mine = row_set_of_lane(warp, args, first);
+    const std::uint64_t row_set = first + warp.lane();
     each_candidate(warp, args, [&](std::uint32_t vertex, std::uint32_t serves) {
-      std::uint64_t next = mine.from & serves ? args.offsets[slot * args.vertices + vertex] : 0;
+      std::uint64_t next = mine.from & serves ? args.offsets[row_set * args.vertices + vertex] : 0;
       each_strip(warp, args, mine, vertex, serves,
                  [&](std::uint32_t lane, std::uint32_t which, std::uint32_t neighbor) {
                    const std::uint64_t begin = warp.broadcast(next, lane);

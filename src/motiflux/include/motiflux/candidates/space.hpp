@@ -15,7 +15,7 @@ namespace motiflux::candidates {
 
 inline constexpr std::uint32_t kMaxKinds = 16;
 inline constexpr std::uint32_t kMaxGroups = 128;
-inline constexpr std::uint32_t kMaxSlots = 256;
+inline constexpr std::uint32_t kMaxRowSets = 256;
 inline constexpr std::uint32_t kMaxRounds = 16;
 
 // A round that removes less than this share of the candidates is the last one.
@@ -33,7 +33,7 @@ struct Group {
 
 // Rows of a kind from vertices that serve one of `from` to those that serve one of `to`. Several where the
 // plan takes query vertices to have the same candidates.
-struct Slot {
+struct RowSet {
   std::uint32_t kind;
   std::uint32_t from;
   std::uint32_t to;
@@ -43,8 +43,8 @@ struct Slot {
 struct Report {
   std::uint64_t started[view::kMaxLevels];              // candidates by label, degree and condition
   std::uint64_t removed[kMaxRounds][view::kMaxLevels];  // by each round
-  std::uint64_t arcs[kMaxSlots];
-  std::uint64_t longest[kMaxSlots];
+  std::uint64_t arcs[kMaxRowSets];
+  std::uint64_t longest[kMaxRowSets];
 };
 
 struct SpaceArgs {
@@ -63,7 +63,7 @@ struct SpaceArgs {
   std::uint32_t vertices;
   std::uint32_t query_vertices;
   std::uint32_t kind_count;
-  std::uint32_t slot_count;
+  std::uint32_t row_set_count;
   std::uint32_t round;
   std::uint32_t rounds;
   std::uint32_t min_out[view::kMaxLevels];
@@ -71,7 +71,7 @@ struct SpaceArgs {
   std::uint32_t needs[kMaxKinds][view::kMaxLevels];  // query vertices that a candidate must reach
   std::uint32_t first_group[view::kMaxLevels + 1];   // into `groups`, by query vertex
   Group groups[kMaxGroups];
-  Slot slots[kMaxSlots];
+  RowSet row_sets[kMaxRowSets];
 };
 
 }  // namespace motiflux::candidates

@@ -42,7 +42,7 @@ MOTIFLUX_HOST_DEVICE constexpr std::uint32_t flood_word(std::uint64_t record, st
 using Warp = lanes::Group<32>;
 
 // The leader's view of the flag, in every lane.
-MOTIFLUX_DEVICE bool told_to_stop(const Warp& warp, std::uint32_t* stop) {
+MOTIFLUX_DEVICE bool must_stop(const Warp& warp, std::uint32_t* stop) {
   const std::uint32_t flag = warp.leads() ? system_wide(*stop).load(Order::kRelaxed) : 0;
   return warp.broadcast(flag) != 0;
 }
@@ -51,7 +51,7 @@ MOTIFLUX_DEVICE bool told_to_stop(const Warp& warp, std::uint32_t* stop) {
 MOTIFLUX_DEVICE bool reserve(const Warp& warp, const Ring& ring, std::uint32_t* stop, std::uint64_t& ticket) {
   Backoff backoff(4);
   while (!try_reserve(warp, ring, ticket)) {
-    if (told_to_stop(warp, stop)) return false;
+    if (must_stop(warp, stop)) return false;
     backoff.wait();
   }
   return true;
@@ -65,13 +65,14 @@ struct OwnTickets {
 };
 
 // Waits for room for the next ticket; false when told to stop.
-MOTIFLUX_DEVICE bool await_room(const Warp& warp, const Ring& ring, std::uint32_t* stop, OwnTickets& own) {
+MOTIFLUX_DEVICE bool await_free_slot(const Warp& warp, const Ring& ring, std::uint32_t* stop,
+                                     OwnTickets& own) {
   Backoff backoff(4);
   while (own.next - own.tail >= ring.slots) {
     own.tail = warp.broadcast(warp.leads() ? system_wide(*ring.tail).load(Order::kAcquire) : 0);
     warp.sync();
     if (own.next - own.tail < ring.slots) break;
-    if (told_to_stop(warp, stop)) return false;
+    if (must_stop(warp, stop)) return false;
     backoff.wait();
   }
   return true;
@@ -80,7 +81,7 @@ MOTIFLUX_DEVICE bool await_room(const Warp& warp, const Ring& ring, std::uint32_
 // Sends a packet back; false when told to stop.
 MOTIFLUX_DEVICE bool answer(const Warp& warp, const EchoArgs& args, const std::uint32_t* words,
                             std::uint32_t count, OwnTickets& own) {
-  if (!await_room(warp, args.out, args.stop, own)) return false;
+  if (!await_free_slot(warp, args.out, args.stop, own)) return false;
   const std::uint64_t ticket = own.next++;
   auto* answered = payload_of<std::uint32_t>(args.out, ticket);
   for (std::uint32_t i = warp.lane(); i < count * args.record_words; i += Warp::kLanes)
@@ -92,7 +93,7 @@ MOTIFLUX_DEVICE bool answer(const Warp& warp, const EchoArgs& args, const std::u
 MOTIFLUX_DEVICE void echo(const EchoArgs& args) {
   // Polling is what makes the latency low: sleep only when nobody has sent anything for about a second.
   constexpr std::uint32_t kPolls = 1u << 20;
-  constexpr std::uint32_t kLooksAtStop = 64;  // one in so many polls
+  constexpr std::uint32_t kPollsPerStopCheck = 64;  // one in so many polls
   const Warp warp;
   // Where an earlier kernel on the same ring left off: only the consumer writes its tail.
   std::uint64_t position =
@@ -114,7 +115,7 @@ MOTIFLUX_DEVICE void echo(const EchoArgs& args) {
       backoff = Backoff(kPolls);
       continue;
     }
-    if (poll % kLooksAtStop == 0 && told_to_stop(warp, args.stop)) break;
+    if (poll % kPollsPerStopCheck == 0 && must_stop(warp, args.stop)) break;
     backoff.wait();
   }
   if (warp.leads()) device_wide(*kept).store(own.next, Order::kRelaxed);
@@ -138,7 +139,7 @@ MOTIFLUX_DEVICE void flood(const FloodArgs& args) {
     for (std::uint32_t i = warp.lane(); i < count * args.record_words; i += Warp::kLanes)
       words[i] = flood_word(first + i / args.record_words, i % args.record_words);
     publish(warp, args.out, ticket, count);
-    if (told_to_stop(warp, args.stop)) return;
+    if (must_stop(warp, args.stop)) return;
   }
 }
 

@@ -1,8 +1,8 @@
-// What a searching group has to do with work that changes hands within its block (match/block_desk.hpp), and
-// with all of it: who has no work asks in the block first.
+// What a searching group has to do with work that changes hands within its block
+// (match/block_work_queue.hpp), and with all of it: who has no work asks in the block first.
 #pragma once
 
-#include "motiflux/match/block_desk.hpp"
+#include "motiflux/match/block_work_queue.hpp"
 #include "motiflux/match/sharing.hpp"
 
 namespace motiflux::match {
@@ -17,56 +17,57 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   using Base::Base;
   using Base::cursor_;
   using Base::done_;
-  using Base::hands_over;
   using Base::lanes_;
-  using Base::look_;
   using Base::place_;
   using Base::shared_;
+  using Base::stop_seen_;
   using Base::task_;
-  using Base::told_;
+  using Base::turns_to_check_;
+  using Base::uses_work_queue;
 
   // All threads of the block, before the first of them has work.
   MOTIFLUX_DEVICE void begin() {
     if constexpr (kSteals) {
-      if (threadIdx.x == 0) open_desk(shared_by_block(), groups());
+      if (threadIdx.x == 0) initialize(shared_by_block(), groups());
       __syncthreads();
-      look_ = Within::kTurns;
+      turns_to_check_ = Within::kTurns;
     }
   }
 
   // Looks whether a group waits for work.
   template <class Goal>
-  MOTIFLUX_DEVICE void look() {
-    look_ = kLook;
+  MOTIFLUX_DEVICE void check_for_waiting_groups() {
+    turns_to_check_ = kCheckTurns;
     if constexpr (kSteals) {
-      look_ = Within::kTurns;
-      if (place_.level >= place_.floor && is_asked_here()) {
+      turns_to_check_ = Within::kTurns;
+      if (place_.level >= place_.floor && group_of_block_waits()) {
         if constexpr (kOffers)
           offer<Goal>();
         else
-          this->template share<Goal>(
-              [this](std::uint32_t level, const Cursor& given) { return hand_to_waiting(level, given); });
+          this->template share<Goal>([this](std::uint32_t level, const Cursor& given) {
+            return deliver_to_waiting_group(level, given);
+          });
       }
-      if (--looks_ > 0) return;
-      looks_ = Within::kLooks;
+      if (--checks_to_queue_check_ > 0) return;
+      checks_to_queue_check_ = Within::kChecksPerQueueCheck;
     }
-    this->template look_outside<Goal>([this] { withdraw(); });
+    this->template check_work_queue<Goal>([this] { withdraw(); });
   }
 
   // Gets work of another group, of this block if one works there; false if there will be none.
   template <class Goal>
   MOTIFLUX_DEVICE bool find_work() {
     if constexpr (kSteals) {
-      const bool over = told_ || done_ == task_.arcs;
+      const bool over = stop_seen_ || done_ == task_.arcs;
       if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
-        if (lanes_.leads()) end_work(shared_by_block().desk);
+        if (lanes_.leads()) end_work(shared_by_block().activity);
       } else if (take_in_block<Goal>()) {
         return true;
       }
     }
-    if (!hands_over() || !this->take_split()) return false;
+    if (!uses_work_queue() || !this->take_split()) return false;
     if constexpr (kSteals)
-      if (lanes_.leads()) begin_work(shared_by_block().desk);
+      if (lanes_.leads()) begin_work(shared_by_block().activity);
     return true;
   }
 
@@ -74,26 +75,26 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   MOTIFLUX_DEVICE void break_off() {
     withdraw();
     if constexpr (kSteals)
-      if (lanes_.leads()) end_work(shared_by_block().desk);
-    if (hands_over()) close(lanes_, task_.handover);
+      if (lanes_.leads()) end_work(shared_by_block().activity);
+    if (uses_work_queue()) close_queue(lanes_, task_.work_queue);
   }
 
   // At the end of a walk, takes the next strip of what it offers; false if there is none, or nothing was
   // offered.
-  MOTIFLUX_DEVICE bool take_own_back() {
+  MOTIFLUX_DEVICE bool take_own_offer() {
     if constexpr (kOffers) {
       if (place_.level != offered_) return false;
       Offers& offers = shared_by_block();
       const std::uint32_t mine = lanes_.in_block();
-      Part part{};
+      OfferRange range{};
       const std::uint32_t most = offers.walks[mine].waiting == 0 ? Lanes::kLanes : 1;
-      if (lanes_.leads()) part = take_own(offers.words[mine], most);
-      part = everywhere(part);
-      if (part.count > 0)
-        cursor_ = part_of(offers.walks[mine], part);
+      if (lanes_.leads()) range = take_from_own_offer(offers.words[mine], most);
+      range = broadcast_range(range);
+      if (range.count > 0)
+        cursor_ = walk_over(offers.walks[mine], range);
       else
         offered_ = 0;
-      return part.count > 0;
+      return range.count > 0;
     }
     return false;
   }
@@ -107,12 +108,12 @@ class BlockSharing : public Sharing<Plan, Lanes> {
 
   static MOTIFLUX_DEVICE std::uint32_t groups() { return blockDim.x / Lanes::kLanes; }
 
-  MOTIFLUX_DEVICE Part everywhere(const Part& part) const {
-    return {lanes_.broadcast(part.first), lanes_.broadcast(part.count)};
+  MOTIFLUX_DEVICE OfferRange broadcast_range(const OfferRange& range) const {
+    return {lanes_.broadcast(range.first), lanes_.broadcast(range.count)};
   }
 
-  MOTIFLUX_DEVICE bool is_asked_here() const {
-    const std::uint32_t waits = lanes_.leads() && somebody_waits(shared_by_block().desk);
+  MOTIFLUX_DEVICE bool group_of_block_waits() const {
+    const std::uint32_t waits = lanes_.leads() && a_group_waits(shared_by_block().activity);
     return lanes_.broadcast(waits) != 0;
   }
 
@@ -130,10 +131,10 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     device::device_wide(control.stolen).fetch_add(1u, device::Order::kRelaxed);
   }
 
-  MOTIFLUX_DEVICE bool hand_to_waiting(std::uint32_t level, const Cursor& given) {
-    Trays& trays = shared_by_block();
-    const std::uint32_t group = lanes_.broadcast(lanes_.leads() ? claim_waiting(trays.desk) : 0);
-    if (group == kNobody) return false;
+  MOTIFLUX_DEVICE bool deliver_to_waiting_group(std::uint32_t level, const Cursor& given) {
+    Mailboxes& mailboxes = shared_by_block();
+    const std::uint32_t group = lanes_.broadcast(lanes_.leads() ? claim_waiting(mailboxes.activity) : 0);
+    if (group == kNoGroup) return false;
     lanes_.sync();
     LevelState* theirs = levels_of(group);
     for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
@@ -142,7 +143,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     lanes_.sync();
     if (lanes_.leads()) {
       count_split();
-      hand_to(trays, group, level);
+      deliver_walk(mailboxes, group, level);
     }
     return true;
   }
@@ -152,42 +153,42 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     if constexpr (kOffers)
       return take_from_offer<Goal>();
     else
-      return take_from_tray();
+      return take_from_mailbox();
   }
 
-  MOTIFLUX_DEVICE bool take_from_tray() {
+  MOTIFLUX_DEVICE bool take_from_mailbox() {
     lanes_.sync();  // no lane reads the levels any more
     const std::uint32_t level =
-        lanes_.broadcast(lanes_.leads() ? wait_at(shared_by_block(), lanes_.in_block()) : 0);
+        lanes_.broadcast(lanes_.leads() ? wait_for_walk(shared_by_block(), lanes_.in_block()) : 0);
     if (level == 0) return false;
     lanes_.sync();
     cursor_ = shared_.levels[level].cursor;
-    this->go_to(level);
+    this->begin_split(level);
     return true;
   }
 
   template <class Goal>
   MOTIFLUX_DEVICE bool take_from_offer() {
     Offers& offers = shared_by_block();
-    Loot loot{};
+    StolenRange stolen{};
     if (lanes_.leads()) {
-      loot = wait_for_offer(offers, groups(), lanes_.in_block(),
-                            [this](std::uint32_t level) { return this->template least<Goal>(level); });
-      if (loot.group != kNobody) count_split();
+      stolen = wait_for_offer(offers, groups(), lanes_.in_block(),
+                              [this](std::uint32_t level) { return this->template least<Goal>(level); });
+      if (stolen.group != kNoGroup) count_split();
     }
-    loot.group = lanes_.broadcast(loot.group);
-    if (loot.group == kNobody) return false;
-    loot.level = lanes_.broadcast(loot.level);
-    loot.part = everywhere(loot.part);
+    stolen.group = lanes_.broadcast(stolen.group);
+    if (stolen.group == kNoGroup) return false;
+    stolen.level = lanes_.broadcast(stolen.level);
+    stolen.range = broadcast_range(stolen.range);
     lanes_.sync();
-    const LevelState* theirs = levels_of(loot.group);
-    for (std::uint32_t before = lanes_.lane(); before < loot.level; before += Lanes::kLanes)
+    const LevelState* theirs = levels_of(stolen.group);
+    for (std::uint32_t before = lanes_.lane(); before < stolen.level; before += Lanes::kLanes)
       shared_.levels[before].vertex = theirs[before].vertex;
-    cursor_ = part_of(offers.walks[loot.group], loot.part);
-    if (lanes_.leads()) shared_.levels[loot.level].cursor = cursor_;
+    cursor_ = walk_over(offers.walks[stolen.group], stolen.range);
+    if (lanes_.leads()) shared_.levels[stolen.level].cursor = cursor_;
     lanes_.sync();
-    if (lanes_.leads()) let_go(offers.words[loot.group]);
-    this->go_to(loot.level);
+    if (lanes_.leads()) release_offer(offers.words[stolen.group]);
+    this->begin_split(stolen.level);
     return true;
   }
 
@@ -197,7 +198,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     Offers& offers = shared_by_block();
     const std::uint32_t mine = lanes_.in_block();
     if (offered_ != 0) {
-      const std::uint32_t over = lanes_.leads() && is_over(offers.words[mine]);
+      const std::uint32_t over = lanes_.leads() && is_used_up(offers.words[mine]);
       if (lanes_.broadcast(over) == 0) return;
       offered_ = 0;
     }
@@ -207,7 +208,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
       const bool walked = level == place_.level;
       Cursor kept = walked ? cursor_ : shared_.levels[level].cursor, offered{};
       const std::uint32_t count =
-          set_apart(kept, offered, walked, Lanes::kLanes, this->template least<Goal>(level));
+          cut_offer(kept, offered, walked, Lanes::kLanes, this->template least<Goal>(level));
       if (count == 0) continue;
       lanes_.sync();
       if (walked)
@@ -230,22 +231,22 @@ class BlockSharing : public Sharing<Plan, Lanes> {
       if (offered_ == 0) return;
       Offers& offers = shared_by_block();
       const std::uint32_t mine = lanes_.in_block();
-      Part part{};
-      if (lanes_.leads()) part = take_back_all(offers.words[mine]);
-      part = everywhere(part);
+      OfferRange range{};
+      if (lanes_.leads()) range = take_back_all(offers.words[mine]);
+      range = broadcast_range(range);
       lanes_.sync();  // cursors that were put down are there
-      if (part.count > 0 && offered_ == place_.level) {
-        put_back(cursor_, offers.walks[mine], part);
-      } else if (part.count > 0 && lanes_.leads()) {
-        put_back(shared_.levels[offered_].cursor, offers.walks[mine], part);
+      if (range.count > 0 && offered_ == place_.level) {
+        return_range(cursor_, offers.walks[mine], range);
+      } else if (range.count > 0 && lanes_.leads()) {
+        return_range(shared_.levels[offered_].cursor, offers.walks[mine], range);
       }
       offered_ = 0;
       lanes_.sync();
     }
   }
 
-  std::uint32_t offered_ = 0;  // the level of the walk that others may take from; 0: none
-  std::int32_t looks_ = 1;     // until one outside the block
+  std::uint32_t offered_ = 0;               // the level of the walk that others may take from; 0: none
+  std::int32_t checks_to_queue_check_ = 1;  // until one outside the block
 };
 
 }  // namespace motiflux::match

@@ -25,12 +25,12 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     all.open(team, task_.rows.neighbors + begin, task_.rows, in_bits);
     if (in_bits) {
       // Rows of members before the slice are not looked at.
-      told_ |= !all.meet(
+      stop_seen_ |= !all.meet(
           team, task_.rows, unit.slice, 1, [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); },
           stops);
       count_chains(team, all, unit);
     } else {
-      told_ |= !all.meet(
+      stop_seen_ |= !all.meet(
           team, task_.rows, unit.slice, unit.slices, [&](std::uint32_t, std::uint32_t) { ++found_; }, stops);
     }
     if (team.place() == 0) done_ += (size - unit.slice + unit.slices - 1) / unit.slices;
@@ -45,7 +45,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     const std::uint32_t warp = team.place() / 32, step = Team::size() / 32 * unit.slices;
     // For each vertex taken one by one: who may follow those before it, and where that walk stands.
     std::uint32_t* sets = all.row(all.size()) + warp * (deepest + 1) * (words + 1);
-    for (std::uint32_t i = unit.slice + warp * unit.slices; i < all.size() && !told_; i += step) {
+    for (std::uint32_t i = unit.slice + warp * unit.slices; i < all.size() && !stop_seen_; i += step) {
       if (words <= 32 && deepest <= 1) {
         const std::uint32_t word = warp_.lane() < words ? all.row(i)[warp_.lane()] : 0;
         deepest == 0 ? count_pairs(all, word) : count_triples(all, word);
@@ -66,7 +66,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
 
   // Of the members in a set, which has a word in each lane, three that are all neighbours.
   MOTIFLUX_DEVICE void count_triples(const Neighborhood& all, std::uint32_t set) {
-    for (std::uint32_t word = 0; word < all.words() && !told_; ++word)
+    for (std::uint32_t word = 0; word < all.words() && !stop_seen_; ++word)
       for (std::uint32_t left = warp_.broadcast(set, word); left != 0; left &= left - 1) {
         const std::uint32_t* row = all.row(32 * word + lowest_bit(left));
         count_pairs(all, warp_.lane() < all.words() ? set & row[warp_.lane()] : 0);
@@ -93,7 +93,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
   MOTIFLUX_DEVICE void walk(const Neighborhood& all, std::uint32_t* sets, std::uint32_t* places,
                             std::uint32_t deepest) {
     const std::uint32_t words = all.words();
-    for (std::uint32_t level = 0; !told_;) {
+    for (std::uint32_t level = 0; !stop_seen_;) {
       warp_.sync();
       const std::uint32_t* set = sets + level * words;
       const std::uint32_t taken = next_bit(set, words, places[level]);

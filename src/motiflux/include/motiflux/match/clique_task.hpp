@@ -50,7 +50,7 @@ struct TriangleTask {
   std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
   Control* control;     // `taken` counts arcs behind the first pieces
   std::uint32_t vertices;
-  std::uint32_t piece;  // arcs that a warp takes at a time
+  std::uint32_t chunk;  // arcs that a warp takes at a time
   std::uint32_t shared_bytes;
   // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
   std::uint32_t first;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "motiflux/device/total.hpp"
-#include "motiflux/match/pack.hpp"
+#include "motiflux/match/flattened_levels.hpp"
 #include "motiflux/match/search.hpp"
 
 namespace motiflux::match {
@@ -41,7 +41,7 @@ class Counting : public EveryLevel {
 
   template <class Search>
   MOTIFLUX_DEVICE bool take_strip(Search& search) {
-    if (search.task().packs == 0) return false;
+    if (search.task().flatten_last == 0) return false;
     const std::uint32_t passed = search.cursor().waiting;
     return search.plan().at(search.last(),
                             [&](const auto& step) { return Strip(search, step, passed).count(found_); });
@@ -64,7 +64,7 @@ class Counting : public EveryLevel {
     found_ = 0;
     if (found == 0 || !search.lanes().leads()) return;
     device::add_128(search.task().control->found, found);
-    search.look_at_limit();
+    search.check_limit();
   }
 
  private:
@@ -92,7 +92,7 @@ class Counting : public EveryLevel {
 };
 
 // The body of a counting kernel.
-template <class Plan, std::uint32_t Lanes, class Within = Alone>
+template <class Plan, std::uint32_t Lanes, class Within = NoStealing>
 MOTIFLUX_DEVICE void count(const SearchArgs<Plan>& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   Search<Plan, lanes::Group<Lanes>, Within> search(args.plan, args.task, shared_memory);

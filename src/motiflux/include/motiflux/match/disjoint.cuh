@@ -12,8 +12,8 @@
 #pragma once
 
 #include "motiflux/bits.hpp"
-#include "motiflux/match/meeting_memory.hpp"
 #include "motiflux/match/number.cuh"
+#include "motiflux/match/overlap_memory.hpp"
 
 namespace motiflux::match {
 
@@ -27,7 +27,7 @@ MOTIFLUX_DEVICE Number signed_number(std::uint64_t value) {
 
 // By mask of sets, how many vertices they have in common, less those of an entry; as 64 bits with a sign.
 struct Left {
-  std::uint64_t in[1u << view::kMostBeside];
+  std::uint64_t in[1u << view::kMostLevelsBesideLists];
 };
 
 // Ways to take a different vertex for each set of `mask`, where left.in says how many there are.
@@ -47,11 +47,11 @@ MOTIFLUX_DEVICE_CALL Number arranged(std::uint32_t mask, const Left& left) {
 
 // Takes off how many doors of an entry sets have; having(vertex) is a bit for each set that has one.
 template <class Having>
-MOTIFLUX_DEVICE void take_off(Left& left, const Entry& entry, std::uint32_t doors, std::uint32_t sets,
+MOTIFLUX_DEVICE void take_off(Left& left, const Entry& entry, std::uint32_t separators, std::uint32_t sets,
                               Having&& having) {
   if (sets == 0) return;
-  for (std::uint32_t door = 0; door < doors; ++door) {
-    const std::uint32_t bits = having(entry.vertex[door]);
+  for (std::uint32_t separator = 0; separator < separators; ++separator) {
+    const std::uint32_t bits = having(entry.vertex[separator]);
     for (std::uint32_t mask = 1; mask >> sets == 0; ++mask) left.in[mask] -= (mask & bits) == mask;
   }
 }
@@ -60,7 +60,7 @@ MOTIFLUX_DEVICE void take_off(Left& left, const Entry& entry, std::uint32_t door
 struct Outer {
   Choices choices;
   std::uint32_t length;
-  std::uint32_t doors;
+  std::uint32_t separators;
   bool some;  // whether there is a second list
 };
 
@@ -68,25 +68,25 @@ struct Outer {
 template <class Lanes, class Having>
 MOTIFLUX_DEVICE bool weigh(const Lanes& lanes, const Outer& outer, std::uint32_t sets, Having&& having) {
   Number share{0, 0};
-  bool beyond = false;
+  bool overflow = false;
   for (std::uint32_t place = lanes.lane(); place < outer.length; place += Lanes::kLanes) {
-    const Entry entry = outer.choices.entry(place, outer.doors, kNoDoorThere);
-    beyond |= entry.ways >= kMostWays;
+    const Entry entry = outer.choices.entry(place, outer.separators, kNoOuterSeparator);
+    overflow |= entry.ways >= kMostWays;
     add(share, {entry.ways, 0});
     Left left{};
-    take_off(left, entry, outer.doors, sets, having);
+    take_off(left, entry, outer.separators, sets, having);
     for (std::uint32_t mask = 1; mask >> sets == 0; ++mask)
       outer.choices.ways(mask)[place] = arranged(mask, left).low * entry.ways;
   }
-  const Number all = sum_over(lanes, share, beyond);
+  const Number all = sum_over(lanes, share, overflow);
   lanes.sync();
-  return beyond || all.high != 0 || all.low >= kMostWays;
+  return overflow || all.high != 0 || all.low >= kMostWays;
 }
 
 MOTIFLUX_DEVICE bool touches(const Entry& a, const Entry& b) {
   bool same = false;
-  for (std::uint32_t i = 0; i < view::kMostDoors; ++i)
-    for (std::uint32_t j = 0; j < view::kMostDoors; ++j) same |= a.vertex[i] == b.vertex[j];
+  for (std::uint32_t i = 0; i < view::kMostSeparators; ++i)
+    for (std::uint32_t j = 0; j < view::kMostSeparators; ++j) same |= a.vertex[i] == b.vertex[j];
   return same;
 }
 
@@ -97,7 +97,7 @@ MOTIFLUX_DEVICE_CALL Number ways_with(const Entry& entry, const Outer& outer, co
   std::uint64_t added[kMasks];
   for (std::uint32_t mask = 0; mask < kMasks; ++mask) added[mask] = mask == 0 && !outer.some;
   for (std::uint32_t place = 0; place < outer.length; ++place) {
-    if (touches(entry, outer.choices.entry(place, outer.doors, kNoDoorThere))) continue;
+    if (touches(entry, outer.choices.entry(place, outer.separators, kNoOuterSeparator))) continue;
     for (std::uint32_t mask = 0; mask < kMasks; ++mask) added[mask] += outer.choices.ways(mask)[place];
   }
   Number ways{0, 0};
@@ -112,11 +112,12 @@ MOTIFLUX_DEVICE_CALL Number ways_with(const Entry& entry, const Outer& outer, co
 
 // sizes[mask - 1] is what the sets of a mask have in common.
 template <class Having>
-MOTIFLUX_DEVICE Number ways_beside(const Entry& entry, std::uint32_t doors, const Outer& outer,
-                                   const std::uint64_t* sizes, std::uint32_t sets, Having&& having) {
+MOTIFLUX_DEVICE Number ways_with_levels_beside(const Entry& entry, std::uint32_t separators,
+                                               const Outer& outer, const std::uint64_t* sizes,
+                                               std::uint32_t sets, Having&& having) {
   Left left{};
   for (std::uint32_t mask = 1; mask >> sets == 0; ++mask) left.in[mask] = sizes[mask - 1];
-  take_off(left, entry, doors, sets, having);
+  take_off(left, entry, separators, sets, having);
   if (sets == 0) return ways_with<0>(entry, outer, left);
   if (sets == 1) return ways_with<1>(entry, outer, left);
   if (sets == 2) return ways_with<2>(entry, outer, left);

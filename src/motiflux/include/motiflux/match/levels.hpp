@@ -113,7 +113,7 @@ class Levels {
   MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
     const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
     budget_ -= turns;
-    if (look_ > 0) look_ -= turns;
+    if (turns_to_check_ > 0) turns_to_check_ -= turns;
   }
 
   // Whether it is time to report and to look at the stop flag; counts anew if so.
@@ -132,7 +132,7 @@ class Levels {
   Place place_{};
   Cursor cursor_{};
   std::int32_t budget_ = kBudget;
-  std::int32_t look_ = kLook;
+  std::int32_t turns_to_check_ = kCheckTurns;
 };
 
 }  // namespace motiflux::match

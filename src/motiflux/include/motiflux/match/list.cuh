@@ -13,23 +13,23 @@
 namespace motiflux::match {
 
 // Where rows go, at most 32 at a time:
-//   Room reserve(search, rows, ticket)        whether there is room, or why to break off
+//   Reservation reserve(search, rows, ticket)        whether there is room, or why to break off
 //   std::uint32_t* place(task, ticket, columns)
 //   void publish(lanes, task, ticket, rows)   once they are written
-enum class Room { kThere, kNone, kStopped };
+enum class Reservation { kGranted, kFull, kStopped };
 
 // Packets in the ring that the host drains while the kernel runs. A group that finds it full waits a little.
 struct IntoRing {
   template <class Search>
-  static MOTIFLUX_DEVICE Room reserve(Search& search, std::uint32_t, std::uint64_t& ticket) {
+  static MOTIFLUX_DEVICE Reservation reserve(Search& search, std::uint32_t, std::uint64_t& ticket) {
     const Task& task = search.task();
     device::Backoff backoff(0);
-    for (std::uint32_t look = 0; !device::try_reserve(search.lanes(), task.ring, ticket); ++look) {
-      if (search.stopped()) return Room::kStopped;
-      if (look >= task.patience) return Room::kNone;
+    for (std::uint32_t attempt = 0; !device::try_reserve(search.lanes(), task.ring, ticket); ++attempt) {
+      if (search.stopped()) return Reservation::kStopped;
+      if (attempt >= task.patience) return Reservation::kFull;
       backoff.wait();
     }
-    return Room::kThere;
+    return Reservation::kGranted;
   }
 
   static MOTIFLUX_DEVICE std::uint32_t* place(const Task& task, std::uint64_t ticket, std::uint32_t) {
@@ -46,17 +46,17 @@ struct IntoRing {
 // Device memory that the host copies once the kernel has ended.
 struct IntoMemory {
   template <class Search>
-  static MOTIFLUX_DEVICE Room reserve(Search& search, std::uint32_t rows, std::uint64_t& ticket) {
+  static MOTIFLUX_DEVICE Reservation reserve(Search& search, std::uint32_t rows, std::uint64_t& ticket) {
     const Task& task = search.task();
     std::uint64_t first = 0;
     if (search.lanes().leads()) {
       Control& control = *task.control;
       first = device::device_wide(control.reserved).fetch_add(std::uint64_t{rows}, device::Order::kRelaxed);
-      if (first + rows > task.row_room)
+      if (first + rows > task.row_capacity)
         device::device_wide(control.refused).fetch_max(~first, device::Order::kRelaxed);
     }
     ticket = search.lanes().broadcast(first);
-    return ticket + rows <= task.row_room ? Room::kThere : Room::kNone;
+    return ticket + rows <= task.row_capacity ? Reservation::kGranted : Reservation::kFull;
   }
 
   static MOTIFLUX_DEVICE std::uint32_t* place(const Task& task, std::uint64_t ticket, std::uint32_t columns) {
@@ -93,9 +93,9 @@ class Listing : public EveryLevel {
     const std::uint32_t kept = judge(search, walk);
     if (kept != 0) {
       std::uint64_t ticket = 0;
-      const Room room = Into::reserve(search, count_bits(kept), ticket);
-      parked_ = room == Room::kNone;
-      if (room != Room::kThere) return false;
+      const Reservation reservation = Into::reserve(search, count_bits(kept), ticket);
+      parked_ = reservation == Reservation::kFull;
+      if (reservation != Reservation::kGranted) return false;
       write(search, walk, kept, ticket);
       if (search.lanes().leads()) found_ += count_bits(kept);
     }
@@ -165,7 +165,7 @@ MOTIFLUX_DEVICE void list_into(const SearchArgs<Plan>& args) {
 }
 
 // The body of a kernel that lists into the ring.
-template <class Plan, std::uint32_t Lanes, class Within = Alone>
+template <class Plan, std::uint32_t Lanes, class Within = NoStealing>
 MOTIFLUX_DEVICE void list(const SearchArgs<Plan>& args) {
   list_into<Plan, Lanes, IntoRing, Within>(args);
 }

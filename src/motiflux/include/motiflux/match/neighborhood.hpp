@@ -102,19 +102,19 @@ class Neighborhood {
     for (std::uint32_t i = first + team.place() / kRowThreads * step; i < size_ && whole; i += stride) {
       const std::uint64_t begin = begins_[i];
       const std::uint32_t length = lengths_[i];
-      for (std::uint32_t at = team.place() % kRowThreads; at < length; at += kRowThreads * kUnderWay) {
-        if (++turns % kTurnsPerLook == 0 && stops()) {
+      for (std::uint32_t at = team.place() % kRowThreads; at < length; at += kRowThreads * kLoadsInFlight) {
+        if (++turns % kTurnsPerCheck == 0 && stops()) {
           whole = false;
           break;
         }
-        std::uint32_t found[kUnderWay];
+        std::uint32_t found[kLoadsInFlight];
 #pragma unroll
-        for (std::uint32_t way = 0; way < kUnderWay; ++way) {
+        for (std::uint32_t way = 0; way < kLoadsInFlight; ++way) {
           const std::uint32_t place = at + way * kRowThreads;
           found[way] = place < length ? neighbors[begin + place] : kNowhere;
         }
 #pragma unroll
-        for (std::uint32_t way = 0; way < kUnderWay; ++way) {
+        for (std::uint32_t way = 0; way < kLoadsInFlight; ++way) {
           if (found[way] == kNowhere) continue;
           const std::uint32_t rank = find(found[way]);
           if (rank != kNowhere) met(i, rank);
@@ -131,8 +131,8 @@ class Neighborhood {
 
  private:
   static constexpr std::uint32_t kRowThreads = 8;
-  static constexpr std::uint32_t kUnderWay = 4;
-  static constexpr std::uint32_t kTurnsPerLook = 512;  // half a millisecond, about: 16,384 neighbours
+  static constexpr std::uint32_t kLoadsInFlight = 4;
+  static constexpr std::uint32_t kTurnsPerCheck = 512;  // half a millisecond, about: 16,384 neighbours
 
   MOTIFLUX_DEVICE std::uint32_t capacity() const { return 1u << log_; }
 

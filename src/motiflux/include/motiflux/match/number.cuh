@@ -28,13 +28,13 @@ MOTIFLUX_DEVICE void subtract(Number& from, const Number& number) {
 MOTIFLUX_DEVICE bool multiply(Number& product, const Number& factor) {
   const std::uint64_t a = product.low, b = factor.low;
   const std::uint64_t cross = product.high * b + factor.high * a;
-  bool beyond = false;
+  bool overflow = false;
   if ((product.high | factor.high) != 0)
-    beyond = (product.high != 0 && factor.high != 0) || high_of_product(product.high, b) != 0 ||
-             high_of_product(factor.high, a) != 0;
+    overflow = (product.high != 0 && factor.high != 0) || high_of_product(product.high, b) != 0 ||
+               high_of_product(factor.high, a) != 0;
   product.low = a * b;
   product.high = high_of_product(a, b) + cross;
-  return beyond || product.high < cross;
+  return overflow || product.high < cross;
 }
 
 MOTIFLUX_DEVICE void divide(Number& number, std::uint32_t divisor) {
@@ -46,7 +46,7 @@ MOTIFLUX_DEVICE void divide(Number& number, std::uint32_t divisor) {
 
 // The sum over all lanes modulo 2^128, in each; adds to `beyond` whether that is not the sum.
 template <class Lanes>
-MOTIFLUX_DEVICE Number sum_over(const Lanes& lanes, Number number, bool& beyond) {
+MOTIFLUX_DEVICE Number sum_over(const Lanes& lanes, Number number, bool& overflow) {
   // Of 32 numbers in pieces of 32 bits no sum passes 64 bits.
   std::uint64_t parts[4] = {number.low & 0xffffffffu, number.low >> 32, number.high & 0xffffffffu,
                             number.high >> 32};
@@ -59,14 +59,14 @@ MOTIFLUX_DEVICE Number sum_over(const Lanes& lanes, Number number, bool& beyond)
     part = lanes.sum(part) + carry;
     carry = part >> 32;
   }
-  beyond |= carry != 0;
+  overflow |= carry != 0;
   return {parts[1] << 32 | (parts[0] & 0xffffffffu), parts[3] << 32 | (parts[2] & 0xffffffffu)};
 }
 
 // Ways to take `levels` different members of a set of `size`, those of each chain in ascending order.
 struct Ways {
   Number number;
-  bool beyond;  // they are too many to tell
+  bool overflow;  // they are too many to tell
 };
 
 MOTIFLUX_DEVICE_CALL Ways falling_factorial(std::uint64_t size, std::uint32_t levels,
@@ -80,7 +80,7 @@ MOTIFLUX_DEVICE_CALL Ways falling_factorial(std::uint64_t size, std::uint32_t le
       taken = 0;
     }
     --left;
-    ways.beyond |= multiply(ways.number, {size, 0});
+    ways.overflow |= multiply(ways.number, {size, 0});
     if (taken > 0) divide(ways.number, taken + 1);  // exact: a multiple of a binomial coefficient
   }
   return ways;

@@ -23,8 +23,8 @@ struct EveryLevel {
   MOTIFLUX_DEVICE bool stopped() const { return false; }
 };
 
-// `Within`: how groups get work of others in their block (match/block_desk.hpp).
-template <class Plan, class Lanes, class Within = Alone>
+// `Within`: how groups get work of others in their block (match/block_work_queue.hpp).
+template <class Plan, class Lanes, class Within = NoStealing>
 class Search : public BlockSharing<Plan, Lanes, Within> {
   using Base = BlockSharing<Plan, Lanes, Within>;
 
@@ -64,7 +64,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   }
 
   // Stops all groups once more is known than the limit asks for. Of the leading lane only.
-  MOTIFLUX_DEVICE void look_at_limit() const { match::look_at_limit(*task_.control, task_.limit); }
+  MOTIFLUX_DEVICE void check_limit() const { match::check_limit(*task_.control, task_.limit); }
 
   // Asks all groups to stop.
   MOTIFLUX_DEVICE void stop(Stop reason) const {
@@ -75,12 +75,12 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   MOTIFLUX_DEVICE bool stopped() {
     std::uint32_t reason = 0;
     if (lanes_.leads()) reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
-    asked_ = static_cast<Stop>(lanes_.broadcast(reason));
-    return asked_ != Stop::kNone;
+    stop_found_ = static_cast<Stop>(lanes_.broadcast(reason));
+    return stop_found_ != Stop::kNone;
   }
 
   // Whether the search broke off to go on later.
-  MOTIFLUX_DEVICE bool paused() const { return asked_ == Stop::kPause; }
+  MOTIFLUX_DEVICE bool paused() const { return stop_found_ == Stop::kPause; }
 
   MOTIFLUX_DEVICE void save(Saved& header, LevelState* levels) const {
     if (lanes_.leads()) {
@@ -110,7 +110,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     }
     if constexpr (Goal::kEnters)
       if (!entered_ && !enter_root(goal)) return !goal.stopped();
-    if (--look_ <= 0) this->template look<Goal>();
+    if (--turns_to_check_ <= 0) this->template check_for_waiting_groups<Goal>();
     if (place_.level == last_) {
       if (!goal.walk_last(*this)) return false;
       if (cursor_.next >= cursor_.end) leave();
@@ -134,7 +134,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       assign(place_.level, cursor_.base[cursor_.next - Lanes::kLanes + chosen]);
     }
     descend(goal);
-    if (follows && place_.level == place_.floor) go_on();
+    if (follows && place_.level == place_.floor) resume_split();
     return !goal.stopped();
   }
 
@@ -169,7 +169,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   }
 
   MOTIFLUX_DEVICE void leave() {
-    if (this->take_own_back()) return;
+    if (this->take_own_offer()) return;
     if (place_.level == place_.floor) {
       place_.level = 0;
       return;
@@ -183,7 +183,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   template <class Goal>
   MOTIFLUX_DEVICE bool next_slice(Goal& goal) {
     for (;;) {
-      if (place_.arc == place_.arc_end && !take_piece(goal)) return false;
+      if (place_.arc == place_.arc_end && !take_chunk(goal)) return false;
       const std::uint64_t row_end = task_.root.offsets[row_ + 1];
       const std::uint64_t begin = place_.arc;
       const std::uint64_t end = row_end < place_.arc_end ? row_end : place_.arc_end;
@@ -213,29 +213,29 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
   // takes as long as the work of a short piece.
   template <class Goal>
-  MOTIFLUX_DEVICE bool take_piece(Goal& goal) {
+  MOTIFLUX_DEVICE bool take_chunk(Goal& goal) {
     if (task_.limit != kNoLimit) goal.report(*this);
     std::uint64_t taken = 0;
     if (lanes_.leads()) {
       Control& control = *task_.control;
-      if (place_.piece > 0)
+      if (place_.chunk > 0)
         done_ =
-            place_.piece + device::device_wide(control.done).fetch_add(place_.piece, device::Order::kRelaxed);
+            place_.chunk + device::device_wide(control.done).fetch_add(place_.chunk, device::Order::kRelaxed);
       const auto reason = device::device_wide(control.stop).load(device::Order::kRelaxed);
       taken =
-          device::device_wide(control.taken).fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
-      told_ = reason != static_cast<std::uint32_t>(Stop::kNone);
+          device::device_wide(control.taken).fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
+      stop_seen_ = reason != static_cast<std::uint32_t>(Stop::kNone);
       // A piece that was taken is worked on where the search will go on; elsewhere its result is not whole.
       if (reason > static_cast<std::uint32_t>(Stop::kPause)) taken = kNoLimit;
     }
-    place_.piece = 0;
+    place_.chunk = 0;
     taken = lanes_.broadcast(taken);
     if (taken >= task_.arcs) return false;
     const std::uint64_t left = task_.arcs - taken;
-    place_.piece = left < task_.piece ? left : task_.piece;
-    const std::uint64_t before = taken * task_.stride + std::uint64_t{task_.first} * task_.piece;
+    place_.chunk = left < task_.chunk ? left : task_.chunk;
+    const std::uint64_t before = taken * task_.stride + std::uint64_t{task_.first} * task_.chunk;
     place_.arc_end = task_.all_arcs - before;
-    place_.arc = place_.arc_end - place_.piece;
+    place_.arc = place_.arc_end - place_.chunk;
     find_row();
     return true;
   }
@@ -269,18 +269,18 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   using Base::cursor_;
   using Base::done_;
   using Base::entered_;
-  using Base::go_on;
   using Base::lanes_;
   using Base::last_;
-  using Base::look_;
   using Base::place_;
   using Base::plan_;
+  using Base::resume_split;
   using Base::shared_;
+  using Base::stop_seen_;
   using Base::task_;
-  using Base::told_;
+  using Base::turns_to_check_;
 
   std::uint32_t row_ = 0;
-  Stop asked_ = Stop::kNone;  // what the stop flag said last
+  Stop stop_found_ = Stop::kNone;  // what the stop flag said last
 };
 
 }  // namespace motiflux::match

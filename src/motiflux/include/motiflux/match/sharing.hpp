@@ -1,9 +1,9 @@
-// What a searching group has to do with work that changes hands (match/handover.hpp).
+// What a searching group has to do with work that changes hands (match/work_queue.hpp).
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
-#include "motiflux/match/handover.hpp"
 #include "motiflux/match/levels.hpp"
+#include "motiflux/match/work_queue.hpp"
 
 namespace motiflux::match {
 
@@ -20,20 +20,20 @@ class Sharing : public Levels<Plan, Lanes> {
   using Levels<Plan, Lanes>::last_;
   using Levels<Plan, Lanes>::place_;
   using Levels<Plan, Lanes>::cursor_;
-  using Levels<Plan, Lanes>::look_;
+  using Levels<Plan, Lanes>::turns_to_check_;
 
-  MOTIFLUX_DEVICE bool hands_over() const { return task_.handover.seats != 0; }
+  MOTIFLUX_DEVICE bool uses_work_queue() const { return task_.work_queue.wait_slots != 0; }
 
   // Looks whether another group waits, anywhere. The answer is used at the next look: it takes long to come.
   // If so, withdraws what is offered elsewhere, by withdraw(), and hands over some.
   template <class Goal, class Withdraw>
-  MOTIFLUX_DEVICE void look_outside(Withdraw&& withdraw) {
-    if (!hands_over()) return;
-    const bool waits = lanes_.broadcast(waits_) != 0;
-    if (lanes_.leads()) waits_ = somebody_waits(task_.handover);
+  MOTIFLUX_DEVICE void check_work_queue(Withdraw&& withdraw) {
+    if (!uses_work_queue()) return;
+    const bool waits = lanes_.broadcast(group_waited_) != 0;
+    if (lanes_.leads()) group_waited_ = a_group_waits(task_.work_queue);
     if (!waits || place_.level < place_.floor) return;
     withdraw();
-    share<Goal>([this](std::uint32_t level, const Cursor& given) { return hand_over(level, given); });
+    share<Goal>([this](std::uint32_t level, const Cursor& given) { return push_split(level, given); });
   }
 
   // Fewest candidates of a level that are worth handing over: just before the last level one takes no longer
@@ -62,12 +62,12 @@ class Sharing : public Levels<Plan, Lanes> {
     }
   }
 
-  MOTIFLUX_DEVICE bool hand_over(std::uint32_t level, const Cursor& given) {
-    const Handover& handover = task_.handover;
-    const std::uint64_t ticket = lanes_.broadcast(lanes_.leads() ? claim_seat(handover) : 0);
+  MOTIFLUX_DEVICE bool push_split(std::uint32_t level, const Cursor& given) {
+    const WorkQueue& work_queue = task_.work_queue;
+    const std::uint64_t ticket = lanes_.broadcast(lanes_.leads() ? claim_wait_slot(work_queue) : 0);
     if (ticket == kNoTicket) return false;
     lanes_.sync();
-    Split& split = handover.splits[seat_of(handover, ticket)];
+    Split& split = work_queue.splits[wait_slot_of(work_queue, ticket)];
     for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
       split.vertices[before] = vertex(before);
     std::uint32_t handed = 0;
@@ -80,7 +80,7 @@ class Sharing : public Levels<Plan, Lanes> {
       auto done = device::device_wide(task_.control->done);
       done.fetch_add(~std::uint64_t{0},
                      device::Order::kRelaxed);  // first: it may be done before the next line
-      handed = give(handover, ticket);
+      handed = publish_split(work_queue, ticket);
       if (handed == 0) done.fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
     }
     return lanes_.broadcast(handed) != 0;
@@ -89,39 +89,40 @@ class Sharing : public Levels<Plan, Lanes> {
   // Waits for a split and goes to where it begins; false if there will be none. Whoever finished the last of
   // all root arcs and splits comes here next, as does whoever was told to stop.
   MOTIFLUX_DEVICE bool take_split() {
-    const Handover& handover = task_.handover;
-    const bool over = told_ || done_ == task_.arcs;
+    const WorkQueue& work_queue = task_.work_queue;
+    const bool over = stop_seen_ || done_ == task_.arcs;
     if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
-      close(lanes_, handover);
+      close_queue(lanes_, work_queue);
       return false;
     }
     std::uint64_t ticket = 0;
-    std::uint32_t seat = kLeft;
+    std::uint32_t wait_slot = kAbandoned;
     const auto done = device::device_wide(task_.control->done);
-    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs) seat = sit_down(handover, ticket);
-    seat = lanes_.broadcast(seat);
-    if (seat == kLeft) return false;
+    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs)
+      wait_slot = wait_for_split(work_queue, ticket);
+    wait_slot = lanes_.broadcast(wait_slot);
+    if (wait_slot == kAbandoned) return false;
     lanes_.sync();
-    const Split& split = handover.splits[seat];
+    const Split& split = work_queue.splits[wait_slot];
     const std::uint32_t level = split.level;
     for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
       shared_.levels[before].vertex = split.vertices[before];
     cursor_ = split.cursor;
     if (lanes_.leads()) shared_.levels[level].cursor = cursor_;
     lanes_.sync();
-    if (lanes_.leads()) stand_up(handover, ticket);
-    go_to(level);
+    if (lanes_.leads()) release_wait_slot(work_queue, ticket);
+    begin_split(level);
     return true;
   }
 
   // To a walk that begins at a level below which all vertices are there, from the root on.
-  MOTIFLUX_DEVICE void go_to(std::uint32_t level) {
+  MOTIFLUX_DEVICE void begin_split(std::uint32_t level) {
     place_ = {0, 0, 1, 1, 0, level};
     entered_ = false;
   }
 
   // The walk of a split, once its level is reached: its candidates are those that they were elsewhere.
-  MOTIFLUX_DEVICE void go_on() {
+  MOTIFLUX_DEVICE void resume_split() {
     const Cursor& given = shared_.levels[place_.floor].cursor;
     cursor_.next = given.next;
     cursor_.end = given.end;
@@ -130,9 +131,9 @@ class Sharing : public Levels<Plan, Lanes> {
 
   bool entered_ = true;  // whether the goal knows of level 0's vertex
   // The leader's:
-  std::uint32_t waits_ = 0;        // whether a group waited at the last look
-  std::uint64_t done_ = kNoLimit;  // root arcs done when it had finished its last
-  bool told_ = false;              // to stop
+  std::uint32_t group_waited_ = 0;  // whether a group waited at the last look
+  std::uint64_t done_ = kNoLimit;   // root arcs done when it had finished its last
+  bool stop_seen_ = false;          // to stop
 };
 
 }  // namespace motiflux::match

@@ -20,19 +20,19 @@
 
 namespace motiflux::match {
 
-enum class TailForm { kRoots, kFlat, kNested, kMeetings };
+enum class TailForm { kRoots, kFlat, kNested, kOverlaps };
 
 template <class Plan, TailForm kForm>
 struct TailArgsOf {
   using Args = TailArgs<Plan>;
 };
 template <class Plan>
-struct TailArgsOf<Plan, TailForm::kMeetings> {
-  using Args = MeetingArgs<Plan>;
+struct TailArgsOf<Plan, TailForm::kOverlaps> {
+  using Args = OverlapArgs<Plan>;
 };
 
 template <class Plan, class Lanes, class Within>
-class MeetingWalk;
+class OverlapWalk;
 
 // Candidates that a lane counts for itself where that takes a walk through rows: shortest rows at most so
 // long.
@@ -43,7 +43,7 @@ class TailCounting {
  public:
   static constexpr bool kEnters = true;
   static constexpr bool kSharesLast = true;
-  static constexpr bool kWalks = kForm == TailForm::kNested || kForm == TailForm::kMeetings;
+  static constexpr bool kWalks = kForm == TailForm::kNested || kForm == TailForm::kOverlaps;
   using Args = typename TailArgsOf<Plan, kForm>::Args;
   using Searching = Search<Plan, Lanes, Within>;
 
@@ -98,11 +98,11 @@ class TailCounting {
       std::uint64_t first = 0;
       if (search_.lanes().leads())
         first = device::device_wide(task.control->taken)
-                    .fetch_add(std::uint64_t{task.piece}, device::Order::kRelaxed);
+                    .fetch_add(std::uint64_t{task.chunk}, device::Order::kRelaxed);
       first = search_.lanes().broadcast(first);
       if (first >= task.arcs) return;
-      const std::uint64_t end = first + task.piece < task.arcs ? first + task.piece : task.arcs;
-      const std::uint64_t begin = first * task.stride + std::uint64_t{task.first} * task.piece;
+      const std::uint64_t end = first + task.chunk < task.arcs ? first + task.chunk : task.arcs;
+      const std::uint64_t begin = first * task.stride + std::uint64_t{task.first} * task.chunk;
       take({nullptr, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + end - first), 0});
       if (stopped_) return;
       report();
@@ -112,7 +112,7 @@ class TailCounting {
   }
 
  private:
-  friend class MeetingWalk<Plan, Lanes, Within>;
+  friend class OverlapWalk<Plan, Lanes, Within>;
 
   MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
   MOTIFLUX_DEVICE const view::TailLevel& at(std::uint32_t level) const { return tail_.levels[level]; }
@@ -137,8 +137,8 @@ class TailCounting {
 
   MOTIFLUX_DEVICE void add_weighted(Number sum) {
     if (sum.is_zero()) return;
-    beyond_ |= multiply(sum, weight_before(last()));
-    beyond_ |= add(found_, sum);
+    overflow_ |= multiply(sum, weight_before(last()));
+    overflow_ |= add(found_, sum);
   }
 
   // The same where something hangs. What belongs to levels before is found now, if they have changed: each is
@@ -153,7 +153,7 @@ class TailCounting {
       if (stopped_) return;
       if (at_last) return add_weighted(sum);
       Number weight = all_of(sum);
-      beyond_ |= multiply(weight, weight_before(level));
+      overflow_ |= multiply(weight, weight_before(level));
       lanes().sync();  // weights_ was read
       if (lanes().leads()) weights_[level] = weight;
       lanes().sync();
@@ -202,14 +202,14 @@ class TailCounting {
           accepted && at(level).by_lane && (!at(level).walks || takes_short_walks(level, candidate));
       if (alone) {
         const Number ways = count_alone(level, candidate);
-        beyond_ |= add(sum, ways);
+        overflow_ |= add(sum, ways);
       }
       std::uint32_t rest = at(level).by_lane && !at(level).walks ? 0 : lanes().ballot(accepted && !alone);
       for (; rest != 0; rest &= rest - 1) {
         assign(level, lanes().broadcast(candidate, lowest_bit(rest)));
         Number ways{1, 0};
         multiply_together(level, ways);
-        if (lanes().leads()) beyond_ |= add(sum, ways);
+        if (lanes().leads()) overflow_ |= add(sum, ways);
         search_.spend(1);
       }
       if (!tick(1)) return false;
@@ -234,7 +234,7 @@ class TailCounting {
     if (component.kind == view::TailKind::kSame) {
       const Ways ways = falling_factorial(found[0], component.levels, tail_.chains + component.first_chain,
                                           component.chains);
-      beyond_ |= ways.beyond;
+      overflow_ |= ways.overflow;
       return ways.number;
     }
     const std::uint64_t second = b == 0 ? found[0] : found[1];
@@ -252,7 +252,7 @@ class TailCounting {
       const Number found = ways_of(component, [&](std::uint32_t i) {
         return size_alone(search_.plan(), tail_, component.first_set + i, vertices_with(level, candidate));
       });
-      beyond_ |= multiply(ways, found);
+      overflow_ |= multiply(ways, found);
       if (ways.is_zero()) break;
     }
     return ways;
@@ -289,7 +289,7 @@ class TailCounting {
         return one;
       });
       if (component.kind == view::TailKind::kMixed) found = mixed(component);
-      beyond_ |= multiply(ways, found);
+      overflow_ |= multiply(ways, found);
     }
   }
 
@@ -301,7 +301,7 @@ class TailCounting {
     for (std::uint32_t l = 0; l < component.levels; ++l) {
       const std::uint64_t found = sizes_[component.size_of[l]];
       if (found == 0) return {0, 0};
-      beyond_ |= multiply(most, {found, 0});
+      overflow_ |= multiply(most, {found, 0});
     }
     Number sum{0, 0};
     for (std::uint32_t t = lanes().lane(); t < component.terms; t += Lanes::kLanes) {
@@ -329,7 +329,7 @@ class TailCounting {
   }
 
   // A number of which each lane has a share, in each.
-  MOTIFLUX_DEVICE Number all_of(const Number& share) { return sum_over(lanes(), share, beyond_); }
+  MOTIFLUX_DEVICE Number all_of(const Number& share) { return sum_over(lanes(), share, overflow_); }
 
   // The candidates of a level of the tail that is walked; each has still to be told apart from others.
   MOTIFLUX_DEVICE Cursor open(std::uint32_t level) {
@@ -344,8 +344,8 @@ class TailCounting {
   // The sum over the candidates of `top` of what belongs to each, levels below included; each lane gets a
   // share. False to break off.
   MOTIFLUX_DEVICE bool sum_by_walk(std::uint32_t top, Cursor walk, Number& result) {
-    if constexpr (kForm == TailForm::kMeetings)
-      return MeetingWalk<Plan, Lanes, Within>(*this).sum(top, walk, result);
+    if constexpr (kForm == TailForm::kOverlaps)
+      return OverlapWalk<Plan, Lanes, Within>(*this).sum(top, walk, result);
     else
       return sum_by_plain_walk(top, walk, result);
   }
@@ -370,18 +370,18 @@ class TailCounting {
         sum = lanes().leads() ? frame.sum : Number{0, 0};
         product = frame.product;
         child = frame.child + 1;
-        beyond_ |= multiply(product, below);
+        overflow_ |= multiply(product, below);
       } else {
         if (!tick(1)) return false;
         if (keeps(level) && memo().find(at(level), level, product)) {
-          if (lanes().leads()) beyond_ |= add(sum, product);
+          if (lanes().leads()) overflow_ |= add(sum, product);
           continue;
         }
         multiply_together(level, product);
       }
       if (product.is_zero() || child == at(level).children) {
         if (keeps(level)) memo().keep(at(level), level, product);
-        if (lanes().leads()) beyond_ |= add(sum, product);
+        if (lanes().leads()) overflow_ |= add(sum, product);
         continue;
       }
       const Number so_far = all_of(sum);
@@ -410,16 +410,16 @@ class TailCounting {
   }
 
   MOTIFLUX_DEVICE void report() {
-    const Number found = sum_over(lanes(), found_, beyond_);
+    const Number found = sum_over(lanes(), found_, overflow_);
     found_ = {0, 0};
-    const bool beyond = lanes().ballot(beyond_) != 0;
-    if (!lanes().leads() || (found.is_zero() && !beyond)) return;
+    const bool overflow = lanes().ballot(overflow_) != 0;
+    if (!lanes().leads() || (found.is_zero() && !overflow)) return;
     Control& control = *search_.task().control;
-    if (beyond || device::add_128(control.found, found.low, found.high)) {
-      device::device_wide(control.beyond).store(1u, device::Order::kRelaxed);
+    if (overflow || device::add_128(control.found, found.low, found.high)) {
+      device::device_wide(control.overflow).store(1u, device::Order::kRelaxed);
       search_.stop(Stop::kLimit);
     }
-    search_.look_at_limit();
+    search_.check_limit();
   }
 
   Searching& search_;
@@ -431,11 +431,11 @@ class TailCounting {
   std::uint32_t* key_;
   Number found_{0, 0};       // this lane's share
   std::uint32_t known_ = 0;  // kWalks: levels before it have their weights
-  bool beyond_ = false;
+  bool overflow_ = false;
   bool stopped_ = false;
 };
 
-template <TailForm kForm, class Plan, std::uint32_t Lanes, class Within = Alone>
+template <TailForm kForm, class Plan, std::uint32_t Lanes, class Within = NoStealing>
 MOTIFLUX_DEVICE void count_tails(const typename TailArgsOf<Plan, kForm>::Args& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
   using Group = lanes::Group<Lanes>;
@@ -453,13 +453,13 @@ MOTIFLUX_DEVICE void stars(const TailArgs<Plan>& args) {
   count_tails<TailForm::kRoots, Plan, Lanes>(args);
 }
 
-template <class Plan, std::uint32_t Lanes, class Within = Alone>
+template <class Plan, std::uint32_t Lanes, class Within = NoStealing>
 MOTIFLUX_DEVICE void tail(const TailArgs<Plan>& args) {
   count_tails<TailForm::kFlat, Plan, Lanes, Within>(args);
 }
 
-template <class Plan, std::uint32_t Lanes, class Within = Alone>
-MOTIFLUX_DEVICE void parts(const TailArgs<Plan>& args) {
+template <class Plan, std::uint32_t Lanes, class Within = NoStealing>
+MOTIFLUX_DEVICE void nested(const TailArgs<Plan>& args) {
   count_tails<TailForm::kNested, Plan, Lanes, Within>(args);
 }
 

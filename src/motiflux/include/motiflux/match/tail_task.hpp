@@ -3,7 +3,7 @@
 
 #include "motiflux/match/state.hpp"
 #include "motiflux/match/task.hpp"
-#include "motiflux/view/meeting.hpp"
+#include "motiflux/view/overlap.hpp"
 
 namespace motiflux::match {
 
@@ -34,21 +34,21 @@ struct TailArgs {
 
 // The same where pieces meet others.
 template <class Plan>
-struct MeetingArgs {
+struct OverlapArgs {
   Plan plan;
   Task task;
   view::Tail tail;
   KeptNumber* kept;
   std::uint32_t kept_mask;
   std::uint32_t unused;
-  view::Meetings meetings;
+  view::OverlapComponents overlaps;
 };
 
 // What is known of a part of a meeting that is being walked.
-struct PartState {
-  Number sum;            // of the ways of all its choices
-  std::uint32_t length;  // choices that are written down
-  std::uint32_t waits;   // whether its walk goes on once these are done with
+struct BranchState {
+  Number sum;             // of the ways of all its choices
+  std::uint32_t length;   // choices that are written down
+  std::uint32_t resumes;  // whether its walk goes on once these are done with
 };
 
 // Where a walk below the enumerated levels is, while it is in a level further below.

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "motiflux/device/ring.hpp"
-#include "motiflux/match/seats.hpp"
+#include "motiflux/match/work_queue_task.hpp"
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
 
@@ -22,7 +22,7 @@ struct Control {
   std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
   std::uint32_t stop;      // a Stop: the highest that was asked for
   std::uint32_t parked;    // groups that saved themselves, for want of room or to pause
-  std::uint32_t beyond;    // whether a number passed 128 bits: the total is of no use
+  std::uint32_t overflow;  // whether a number passed 128 bits: the total is of no use
   std::uint32_t stolen;    // how often work changed hands within a block
   // Listing into memory: rows that groups asked room for, one after another, and the complement of the first
   // place that was refused (0 if none was). Whoever asked later was refused too, so all rows before that
@@ -40,7 +40,7 @@ struct Task {
   std::uint64_t arcs;
   std::uint64_t all_arcs;  // of all devices that share the search
   std::uint32_t vertices;
-  std::uint32_t piece;  // root arcs that a group takes at a time
+  std::uint32_t chunk;  // root arcs that a group takes at a time
   // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
@@ -53,8 +53,8 @@ struct Task {
   std::uint64_t buffer_at[view::kMaxLevels];
   std::uint32_t max_spans;     // most sets that one step intersects
   std::uint32_t shared_bytes;  // shared memory of a group
-  std::uint32_t packs;         // whether the last two levels are counted at once
-  Handover handover;
+  std::uint32_t flatten_last;  // whether the last two levels are counted at once
+  WorkQueue work_queue;
   // Enumeration only.
   std::uint32_t resume;    // whether groups go on from what they saved
   std::uint32_t patience;  // how often to look whether a full ring has room before parking
@@ -62,7 +62,7 @@ struct Task {
   std::uint64_t group_bytes;
   device::Ring ring;
   std::uint32_t* rows;  // or room for `row_room` rows
-  std::uint64_t row_room;
+  std::uint64_t row_capacity;
   std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
 };
 

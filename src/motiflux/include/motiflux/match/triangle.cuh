@@ -21,12 +21,12 @@ class TriangleCount {
 
   MOTIFLUX_DEVICE void run() {
     std::uint64_t first =
-        std::uint64_t{warp_.in_grid()} * task_.piece;  // without a counter: all start at once
-    for (std::uint32_t pieces = 1; first < task_.arcs; ++pieces) {
-      const std::uint64_t end = first + task_.piece < task_.arcs ? first + task_.piece : task_.arcs;
-      const std::uint64_t begin = first * task_.stride + std::uint64_t{task_.first} * task_.piece;
+        std::uint64_t{warp_.in_grid()} * task_.chunk;  // without a counter: all start at once
+    for (std::uint32_t chunks = 1; first < task_.arcs; ++chunks) {
+      const std::uint64_t end = first + task_.chunk < task_.arcs ? first + task_.chunk : task_.arcs;
+      const std::uint64_t begin = first * task_.stride + std::uint64_t{task_.first} * task_.chunk;
       count(begin, begin + end - first);
-      if (pieces % kPieces == 0) report();
+      if (chunks % kChunksPerReport == 0) report();
       first = next();
     }
     report();
@@ -40,9 +40,9 @@ class TriangleCount {
     std::uint64_t taken = 0;
     if (warp_.leads()) {
       const auto reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
-      const std::uint64_t first = std::uint64_t{gridDim.x} * (blockDim.x / 32) * task_.piece;
+      const std::uint64_t first = std::uint64_t{gridDim.x} * (blockDim.x / 32) * task_.chunk;
       taken = first + device::device_wide(task_.control->taken)
-                          .fetch_add(std::uint64_t{task_.piece}, device::Order::kRelaxed);
+                          .fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
       if (reason != static_cast<std::uint32_t>(Stop::kNone)) taken = task_.arcs;
     }
     return warp_.broadcast(taken);
@@ -142,10 +142,10 @@ class TriangleCount {
     done_ = 0;
     if (found == 0) return;
     device::add_128(control.found, found);
-    look_at_limit(control, task_.limit);
+    check_limit(control, task_.limit);
   }
 
-  static constexpr std::uint32_t kPieces = 16;  // between reports
+  static constexpr std::uint32_t kChunksPerReport = 16;  // between reports
 
   const TriangleTask& task_;
   Warp warp_;

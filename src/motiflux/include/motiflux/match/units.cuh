@@ -35,7 +35,7 @@ class UnitWalk {
       std::uint64_t end = warp_.in_block() == 0 ? unit + 1 : unit;
       unsigned char* mine = shared_ + warp_.in_block() * (task_.shared_bytes - kHeader);
       do {
-        for (; unit < end && !told_; ++unit) self().count_unit(WarpTeam{}, mine, task_.unit(unit));
+        for (; unit < end && !stop_seen_; ++unit) self().count_unit(WarpTeam{}, mine, task_.unit(unit));
       } while (warp_takes(unit, end));
     }
     report();
@@ -53,7 +53,7 @@ class UnitWalk {
     if (budget_ > 0) return;
     budget_ = kTurns;
     report();
-    told_ = stopped();
+    stop_seen_ = stopped();
   }
 
   const CliqueTask& task_;
@@ -64,7 +64,7 @@ class UnitWalk {
   std::uint64_t done_ = 0;                         // the leader's
   static constexpr std::int32_t kTurns = 1 << 13;  // words between looks at the stop flag
   std::int32_t budget_ = kTurns;
-  bool told_ = false;  // to stop
+  bool stop_seen_ = false;  // to stop
 
  private:
   MOTIFLUX_DEVICE Counting& self() { return static_cast<Counting&>(*this); }
@@ -89,7 +89,7 @@ class UnitWalk {
     spend(kTurns / 16);  // the control is one line of memory, and units may take a microsecond each
     unit = warp_.broadcast(warp_.leads() ? take(task_.chunk) : 0);
     end = unit + task_.chunk < task_.unit_count ? unit + task_.chunk : task_.unit_count;
-    return !told_ && unit < task_.unit_count;
+    return !stop_seen_ && unit < task_.unit_count;
   }
 
   MOTIFLUX_DEVICE std::uint64_t take(std::uint64_t units) const {
@@ -111,7 +111,7 @@ class UnitWalk {
     done_ = 0;
     if (found == 0) return;
     device::add_128(control.found, found);
-    look_at_limit(control, task_.limit);
+    check_limit(control, task_.limit);
   }
 
   static constexpr std::uint32_t kHeader = 16;  // of shared memory: what the block has taken

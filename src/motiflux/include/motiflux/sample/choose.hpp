@@ -1,7 +1,7 @@
 // Choosing a candidate of a level, on one lane: Refine, Sample, Validate.
 #pragma once
 
-#include "motiflux/sample/sieve.hpp"
+#include "motiflux/sample/reservoir.hpp"
 #include "motiflux/sample/state.hpp"
 #include "motiflux/sample/tree.hpp"
 
@@ -17,12 +17,12 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_any(const Row& row, const Key& key, st
 template <class Policy, class State, class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_refined(const CandidateGraph& graph, const State& state,
                                                   std::uint32_t level, const Row& row, const Key& key) {
-  Sieve<Policy> sieve;
+  CandidateReservoir<Policy> reservoir;
   for (std::uint64_t begin = 0; begin < row.size; begin += kBlock) {
-    sieve.meet_block(graph, state, level, row, begin, block_size(row, begin), key);
-    sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+    reservoir.refine_block(graph, state, level, row, begin, block_size(row, begin), key);
+    reservoir.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
   }
-  return sieve.choice(row);
+  return reservoir.choice(row);
 }
 
 // The tree's: a sample has the weight of all trees from the start. Without sums, all candidates are alike.

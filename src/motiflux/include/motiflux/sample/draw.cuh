@@ -1,6 +1,6 @@
 // The kernel that draws samples: persistent warps, which take groups of 32 from their block's pool.
 //
-//   shared memory   pool | desk of each warp (desk.hpp)
+//   shared memory   pool | desk of each warp (warp_scratch.hpp)
 //
 // Sample synchronisation (gSWORD, section 3.2): the lanes of a warp take a group through each level together,
 // and the next group when all are done. Iteration synchronisation, for comparison: a lane whose sample died
@@ -26,22 +26,22 @@ class Warp {
 
   MOTIFLUX_DEVICE Warp(const DrawArgs& args, unsigned char* memory)
       : graph_(args.graph), seed_(args.seed), watch_(lanes_, args.control) {
-    unsigned char* place = memory + std::uint64_t{args.desk_bytes} * lanes_.in_block();
-    desk_.offers = reinterpret_cast<Offers*>(place);
-    if (kRefines) place += sizeof(Offers);
-    desk_.slots = reinterpret_cast<Slots*>(place);
-    if (Policy::kPick == Pick::kWeighted) place += sizeof(Slots);
-    desk_.values = reinterpret_cast<std::uint32_t*>(place);
+    unsigned char* place = memory + std::uint64_t{args.scratch_bytes} * lanes_.in_block();
+    scratch_.lane_rows = reinterpret_cast<LaneRows*>(place);
+    if (kRefines) place += sizeof(LaneRows);
+    scratch_.window_weights = reinterpret_cast<WindowWeights*>(place);
+    if (Policy::kPick == Pick::kWeighted) place += sizeof(WindowWeights);
+    scratch_.values = reinterpret_cast<std::uint32_t*>(place);
   }
 
   MOTIFLUX_DEVICE const Lanes& lanes() const { return lanes_; }
   MOTIFLUX_DEVICE Watch& watch() { return watch_; }
-  MOTIFLUX_DEVICE DeskState begin() {
-    return {&graph_, desk_.values + lanes_.lane(), first_weight<Policy>(graph_)};
+  MOTIFLUX_DEVICE ScratchState begin() {
+    return {&graph_, scratch_.values + lanes_.lane(), first_weight<Policy>(graph_)};
   }
 
   // Takes the samples of lanes that live one level on, as `extend` does; the work on this lane.
-  MOTIFLUX_DEVICE std::uint64_t extend(bool lives, DeskState& state, std::uint32_t level, const Key& key) {
+  MOTIFLUX_DEVICE std::uint64_t extend(bool lives, ScratchState& state, std::uint32_t level, const Key& key) {
     if constexpr (!kRefines) {
       return lives ? sample::extend<Policy>(graph_, state, level, key) : 0;
     } else {
@@ -51,7 +51,7 @@ class Warp {
       if (lives) row = row_to_choose_from<Policy>(graph_, state, level);
       if (lives && !refined) choice = choose_unrefined<Policy>(graph_, state, level, row, key);
       if (lanes_.ballot(refined) != 0) {
-        Stream<Policy, streaming> stream(graph_, seed_, desk_, lanes_, watch_);
+        Stream<Policy, streaming> stream(graph_, seed_, scratch_, lanes_, watch_);
         const Choice found = stream.choose(refined, state, level, row, key);
         if (refined) choice = found;
       }
@@ -62,14 +62,15 @@ class Warp {
   }
 
   // Has lanes whose samples died go on with those of others, which live at `level`.
-  MOTIFLUX_DEVICE void inherit(Inheritance mode, std::uint32_t alive, DeskState& state, std::uint32_t level) {
+  MOTIFLUX_DEVICE void inherit(Inheritance mode, std::uint32_t alive, ScratchState& state,
+                               std::uint32_t level) {
     if (mode == Inheritance::kOff || alive == bits_below(kGroup)) return;
     lanes_.sync();  // values of this level are there
     const std::uint32_t lane = lanes_.lane();
     const Heritage from = heritage(mode, alive, lane);
     state.weight = lanes_.broadcast(state.weight, from.lane) / from.shares;
     if (from.lane != lane)
-      for (std::uint32_t at = 0; at <= level; ++at) state.take(at, desk_.values[at * kGroup + from.lane]);
+      for (std::uint32_t at = 0; at <= level; ++at) state.take(at, scratch_.values[at * kGroup + from.lane]);
     lanes_.sync();  // no lane takes a value that is to be inherited
   }
 
@@ -78,7 +79,7 @@ class Warp {
   const std::uint64_t seed_;
   Lanes lanes_;
   Watch watch_;
-  Desk desk_;
+  WarpScratch scratch_;
 };
 
 // Writes down what a group came to, from the weight and the work of each of its samples.
@@ -99,7 +100,7 @@ MOTIFLUX_DEVICE void draw_group(const DrawArgs& args, Warp<Policy, streaming>& w
   const CandidateGraph& graph = args.graph;
   const Lanes& lanes = warp.lanes();
   const Key key{args.seed, (args.first + group) * kGroup + lanes.lane()};
-  DeskState state = warp.begin();
+  ScratchState state = warp.begin();
   std::uint64_t work = 0;
   std::uint32_t alive = bits_below(kGroup);
   for (std::uint32_t level = 0; level < graph.levels; ++level) {
@@ -132,7 +133,7 @@ MOTIFLUX_DEVICE void draw_by_samples(const DrawArgs& args) {
   Warp<Policy, streaming> warp(args, memory + kPoolBytes);
   const Lanes& lanes = warp.lanes();
   for (;;) {
-    warp.watch().look();
+    warp.watch().check();
     std::uint32_t group = args.count;
     if (lanes.leads() && !warp.watch().stopped())
       if (const Range taken = pool.take(1); taken.size() > 0) group = taken.begin;
@@ -151,7 +152,7 @@ MOTIFLUX_DEVICE void draw_by_iterations(const DrawArgs& args) {
   const Lanes& lanes = warp.lanes();
   std::uint32_t sample = 0, level = 0;
   std::uint64_t work = 0;
-  DeskState state = warp.begin();
+  ScratchState state = warp.begin();
   bool lives = false, more = true;
   for (;;) {
     if (warp.watch().count_round()) return;

@@ -36,7 +36,7 @@ class Watch {
 
   MOTIFLUX_DEVICE bool stopped() const { return stopped_; }
 
-  MOTIFLUX_DEVICE void look() {
+  MOTIFLUX_DEVICE void check() {
     std::uint32_t stop = 0;
     if (lanes_.leads()) stop = device::device_wide(control_->stop).load(device::Order::kRelaxed);
     stopped_ = lanes_.broadcast(stop) != 0;
@@ -44,12 +44,12 @@ class Watch {
 
   // Counts a round of work that takes some ten microseconds; true where to give up.
   MOTIFLUX_DEVICE bool count_round() {
-    if (++rounds_ % kRoundsBetweenLooks == 0) look();
+    if (++rounds_ % kRoundsBetweenChecks == 0) check();
     return stopped_;
   }
 
  private:
-  static constexpr std::uint32_t kRoundsBetweenLooks = 64;
+  static constexpr std::uint32_t kRoundsBetweenChecks = 64;
 
   const Lanes& lanes_;
   match::Control* control_;
@@ -60,27 +60,28 @@ class Watch {
 template <class Policy, Streaming streaming>
 class Stream {
  public:
-  MOTIFLUX_DEVICE Stream(const CandidateGraph& graph, std::uint64_t seed, const Desk& desk,
+  MOTIFLUX_DEVICE Stream(const CandidateGraph& graph, std::uint64_t seed, const WarpScratch& desk,
                          const Lanes& lanes, Watch& watch)
-      : graph_(graph), seed_(seed), desk_(desk), lanes_(lanes), watch_(watch) {}
+      : graph_(graph), seed_(seed), scratch_(desk), lanes_(lanes), watch_(watch) {}
 
   // Chooses for each lane that wants it a refined candidate of its row. All lanes come; where the watch says
   // stop, nothing of use is returned.
-  MOTIFLUX_DEVICE Choice choose(bool wants, const DeskState& state, std::uint32_t level, const Row& row,
+  MOTIFLUX_DEVICE Choice choose(bool wants, const ScratchState& state, std::uint32_t level, const Row& row,
                                 const Key& key) {
-    Sieve<Policy> sieve;
+    CandidateReservoir<Policy> reservoir;
     const Row mine = wants ? row : Row{nullptr, 0, 0};
     std::uint64_t begin = 0;
-    if constexpr (streaming == Streaming::kLeader || streaming == Streaming::kPacked) offer(level, mine, key);
+    if constexpr (streaming == Streaming::kLeader || streaming == Streaming::kPacked)
+      publish_row(level, mine, key);
     if constexpr (streaming == Streaming::kAdaptive)
-      adapt(sieve, state, level, mine, key);
+      adapt(reservoir, state, level, mine, key);
     else if constexpr (streaming == Streaming::kPacked)
-      pack(sieve, level, mine, key);
+      pack(reservoir, level, mine, key);
     else {
-      if constexpr (streaming == Streaming::kLeader) begin = collaborate(sieve, level, mine, key);
-      walk(sieve, state, level, mine, begin, key);
+      if constexpr (streaming == Streaming::kLeader) begin = collaborate(reservoir, level, mine, key);
+      walk(reservoir, state, level, mine, begin, key);
     }
-    return sieve.choice(mine);
+    return reservoir.choice(mine);
   }
 
  private:
@@ -89,38 +90,39 @@ class Stream {
   static constexpr std::uint32_t kShort = 8;
 
   // Shows the others which row this lane goes through.
-  MOTIFLUX_DEVICE void offer(std::uint32_t level, const Row& mine, const Key& key) {
+  MOTIFLUX_DEVICE void publish_row(std::uint32_t level, const Row& mine, const Key& key) {
     const std::uint32_t lane = lanes_.lane();
     lanes_.sync();  // the last rows were read
-    desk_.offers->rows[lane] = mine;
-    desk_.offers->ids[lane] = key.id;
-    desk_.offers->levels[lane] = level;
+    scratch_.lane_rows->rows[lane] = mine;
+    scratch_.lane_rows->ids[lane] = key.id;
+    scratch_.lane_rows->levels[lane] = level;
     lanes_.sync();
   }
 
   // Tests the candidate at `index` of a lane's row.
   MOTIFLUX_DEVICE void test(Window<Policy>& window, std::uint32_t owner, bool there, std::uint64_t index) {
-    const DeskState state{&graph_, desk_.values + owner, 0};
-    window.test(lanes_, there, state, desk_.offers->levels[owner], desk_.offers->rows[owner], index,
-                Key{seed_, desk_.offers->ids[owner]});
+    const ScratchState state{&graph_, scratch_.values + owner, 0};
+    window.test(lanes_, there, state, scratch_.lane_rows->levels[owner], scratch_.lane_rows->rows[owner],
+                index, Key{seed_, scratch_.lane_rows->ids[owner]});
   }
 
-  MOTIFLUX_DEVICE void pack(Sieve<Policy>& sieve, std::uint32_t level, const Row& mine, const Key& key) {
-    Window<Policy> window(desk_.slots);
+  MOTIFLUX_DEVICE void pack(CandidateReservoir<Policy>& reservoir, std::uint32_t level, const Row& mine,
+                            const Key& key) {
+    Window<Policy> window(scratch_.window_weights);
     for (std::uint64_t begin = 0;; begin += kBlock) {
       const std::uint32_t size = block_size(mine, begin);
       const std::uint32_t before = lanes_.sums_before(size);
       const std::uint32_t all = lanes_.broadcast(before + size, kGroup - 1);
       if (all == 0 || watch_.count_round()) return;
-      pack_round(window, sieve, begin, size, before, all);
-      if (size > 0) sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+      pack_round(window, reservoir, begin, size, before, all);
+      if (size > 0) reservoir.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
     }
   }
 
-  MOTIFLUX_DEVICE void adapt(Sieve<Policy>& sieve, const DeskState& state, std::uint32_t level,
-                             const Row& mine, const Key& key) {
-    Window<Policy> window(desk_.slots);
-    bool offered = false;
+  MOTIFLUX_DEVICE void adapt(CandidateReservoir<Policy>& reservoir, const ScratchState& state,
+                             std::uint32_t level, const Row& mine, const Key& key) {
+    Window<Policy> window(scratch_.window_weights);
+    bool published = false;
     for (std::uint64_t begin = 0;; begin += kBlock) {
       const std::uint32_t size = block_size(mine, begin);
       const std::uint32_t before = lanes_.sums_before(size);
@@ -128,26 +130,27 @@ class Stream {
       if (all == 0 || watch_.count_round()) return;
       const std::uint32_t windows = (all + kGroup - 1) / kGroup;
       if (lanes_.ballot(size > kShort || size > kTestsOfWindow * windows) != 0) {
-        if (!offered) offer(level, mine, key);
-        offered = true;
-        pack_round(window, sieve, begin, size, before, all);
+        if (!published) publish_row(level, mine, key);
+        published = true;
+        pack_round(window, reservoir, begin, size, before, all);
       } else if (size > 0) {
-        sieve.meet_block(graph_, state, level, mine, begin, size, key);
+        reservoir.refine_block(graph_, state, level, mine, begin, size, key);
       }
-      if (size > 0) sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+      if (size > 0) reservoir.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
     }
   }
 
   // Tests the blocks of all lanes that begin at `begin`: `all` candidates, this lane's after `before` others.
-  MOTIFLUX_DEVICE void pack_round(Window<Policy>& window, Sieve<Policy>& sieve, std::uint64_t begin,
-                                  std::uint32_t size, std::uint32_t before, std::uint32_t all) {
+  MOTIFLUX_DEVICE void pack_round(Window<Policy>& window, CandidateReservoir<Policy>& reservoir,
+                                  std::uint64_t begin, std::uint32_t size, std::uint32_t before,
+                                  std::uint32_t all) {
     for (std::uint32_t base = 0; base < all; base += kGroup) {
       const std::uint32_t at = base + lanes_.lane();
       const std::uint32_t owner = owner_of(before + size, at);
       test(window, owner, at < all, begin + at - lanes_.broadcast(before, owner));
       const std::uint32_t first = before > base ? before : base;
       const std::uint32_t last = before + size < base + kGroup ? before + size : base + kGroup;
-      if (first < last) window.tell(sieve, first - base, last - first, begin + first - before);
+      if (first < last) window.report_to(reservoir, first - base, last - first, begin + first - before);
     }
   }
 
@@ -160,9 +163,9 @@ class Stream {
   }
 
   // Returns how far this lane's row was gone through.
-  MOTIFLUX_DEVICE std::uint64_t collaborate(Sieve<Policy>& sieve, std::uint32_t level, const Row& mine,
-                                            const Key& key) {
-    Window<Policy> window(desk_.slots);
+  MOTIFLUX_DEVICE std::uint64_t collaborate(CandidateReservoir<Policy>& reservoir, std::uint32_t level,
+                                            const Row& mine, const Key& key) {
+    Window<Policy> window(scratch_.window_weights);
     std::uint64_t begin = 0;
     for (;;) {
       const std::uint32_t ready = lanes_.ballot(block_size(mine, begin) == kBlock);
@@ -170,26 +173,26 @@ class Stream {
       const std::uint32_t leader = lowest_bit(ready);
       test(window, leader, true, lanes_.broadcast(begin, leader) + lanes_.lane());
       if (lanes_.lane() != leader) continue;
-      window.tell(sieve, 0, kBlock, begin);
-      sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+      window.report_to(reservoir, 0, kBlock, begin);
+      reservoir.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
       begin += kBlock;
     }
   }
 
   // Each lane alone, from `begin` on.
-  MOTIFLUX_DEVICE void walk(Sieve<Policy>& sieve, const DeskState& state, std::uint32_t level,
-                            const Row& mine, std::uint64_t begin, const Key& key) {
+  MOTIFLUX_DEVICE void walk(CandidateReservoir<Policy>& reservoir, const ScratchState& state,
+                            std::uint32_t level, const Row& mine, std::uint64_t begin, const Key& key) {
     while (lanes_.ballot(begin < mine.size) != 0 && !watch_.count_round()) {
       if (begin >= mine.size) continue;
-      sieve.meet_block(graph_, state, level, mine, begin, block_size(mine, begin), key);
-      sieve.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
+      reservoir.refine_block(graph_, state, level, mine, begin, block_size(mine, begin), key);
+      reservoir.end_block(key, level, static_cast<std::uint32_t>(begin / kBlock));
       begin += kBlock;
     }
   }
 
   const CandidateGraph& graph_;
   const std::uint64_t seed_;
-  const Desk& desk_;
+  const WarpScratch& scratch_;
   const Lanes& lanes_;
   Watch& watch_;
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "motiflux/lanes/group.hpp"
-#include "motiflux/sample/desk.hpp"
-#include "motiflux/sample/sieve.hpp"
+#include "motiflux/sample/reservoir.hpp"
+#include "motiflux/sample/warp_scratch.hpp"
 
 namespace motiflux::sample {
 
@@ -12,10 +12,10 @@ using Lanes = lanes::Group<kGroup>;
 template <class Policy, Pick pick = Policy::kPick>
 class Window {
  public:
-  MOTIFLUX_DEVICE explicit Window(Slots*) {}
+  MOTIFLUX_DEVICE explicit Window(WindowWeights*) {}
 
   // Tests a candidate on each lane for which there is one. All lanes come.
-  MOTIFLUX_DEVICE void test(const Lanes& lanes, bool there, const DeskState& state, std::uint32_t level,
+  MOTIFLUX_DEVICE void test(const Lanes& lanes, bool there, const ScratchState& state, std::uint32_t level,
                             const Row& row, std::uint64_t index, const Key&) {
     bool passed = false;
     if (there) passed = Policy::refine(*state.graph, state, level, row, row[index]);
@@ -23,9 +23,9 @@ class Window {
   }
 
   // Tells a lane's sieve of `count` candidates from that of lane `first` on: the row's `index` and following.
-  MOTIFLUX_DEVICE void tell(Sieve<Policy>& sieve, std::uint32_t first, std::uint32_t count,
-                            std::uint64_t index) const {
-    sieve.note(passed_ >> first & bits_below(count), static_cast<std::uint32_t>(index % kBlock));
+  MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first,
+                                 std::uint32_t count, std::uint64_t index) const {
+    reservoir.note(passed_ >> first & bits_below(count), static_cast<std::uint32_t>(index % kBlock));
   }
 
  private:
@@ -35,26 +35,26 @@ class Window {
 template <class Policy>
 class Window<Policy, Pick::kWeighted> {
  public:
-  MOTIFLUX_DEVICE explicit Window(Slots* slots) : slots_(slots) {}
+  MOTIFLUX_DEVICE explicit Window(WindowWeights* window_weights) : window_weights_(window_weights) {}
 
-  MOTIFLUX_DEVICE void test(const Lanes& lanes, bool there, const DeskState& state, std::uint32_t level,
+  MOTIFLUX_DEVICE void test(const Lanes& lanes, bool there, const ScratchState& state, std::uint32_t level,
                             const Row& row, std::uint64_t index, const Key& key) {
     double weight = 0, own = 0;
-    if (there) weight = Sieve<Policy>::weigh(*state.graph, state, level, row, index, key, own);
+    if (there) weight = CandidateReservoir<Policy>::weigh(*state.graph, state, level, row, index, key, own);
     lanes.sync();  // the last window was read
-    slots_->weights[lanes.lane()] = weight;
-    slots_->keys[lanes.lane()] = own;
+    window_weights_->weights[lanes.lane()] = weight;
+    window_weights_->keys[lanes.lane()] = own;
     lanes.sync();
   }
 
-  MOTIFLUX_DEVICE void tell(Sieve<Policy>& sieve, std::uint32_t first, std::uint32_t count,
-                            std::uint64_t index) const {
+  MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first,
+                                 std::uint32_t count, std::uint64_t index) const {
     for (std::uint32_t i = 0; i < count; ++i)
-      sieve.note(index + i, slots_->weights[first + i], slots_->keys[first + i]);
+      reservoir.note(index + i, window_weights_->weights[first + i], window_weights_->keys[first + i]);
   }
 
  private:
-  Slots* slots_;
+  WindowWeights* window_weights_;
 };
 
 }  // namespace motiflux::sample

@@ -56,8 +56,8 @@ struct StepArgs {
 };
 
 struct PlanArgs {
-  const StepArgs* steps;       // [levels]
-  const std::uint16_t* slots;  // [sources]: which adjacency a source reads
+  const StepArgs* steps;           // [levels]
+  const std::uint16_t* adjacency;  // [sources]: which adjacency a source reads
 };
 
 struct Plan {

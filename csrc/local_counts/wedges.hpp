@@ -1,0 +1,46 @@
+// Local counts by a histogram of wedges: T_x[z] is the number of ways to go from x over a middle vertex to z.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/parallel.hpp"
+#include "common/total.hpp"
+#include "motiflux/view/adjacency.hpp"
+
+namespace motiflux::local_counts {
+
+// Rows of the ends' arcs to the middles, and of the middles' to the ends, over the same vertices.
+struct WedgeRows {
+  view::Adjacency first;
+  view::Adjacency second;
+  std::uint32_t vertices;
+};
+
+// Middles of one kind: their rows, and how many different ones are chosen in order.
+struct Middles {
+  WedgeRows rows;
+  int number;
+};
+
+// Which wedges count: ascending lists are cut, so that hubs are touched from the light side.
+enum class Below : int { kAll = 0, kEnd = 1, kBoth = 2 };  // all; z < x; middle < x and z < x
+
+// The sum over x, and z other than x, of the ordered choices of different middles of each kind; middles of
+// two kinds may be the same. Throws std::overflow_error, or Cancelled.
+Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& workers);
+
+// The same for each x.
+std::vector<Total> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers);
+
+// The number of 4-cycles through each arc, each of the two that are left as an ordered pair once; `rows` are
+// symmetric.
+std::vector<std::uint64_t> four_cycles_of_arcs(const view::Adjacency& rows, std::uint32_t vertices,
+                                               const Workers& workers);
+
+// The number of triangles at each arc; `rows` are symmetric.
+std::vector<std::uint64_t> triangles_of_arcs(const view::Adjacency& rows, std::uint32_t vertices,
+                                             const Workers& workers);
+
+}  // namespace motiflux::local_counts

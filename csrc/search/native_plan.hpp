@@ -1,0 +1,71 @@
+// What a search needs: a plan and the adjacency it runs over.
+//
+// A search deals in data vertices, or, over a candidate space, in positions: the values of level l are then
+// positions in the candidate set of its query vertex, and so are the entries of rows that lead to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "motiflux/view/adjacency.hpp"
+#include "motiflux/view/plan.hpp"
+#include "search/tail.hpp"
+#include "sets/intersect.hpp"
+
+namespace motiflux::search {
+
+// What later levels need of the set of one level: their vertices are among its candidates, each another one.
+struct AllDifferentBound {
+  std::uint32_t others = 0;   // so many later levels
+  std::uint32_t greater = 0;  // so many of which certainly take a greater vertex
+};
+
+// What a search needs whose levels are matched in no fixed order.
+struct AdaptiveOrder {
+  struct Link {
+    int from;
+    int to;
+    view::Adjacency rows;  // from the values of one level to those of the other
+  };
+  std::array<std::vector<Link>, view::kMaxLevels> links;  // by the level that they lead from
+  // For each level, masks of others: whose vertex must be another one, a smaller or a greater one.
+  std::array<std::uint32_t, view::kMaxLevels> apart{};
+  std::array<std::uint32_t, view::kMaxLevels> smaller{};
+  std::array<std::uint32_t, view::kMaxLevels> greater{};
+};
+
+// Whether a search leaves levels that have no part in a failure (Walker::jump_on): where it finds little.
+enum class Backjump : int { kOff = 0, kOn = 1, kAuto = 2 };
+
+struct NativePlan {
+  view::Plan plan{};
+  std::vector<view::Adjacency> adjacencies;
+  view::Adjacency out{};  // every arc, for degree bounds and for induced matching
+  view::Adjacency in{};
+  std::uint32_t vertices = 0;  // values of every level are below this
+  std::uint32_t roots = 0;     // values of level 0 are below this
+  // Over a candidate space: the data vertices of each level's set, and at [level * levels + earlier] where
+  // the set of an earlier level lies in it (candidates::places), if `level` compares itself with that one.
+  std::vector<const std::uint32_t*> members;
+  std::vector<std::uint32_t> sizes;  // of the sets
+  std::vector<const std::uint32_t*> places;
+  Tail tail;  // counting only
+  // Over a candidate space, if levels may be matched in another order: makes the rows that this takes.
+  std::function<const AdaptiveOrder&()> adaptive_order;
+  bool always_adaptive = false;  // from the start, not only where the search finds little
+  Backjump backjump = Backjump::kOff;
+  std::vector<AllDifferentBound> all_different;  // for each level, or empty
+  sets::Policy sets;
+  // Steps between looks at the clock, the stop flag and who waits for work: about 10 microseconds.
+  std::int64_t check_every = 8192;
+
+  // Rows of the first source of level 1: its arcs are the units of work.
+  const view::Adjacency& root() const {
+    return adjacencies[plan.args.adjacency[plan.shape.steps[1].first_source]];
+  }
+  std::uint64_t root_arcs() const { return root().offsets[roots]; }
+};
+
+}  // namespace motiflux::search

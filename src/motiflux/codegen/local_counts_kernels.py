@@ -1,0 +1,65 @@
+"""Translation units of the kernels that make tables of local counts (``include/motiflux/local_counts``)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from motiflux.jit import Source
+
+MOST_THREADS = 1024
+"""Threads of a block at most."""
+
+
+class LocalCountKernel(StrEnum):
+    """A kernel: its header, its argument and its body."""
+
+    ORDER = "order"
+    TRIANGLES = "triangles"
+    WEDGE_TOTAL = "wedge-total"
+    WEDGE_ENDS = "wedge-ends"
+    WEDGE_ARCS = "wedge-arcs"
+    MERGE = "merge"
+    KINDS = "kinds"
+    WALKS = "walks"
+    SUMS = "sums"
+    JOIN = "join"
+
+
+_KERNELS = {
+    LocalCountKernel.ORDER: ("order", "OrderArgs", "find_order"),
+    LocalCountKernel.TRIANGLES: ("triangles", "TriangleArgs", "triangles_of_arcs"),
+    LocalCountKernel.WEDGE_TOTAL: (
+        "wedges",
+        "WedgeArgs",
+        "count_wedges<motiflux::local_counts::WedgeGoal::kTotal>",
+    ),
+    LocalCountKernel.WEDGE_ENDS: (
+        "wedges",
+        "WedgeArgs",
+        "count_wedges<motiflux::local_counts::WedgeGoal::kEnds>",
+    ),
+    LocalCountKernel.WEDGE_ARCS: (
+        "wedges",
+        "WedgeArgs",
+        "count_wedges<motiflux::local_counts::WedgeGoal::kArcs>",
+    ),
+    LocalCountKernel.MERGE: ("wedges", "MergeArgs", "merge_arcs"),
+    LocalCountKernel.KINDS: ("kinds", "KindArgs", "count_kinds"),
+    LocalCountKernel.WALKS: ("walks", "WalkArgs", "walk"),
+    LocalCountKernel.SUMS: ("combine", "SumArgs", "sum_products"),
+    LocalCountKernel.JOIN: ("combine", "JoinArgs", "join_tables"),
+}
+
+
+def local_counts_source(kernel: LocalCountKernel, entry: str) -> Source:
+    """Return the unit of a kernel with an entry point of that name."""
+    header, argument, body = _KERNELS[kernel]
+    text = f"""\
+#include "motiflux/local_counts/{header}.cuh"
+
+extern "C" __global__ void __launch_bounds__({MOST_THREADS}, 1)
+{entry}(const __grid_constant__ motiflux::local_counts::{argument} args) {{
+  motiflux::local_counts::{body}(args);
+}}
+"""
+    return Source(f"local-counts-{kernel}", text)

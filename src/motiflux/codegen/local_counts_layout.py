@@ -1,0 +1,207 @@
+"""The structures that kernels of local counts take, field by field as in ``include/motiflux/local_counts``.
+
+``tests/native/test_layout.py`` compares sizes and offsets with what the C++ compiler says.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from motiflux.codegen.layout import Adjacency
+
+_u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
+
+SCRATCH_BYTES = 1024
+"""``local_counts::kScratchBytes``: shared memory that every block begins with."""
+
+MOST_FACTORS, MOST_PRODUCTS, MOST_LESSER = 6, 4, 12
+"""``local_counts::kMostFactors`` and so on."""
+
+MOST_KINDS, MOST_STEPS, MOST_REGISTERS = 8, 24, 16
+
+SELF, SOURCE, TARGET = 0, 1, 2
+"""``local_counts::At``."""
+
+
+class Frame(ctypes.Structure):
+    """``local_counts::Frame``."""
+
+    _fields_ = [("control", _u64), ("failed", _u64)]
+
+
+class Roots(ctypes.Structure):
+    """``local_counts::Roots``."""
+
+    _fields_ = [
+        ("order", _u64),
+        ("work", _u64),
+        ("heavy", _u32),
+        ("count", _u32),
+        ("taken", _u64),
+        ("first", _u32),
+        ("stride", _u32),
+    ]
+
+
+class OrderArgs(ctypes.Structure):
+    """``local_counts::OrderArgs``."""
+
+    _fields_ = [
+        ("first", Adjacency),
+        ("second", Adjacency),
+        ("vertices", _u32),
+        ("below", _u32),
+        ("work", _u64),
+        ("ranks", _u64),
+    ]
+
+
+class TriangleArgs(ctypes.Structure):
+    """``local_counts::TriangleArgs``."""
+
+    _fields_ = [
+        ("rows", Adjacency),
+        ("ranks", _u64),
+        ("frame", Frame),
+        ("roots", Roots),
+        ("slices", _u64),
+        ("vertices", _u32),
+        ("near_words", _u32),
+        ("hash_slots", _u32),
+        ("far_words", _u64),
+        ("far", _u64),
+        ("out", _u64),
+    ]
+
+
+class WedgeArgs(ctypes.Structure):
+    """``local_counts::WedgeArgs``."""
+
+    _fields_ = [
+        ("first", Adjacency),
+        ("second", Adjacency),
+        ("ranks", _u64),
+        ("frame", Frame),
+        ("roots", Roots),
+        ("vertices", _u32),
+        ("below", _u32),
+        ("number", _u32),
+        ("near_words", _u32),
+        ("halves", _u32),
+        ("hash_slots", _u32),
+        ("far_words", _u32),
+        ("far", _u64),
+        ("out", _u64),
+    ]
+
+
+class MergeArgs(ctypes.Structure):
+    """``local_counts::MergeArgs``."""
+
+    _fields_ = [("rows", Adjacency), ("ranks", _u64), ("vertices", _u32), ("table", _u64)]
+
+
+class WedgeKind(ctypes.Structure):
+    """``local_counts::WedgeKind``."""
+
+    _fields_ = [("first", Adjacency), ("second", Adjacency), ("number", _u64)]
+
+
+class KindArgs(ctypes.Structure):
+    """``local_counts::KindArgs``."""
+
+    _fields_ = [
+        ("kinds", WedgeKind * MOST_KINDS),
+        ("count", _u32),
+        ("below", _u32),
+        ("frame", Frame),
+        ("roots", Roots),
+        ("vertices", _u32),
+        ("counters", _u64),
+        ("total", _u64),
+        ("ends", _u64),
+    ]
+
+
+class WalkStep(ctypes.Structure):
+    """``local_counts::WalkStep``."""
+
+    _fields_ = [
+        ("rows", Adjacency),
+        ("weights", _u64),
+        ("move", _u32),
+        ("into", _u32),
+        ("source", _u32),
+        ("power", _u32),
+        ("below", _u64),
+    ]
+
+
+class WalkArgs(ctypes.Structure):
+    """``local_counts::WalkArgs``."""
+
+    _fields_ = [
+        ("steps", WalkStep * MOST_STEPS),
+        ("count", _u32),
+        ("registers", _u32),
+        ("apart", _u32),
+        ("finish", _u32),
+        ("rows", Adjacency),
+        ("frame", Frame),
+        ("roots", Roots),
+        ("vertices", _u32),
+        ("totals", _u32),
+        ("values", _u64),
+        ("reached", _u64),
+        ("out", _u64),
+    ]
+
+
+class Factor(ctypes.Structure):
+    """``local_counts::Factor``."""
+
+    _fields_ = [("table", _u64), ("at", _u32), ("unused", _u32)]
+
+
+class Product(ctypes.Structure):
+    """``local_counts::Product``."""
+
+    _fields_ = [("factors", Factor * MOST_FACTORS), ("count", _u64)]
+
+
+class Domain(ctypes.Structure):
+    """``local_counts::Domain``."""
+
+    _fields_ = [("rows", Adjacency), ("size", _u64), ("vertices", _u32), ("by_rows", _u32)]
+
+
+class SumArgs(ctypes.Structure):
+    """``local_counts::SumArgs``."""
+
+    _fields_ = [
+        ("domain", Domain),
+        ("frame", Frame),
+        ("products", Product * MOST_PRODUCTS),
+        ("count", _u64),
+        ("out", _u64),
+    ]
+
+
+class Lesser(ctypes.Structure):
+    """``local_counts::Lesser``."""
+
+    _fields_ = [("table", _u64), ("times", _u64)]
+
+
+class JoinArgs(ctypes.Structure):
+    """``local_counts::JoinArgs``."""
+
+    _fields_ = [
+        ("domain", Domain),
+        ("frame", Frame),
+        ("product", Product),
+        ("lesser", Lesser * MOST_LESSER),
+        ("count", _u64),
+        ("sum_rows", _u64),
+        ("out", _u64),
+    ]

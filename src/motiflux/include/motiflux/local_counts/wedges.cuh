@@ -1,0 +1,280 @@
+// Histograms of wedges: from each root x, over each middle y, a counter at each end z.
+//
+//   heavy root, a block   | near: the counters of the greatest ends, shared memory | far: the others, device
+//   |
+//                           z >= base                                                z < base
+//   light root, a warp    | a hash table in shared memory |
+//
+// Of a pair x, z with c middles, the c-th wedge that comes finds c - 1 in the counter. So the number of
+// choices of k of them in order, c (c - 1) ... (c - k + 1), is the sum over the wedges of k times the choices
+// of k - 1 among those that came before: it is known after one pass.
+#pragma once
+
+#include "motiflux/local_counts/hash.cuh"
+#include "motiflux/local_counts/roots.cuh"
+#include "motiflux/sets/span.hpp"
+#include "motiflux/view/adjacency.hpp"
+
+namespace motiflux::local_counts {
+
+// Which wedges count: all; those with z < x; those with middle < x and z < x (csrc/local_counts/wedges.hpp).
+enum class Below : std::uint32_t { kAll = 0, kEnd = 1, kBoth = 2 };
+
+// What is made of them: a sum over all roots, a number for each, or (of pairs below, in symmetric rows) the
+// 4-cycles at each arc, either way apart.
+enum class WedgeGoal { kTotal, kEnds, kArcs };
+
+struct WedgeArgs {
+  view::Adjacency first;   // from x to the middles
+  view::Adjacency second;  // from the middles to z
+  // Of the arcs of `first`, how many ends of the middle's row are below x; null: found by binary search.
+  const std::uint32_t* ranks;
+  Frame frame;
+  Roots roots;
+  std::uint32_t vertices;
+  std::uint32_t below;
+  std::uint32_t number;      // of middles that are chosen
+  std::uint32_t near_words;  // words of a block in shared memory, behind the scratch
+  std::uint32_t halves;      // 1 where they hold two counters each: no root has 2^16 middles
+  std::uint32_t hash_slots;  // of a warp in them: more than a light root has work
+  std::uint32_t far_words;   // counters of a block in device memory, zero
+  std::uint32_t* far;
+  std::uint64_t* out;  // kTotal: two words, to be multiplied by `number`; kEnds: [vertices]; kArcs: [arcs]
+};
+
+// The counters of a block.
+struct Dense {
+  std::uint32_t* near;
+  std::uint32_t* far;
+  std::uint32_t base;
+  std::uint32_t halves;
+
+  MOTIFLUX_DEVICE std::uint32_t word(std::uint32_t z) const { return (z - base) >> halves; }
+  MOTIFLUX_DEVICE std::uint32_t shift(std::uint32_t z) const { return ((z - base) & halves) * 16; }
+  MOTIFLUX_DEVICE std::uint32_t half_word(std::uint32_t z, std::uint32_t word) const {
+    return halves == 0 ? word : word >> shift(z) & 0xffffu;
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t add(std::uint32_t z) const {
+    return z >= base ? half_word(z, device::fast_add(near[word(z)], 1u << shift(z)))
+                     : device::fast_add(far[z], 1u);
+  }
+  MOTIFLUX_DEVICE std::uint32_t get(std::uint32_t z) const {
+    return z >= base ? half_word(z, near[word(z)]) : far[z];
+  }
+};
+
+template <WedgeGoal goal>
+class WedgeCounter {
+ public:
+  MOTIFLUX_DEVICE WedgeCounter(const WedgeArgs& args, unsigned char* shared)
+      : args_(args),
+        scratch_(*reinterpret_cast<Scratch*>(shared)),
+        near_(reinterpret_cast<std::uint32_t*>(shared + kScratchBytes)) {}
+
+  MOTIFLUX_DEVICE void run() {
+    const Team block{lanes_.in_block(), blockDim.x / Lanes::kLanes};
+    for (std::uint32_t at = threadIdx.x; at < args_.near_words; at += blockDim.x) near_[at] = 0;
+    for_each_heavy(args_.roots, args_.frame, scratch_,
+                   [&](std::uint32_t x, std::uint32_t work, std::uint64_t) { take_heavy(x, work, block); });
+    std::uint32_t* const mine = near_ + std::uint64_t{2} * args_.hash_slots * block.warp;
+    Hash hash{mine, mine + args_.hash_slots, 0};
+    for_each_light(args_.roots, args_.frame, lanes_, [&](std::uint32_t x, std::uint32_t work) {
+      hash.clear(lanes_, work, args_.hash_slots);
+      count(x, {0, 1}, hash);
+      lanes_.sync();
+      if constexpr (goal == WedgeGoal::kEnds) {
+        const Wide found = sum(lanes_, taken_root(), failed_);
+        if (lanes_.leads()) write_end(x, found);
+      }
+      if constexpr (goal == WedgeGoal::kArcs) give_to_arcs(x, {0, 1}, hash);
+    });
+    if constexpr (goal == WedgeGoal::kTotal) {
+      const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
+      if (threadIdx.x == 0) failed_ |= add_shared(args_.out, found);
+    }
+    fail(args_.frame, failed_);
+  }
+
+ private:
+  MOTIFLUX_DEVICE bool cuts_ends() const { return args_.below != static_cast<std::uint32_t>(Below::kAll); }
+  MOTIFLUX_DEVICE bool cuts_middles() const {
+    return args_.below == static_cast<std::uint32_t>(Below::kBoth);
+  }
+
+  MOTIFLUX_DEVICE void take_heavy(std::uint32_t x, std::uint32_t work, Team block) {
+    const std::uint32_t limit = cuts_ends() ? x : args_.vertices;
+    const std::uint64_t most = std::uint64_t{args_.near_words} << args_.halves;
+    const std::uint32_t base = limit > most ? limit - static_cast<std::uint32_t>(most) : 0;
+    std::uint32_t* const far = args_.far + std::uint64_t{blockIdx.x} * args_.far_words;
+    const Dense table{near_, far, base, args_.halves};
+    count(x, block, table);
+    __syncthreads();
+    if constexpr (goal == WedgeGoal::kArcs) {
+      give_to_arcs(x, block, table);
+      __syncthreads();
+    }
+    clear(x, work, limit, block, table);
+    if constexpr (goal == WedgeGoal::kEnds) {
+      const Wide found = sum_of_block(lanes_, scratch_, taken_root(), failed_);
+      if (threadIdx.x == 0) write_end(x, found);
+    }
+  }
+
+  // Calls use(arc, begin, size) for each middle's row, or the part of it below x.
+  template <class Use>
+  MOTIFLUX_DEVICE void for_each_middle(std::uint32_t x, Team team, Use&& use) {
+    const std::uint64_t row = args_.first.offsets[x];
+    const auto look = [&](std::uint64_t at, std::uint64_t& begin, std::uint32_t& size) {
+      const std::uint32_t y = args_.first.neighbors[row + at];
+      if (cuts_middles() && y >= x) return;
+      begin = args_.second.offsets[y];
+      if (args_.ranks != nullptr) {
+        size = args_.ranks[row + at];
+        return;
+      }
+      const std::uint32_t* const from = args_.second.neighbors + begin;
+      const std::uint32_t* const end = args_.second.end(y);
+      size = static_cast<std::uint32_t>((cuts_ends() ? sets::lower_bound(from, end, x) : end) - from);
+    };
+    for_each_chunk(
+        lanes_, args_.frame, team, args_.first.degree(x), look,
+        [&](std::uint64_t at, std::uint64_t begin, std::uint32_t size) { use(row + at, begin, size); });
+  }
+
+  template <class Table>
+  MOTIFLUX_DEVICE void count(std::uint32_t x, Team team, const Table& table) {
+    std::uint64_t pairs = 0;  // of a thread's wedges from one root, fewer than 2^32
+    const bool counts_pairs = args_.number == 2;
+    for_each_middle(x, team, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
+      for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t, std::uint32_t z) {
+        if (z == x) return;  // a wedge that comes back
+        const std::uint32_t before = table.add(z);
+        if constexpr (goal != WedgeGoal::kArcs) {
+          if (counts_pairs)
+            pairs += before;
+          else
+            meet(before);
+        }
+      });
+    });
+    if constexpr (goal != WedgeGoal::kArcs) failed_ |= add(whole_, {pairs, 0});
+  }
+
+  // Adds the choices of all middles but one among those before.
+  MOTIFLUX_DEVICE void meet(std::uint32_t before) {
+    if (before + 1 < args_.number) return;
+    if (args_.number == 3) {
+      failed_ |= add(whole_, {std::uint64_t{before} * (before - 1), 0});
+      return;
+    }
+    std::uint64_t choices = 1;
+    for (std::uint32_t chosen = 0; chosen + 1 < args_.number; ++chosen)
+      failed_ |= multiply(choices, before - chosen);
+    failed_ |= add(whole_, {choices, 0});
+  }
+
+  MOTIFLUX_DEVICE Wide taken_root() {
+    const Wide found = whole_;
+    whole_ = {};
+    return found;
+  }
+
+  MOTIFLUX_DEVICE void write_end(std::uint32_t x, Wide found) {
+    failed_ |= found.high != 0 || multiply(found.low, args_.number);
+    args_.out[x] = found.low;
+  }
+
+  // Each cycle is found from its greatest vertex x, at both of its middles, and is added to the arcs from x
+  // to the middle and from the middle to z.
+  template <class Table>
+  MOTIFLUX_DEVICE void give_to_arcs(std::uint32_t x, Team team, const Table& table) {
+    for_each_middle(x, team, [&](std::uint64_t arc, std::uint64_t begin, std::uint32_t size) {
+      std::uint64_t found = 0;
+      for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t at, std::uint32_t z) {
+        const std::uint64_t others = table.get(z) - 1;
+        if (others == 0) return;
+        found += others;
+        device::fast_add(args_.out[begin + at], others);
+      });
+      found = lanes_.sum(found);
+      if (lanes_.leads() && found > 0) device::fast_add(args_.out[arc], found);
+    });
+  }
+
+  // Leaves the counters zero: all near ones where that is less than to go over the wedges again.
+  MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, std::uint32_t limit, Team block,
+                             const Dense& table) {
+    const std::uint32_t used = ((limit - table.base) >> table.halves) + 1;
+    const bool all = work > used / 4;
+    if (all)
+      for (std::uint32_t at = threadIdx.x; at < used && at < args_.near_words; at += blockDim.x)
+        table.near[at] = 0;
+    if (all && table.base == 0) return;
+    for_each_middle(x, block, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
+      for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t, std::uint32_t z) {
+        if (z < table.base)
+          table.far[z] = 0;
+        else if (!all)
+          table.near[table.word(z)] = 0;  // and that of the other in the word: all are cleared
+      });
+    });
+  }
+
+  const WedgeArgs& args_;
+  Lanes lanes_;
+  Scratch& scratch_;
+  std::uint32_t* near_;
+  Wide whole_;
+  bool failed_ = false;
+};
+
+// The body of the kernels.
+template <WedgeGoal goal>
+MOTIFLUX_DEVICE void count_wedges(const WedgeArgs& args) {
+  MOTIFLUX_DYNAMIC_SHARED(shared_memory);
+  WedgeCounter<goal>(args, shared_memory).run();
+}
+
+struct MergeArgs {
+  view::Adjacency rows;
+  const std::uint32_t* ranks;
+  std::uint32_t vertices;
+  std::uint64_t* table;  // [arcs]
+};
+
+inline constexpr std::uint64_t kLongRow = 2048;  // a block's, not a warp's
+
+// Gives the arcs from x to lesser vertices, and their ways back, the sum of what they have.
+MOTIFLUX_DEVICE void merge_row(const MergeArgs& args, std::uint32_t x, std::uint32_t first,
+                               std::uint32_t stride) {
+  const std::uint64_t end = args.rows.offsets[x + 1];
+  for (std::uint64_t arc = args.rows.offsets[x] + first; arc < end; arc += stride) {
+    const std::uint32_t y = args.rows.neighbors[arc];
+    if (y >= x) break;
+    const std::uint64_t back = args.rows.offsets[y] + args.ranks[arc];
+    const std::uint64_t both = args.table[arc] + args.table[back];
+    args.table[arc] = both;
+    args.table[back] = both;
+  }
+}
+
+// Gives both arcs of each edge the sum of what they have. A warp takes a row, the last ones first: they are
+// the longest, and those that are long indeed are all the block's.
+MOTIFLUX_DEVICE void merge_arcs(const MergeArgs& args) {
+  const Lanes lanes;
+  const std::uint32_t warps = blockDim.x / Lanes::kLanes;
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * warps; first < args.vertices;
+       first += std::uint64_t{gridDim.x} * warps) {
+    for (std::uint32_t warp = 0; warp < warps && first + warp < args.vertices; ++warp) {
+      const auto x = static_cast<std::uint32_t>(args.vertices - 1 - first - warp);
+      const bool is_long = args.rows.degree(x) > kLongRow;
+      if (is_long)
+        merge_row(args, x, threadIdx.x, blockDim.x);
+      else if (warp == lanes.in_block())
+        merge_row(args, x, lanes.lane(), Lanes::kLanes);
+    }
+  }
+}
+
+}  // namespace motiflux::local_counts

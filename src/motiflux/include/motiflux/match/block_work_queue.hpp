@@ -1,0 +1,320 @@
+// Work that changes hands between the groups of one block, through its shared memory.
+//
+// A group that has no work left says so at the desk of its block and waits there for as long as another group
+// of the block works. Both words of the desk are advice but for one thing: whoever clears the bit of a group
+// that waits decides what becomes of it.
+//
+// PassiveStealing: a group that works sees the bit of one that waits, clears it, writes half of a walk where
+// the other keeps its own, and tells it the level.
+//
+//   waiting  bit:    set by who waits  --->  cleared by a giver  --->  levels: which one  --->  0: taken
+//                           |
+//                           +-------------->  cleared by itself: goes away
+//
+// ActiveStealing: a group that works offers its shallowest walk, in a word of its own, and takes what it
+// walks from there too. Who has no work takes the second half.
+//
+//   | busy: 1 | 2 | level: 5 | end: 28 | next: 28 |     of what is offered, [next .. end) is left
+//
+//   taken by its own group:  next + a few                           while next < end
+//   taken by another:        end - half of what is left, busy       while next < end and not busy
+//                            not busy                               once it has copied what it needs
+//   offered anew, or taken back whole                               while not busy
+//
+// The walk, and the vertices that lead to it, stay as they were when it was offered for as long as something
+// is left or the word is busy. So they are read once a take has succeeded, whatever offer it was taken from.
+#pragma once
+
+#include "motiflux/bits.hpp"
+#include "motiflux/device/atomic_ref.hpp"
+#include "motiflux/device/backoff.hpp"
+#include "motiflux/match/work_queue_task.hpp"
+
+namespace motiflux::match {
+
+enum class Stealing { kNone, kPassive, kActive };
+
+inline constexpr std::uint32_t kNoGroup = ~std::uint32_t{0};
+inline constexpr std::uint32_t kLongestSleep = 512;  // nanoseconds between looks of who waits
+
+struct GroupActivity {
+  std::uint32_t working;  // groups that have work, or are about to have some
+  std::uint32_t waiting;  // a bit for each that waits
+};
+
+// What groups have in shared memory beside their walks.
+struct Mailboxes {
+  GroupActivity activity;
+  std::uint32_t levels[kMostGroups];  // of the walk that lies in the group's levels; 0: none
+};
+
+struct Offers {
+  GroupActivity activity;
+  std::uint64_t words[kMostGroups];
+  Cursor walks[kMostGroups];  // what is offered, as it was at first
+};
+
+// What a kernel is compiled for: how its groups get work of others in their block, and how many turns pass
+// between looks whether a group of the block waits, and whether another does.
+struct NoStealing {
+  static constexpr Stealing kStealing = Stealing::kNone;
+};
+
+template <std::int32_t turns, std::int32_t outside = kCheckTurns>
+struct PassiveStealing {
+  static constexpr Stealing kStealing = Stealing::kPassive;
+  static constexpr std::int32_t kTurns = turns;
+  static constexpr std::int32_t kChecksPerQueueCheck =
+      outside < turns ? 1 : outside / turns;  // until one outside
+  using Shared = Mailboxes;
+};
+
+template <std::int32_t turns, std::int32_t outside = kCheckTurns>
+struct ActiveStealing {
+  static constexpr Stealing kStealing = Stealing::kActive;
+  static constexpr std::int32_t kTurns = turns;
+  static constexpr std::int32_t kChecksPerQueueCheck = outside < turns ? 1 : outside / turns;
+  using Shared = Offers;
+};
+
+// One lane of a block, before all others begin.
+MOTIFLUX_DEVICE void initialize(Mailboxes& mailboxes, std::uint32_t groups) {
+  mailboxes.activity = {groups, 0};
+  for (std::uint32_t group = 0; group < groups; ++group) mailboxes.levels[group] = 0;
+}
+
+MOTIFLUX_DEVICE void initialize(Offers& offers, std::uint32_t groups) {
+  offers.activity = {groups, 0};
+  for (std::uint32_t group = 0; group < groups; ++group) offers.words[group] = 0;
+}
+
+// One lane of a group, here and below: it has work, or someone else is about to give it some.
+MOTIFLUX_DEVICE void begin_work(GroupActivity& activity) {
+  device::block_wide(activity.working).fetch_add(1u, device::Order::kRelaxed);
+}
+
+MOTIFLUX_DEVICE void end_work(GroupActivity& activity) {
+  device::block_wide(activity.working).fetch_add(~std::uint32_t{0}, device::Order::kRelaxed);
+}
+
+MOTIFLUX_DEVICE bool no_group_works(GroupActivity& activity) {
+  return device::block_wide(activity.working).load(device::Order::kRelaxed) == 0;
+}
+
+MOTIFLUX_DEVICE bool a_group_waits(GroupActivity& activity) {
+  return device::block_wide(activity.waiting).load(device::Order::kRelaxed) != 0;
+}
+
+// Whether the bit was still there.
+MOTIFLUX_DEVICE bool clear_bit(GroupActivity& activity, std::uint32_t group) {
+  const std::uint32_t bit = std::uint32_t{1} << group;
+  return (device::block_wide(activity.waiting).fetch_and(~bit, device::Order::kAcqRel) & bit) != 0;
+}
+
+// A group that waits, whose levels are the caller's to write until it calls `deliver_walk`; or kNoGroup.
+MOTIFLUX_DEVICE std::uint32_t claim_waiting(GroupActivity& activity) {
+  std::uint32_t waiting = device::block_wide(activity.waiting).load(device::Order::kRelaxed);
+  for (; waiting != 0; waiting &= waiting - 1)
+    if (clear_bit(activity, lowest_bit(waiting))) return lowest_bit(waiting);
+  return kNoGroup;
+}
+
+MOTIFLUX_DEVICE void deliver_walk(Mailboxes& mailboxes, std::uint32_t group, std::uint32_t level) {
+  begin_work(mailboxes.activity);
+  device::block_wide(mailboxes.levels[group]).store(level, device::Order::kRelease);
+}
+
+// Says that the group waits: from now on others may write its levels.
+MOTIFLUX_DEVICE void begin_to_wait(GroupActivity& activity, std::uint32_t group) {
+  device::block_wide(activity.waiting).fetch_or(std::uint32_t{1} << group, device::Order::kRelease);
+  end_work(activity);
+}
+
+// Waits for a walk; its level, or 0 if there will be none.
+MOTIFLUX_DEVICE std::uint32_t wait_for_walk(Mailboxes& mailboxes, std::uint32_t group) {
+  begin_to_wait(mailboxes.activity, group);
+  const auto mailbox = device::block_wide(mailboxes.levels[group]);
+  device::Backoff backoff(2, kLongestSleep);
+  for (;;) {
+    if (const std::uint32_t level = mailbox.load(device::Order::kAcquire); level != 0) {
+      mailbox.store(0u, device::Order::kRelaxed);
+      return level;
+    }
+    if (no_group_works(mailboxes.activity) && clear_bit(mailboxes.activity, group)) return 0;
+    backoff.wait();
+  }
+}
+
+inline constexpr std::uint32_t kOfferBits = 28;
+inline constexpr std::uint32_t kMostOffered = (std::uint32_t{1} << kOfferBits) - 1;
+inline constexpr std::uint64_t kBusy = std::uint64_t{1} << 63;
+static_assert(view::kMaxLevels <= 32, "a level has five bits");
+
+MOTIFLUX_DEVICE std::uint64_t offer_of(std::uint32_t level, std::uint32_t count) {
+  return std::uint64_t{level} << 2 * kOfferBits | std::uint64_t{count} << kOfferBits;
+}
+
+MOTIFLUX_DEVICE std::uint32_t next_of(std::uint64_t offer) {
+  return static_cast<std::uint32_t>(offer) & kMostOffered;
+}
+
+MOTIFLUX_DEVICE std::uint32_t end_of(std::uint64_t offer) {
+  return static_cast<std::uint32_t>(offer >> kOfferBits) & kMostOffered;
+}
+
+MOTIFLUX_DEVICE std::uint32_t level_of(std::uint64_t offer) {
+  return static_cast<std::uint32_t>(offer >> 2 * kOfferBits) & 31;
+}
+
+MOTIFLUX_DEVICE std::uint32_t left_of(std::uint64_t offer) {
+  return end_of(offer) - next_of(offer);
+}
+
+// A part of what was offered.
+struct OfferRange {
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+// By the group whose offer it is: the next few, or none, and then nobody reads what it offered any more.
+MOTIFLUX_DEVICE OfferRange take_from_own_offer(std::uint64_t& word, std::uint32_t most) {
+  const auto offer = device::block_wide(word);
+  device::Backoff backoff(2, kLongestSleep);
+  for (std::uint64_t found = offer.load(device::Order::kAcquire);;) {
+    const std::uint32_t left = left_of(found), count = left < most ? left : most;
+    if (count == 0 && (found & kBusy) == 0) return {0, 0};
+    if (count == 0) {
+      backoff.wait();
+      found = offer.load(device::Order::kAcquire);
+    } else if (offer.compare_exchange(found, found + count, device::Order::kAcquire)) {
+      return {next_of(found), count};
+    }
+  }
+}
+
+// By the group whose offer it is: all that is left, once nobody reads it.
+MOTIFLUX_DEVICE OfferRange take_back_all(std::uint64_t& word) {
+  const auto offer = device::block_wide(word);
+  device::Backoff backoff(2, kLongestSleep);
+  for (std::uint64_t found = offer.load(device::Order::kAcquire);;) {
+    if ((found & kBusy) != 0) {
+      backoff.wait();
+      found = offer.load(device::Order::kAcquire);
+    } else if (offer.compare_exchange(found, std::uint64_t{0}, device::Order::kAcquire)) {
+      return {next_of(found), left_of(found)};
+    }
+  }
+}
+
+// Whether an offer may be replaced: nothing is left, and nobody reads it.
+MOTIFLUX_DEVICE bool is_used_up(std::uint64_t& word) {
+  const std::uint64_t found = device::block_wide(word).load(device::Order::kAcquire);
+  return left_of(found) == 0 && (found & kBusy) == 0;
+}
+
+// Offers so many of a level, from 0 on. The offer before is over.
+MOTIFLUX_DEVICE void make_offer(std::uint64_t& word, std::uint32_t level, std::uint32_t count) {
+  device::block_wide(word).store(offer_of(level, count), device::Order::kRelease);
+}
+
+// Takes the second half of what is left of an offer that was seen; false if it is not as it was. On success
+// the offer is busy: `release_offer` of it once all is copied.
+MOTIFLUX_DEVICE bool take_half(std::uint64_t& word, std::uint64_t seen, OfferRange& range) {
+  const std::uint32_t half = (left_of(seen) + 1) / 2;
+  range = {end_of(seen) - half, half};
+  const std::uint64_t rest = (seen - (std::uint64_t{half} << kOfferBits)) | kBusy;
+  return device::block_wide(word).compare_exchange(seen, rest, device::Order::kAcqRel);
+}
+
+MOTIFLUX_DEVICE void release_offer(std::uint64_t& word) {
+  device::block_wide(word).fetch_and(~kBusy, device::Order::kRelease);
+}
+
+// What was taken, and from whom.
+struct StolenRange {
+  std::uint32_t group;  // kNoGroup: there will be none
+  std::uint32_t level;
+  OfferRange range;
+};
+
+// Waits for an offer of at least least(level) and takes half of it: of the shallowest walk, and of those the
+// longest. The offer is busy until `release_offer`.
+template <class Least>
+MOTIFLUX_DEVICE StolenRange wait_for_offer(Offers& offers, std::uint32_t groups, std::uint32_t group,
+                                           Least&& least) {
+  begin_to_wait(offers.activity, group);
+  device::Backoff backoff(2, kLongestSleep);
+  for (;;) {
+    std::uint64_t best = 0, best_rank = 0;
+    std::uint32_t from = kNoGroup;
+    for (std::uint32_t other = 0; other < groups; ++other) {
+      const std::uint64_t seen = device::block_wide(offers.words[other]).load(device::Order::kRelaxed);
+      const std::uint32_t left = left_of(seen), level = level_of(seen);
+      if ((seen & kBusy) != 0 || left == 0 || left < least(level)) continue;
+      const std::uint64_t rank = std::uint64_t{32 - level} << 32 | left;
+      if (rank <= best_rank) continue;
+      best = seen;
+      best_rank = rank;
+      from = other;
+    }
+    OfferRange range{};
+    if (from != kNoGroup && take_half(offers.words[from], best, range)) {
+      clear_bit(offers.activity, group);
+      begin_work(offers.activity);
+      return {from, level_of(best), range};
+    }
+    if (from == kNoGroup && no_group_works(offers.activity)) {
+      clear_bit(offers.activity, group);
+      return {kNoGroup, 0, {}};
+    }
+    backoff.wait();
+  }
+}
+
+// Sets what may be offered of a walk apart: all candidates that were not judged, or those of its strip that
+// wait. Of the walk that the group is on, `walked`, as much is kept as it takes next. The number offered, or
+// 0 if that is fewer than `least`; then nothing is changed.
+MOTIFLUX_DEVICE std::uint32_t cut_offer(Cursor& kept, Cursor& offered, bool walked, std::uint32_t strip,
+                                        std::uint32_t least) {
+  const std::uint32_t left = kept.next < kept.end ? kept.end - kept.next : 0;
+  offered = kept;
+  if (left > 0) {
+    const std::uint32_t keep = !walked || kept.waiting != 0 ? 0 : left < strip ? left : strip;
+    const std::uint32_t count = left - keep;
+    if (count == 0 || count < least || count > kMostOffered) return 0;
+    kept.end = offered.next = kept.next + keep;
+    offered.waiting = 0;
+    return count;
+  }
+  if (walked) offered.waiting &= offered.waiting - 1;
+  const std::uint32_t count = count_bits(offered.waiting);
+  if (count == 0 || count < least) return 0;
+  kept.waiting ^= offered.waiting;
+  return count;
+}
+
+// A part of what was offered, as a walk.
+MOTIFLUX_DEVICE Cursor walk_over(const Cursor& offered, const OfferRange& range) {
+  Cursor walk = offered;
+  if (offered.waiting == 0) {
+    walk.next = offered.next + range.first;
+    walk.end = walk.next + range.count;
+    return walk;
+  }
+  for (std::uint32_t skipped = 0; skipped < range.first; ++skipped) walk.waiting &= walk.waiting - 1;
+  std::uint32_t later = walk.waiting;
+  for (std::uint32_t taken = 0; taken < range.count; ++taken) later &= later - 1;
+  walk.waiting ^= later;
+  return walk;
+}
+
+// Puts what was taken back to what was kept: it comes right after it.
+MOTIFLUX_DEVICE void return_range(Cursor& kept, const Cursor& offered, const OfferRange& range) {
+  const Cursor walk = walk_over(offered, range);
+  if (offered.waiting == 0)
+    kept.end = walk.end;
+  else
+    kept.waiting |= walk.waiting;
+}
+
+}  // namespace motiflux::match

@@ -1,0 +1,133 @@
+// Work that changes hands between the groups of a running search.
+//
+// A group that finds no more root arcs takes a seat and waits there. A group that has work looks from time to
+// time whether a seat waits for some; if so, it hands over the second half of its shallowest walk: a Split.
+//
+//   ticket        0       1       2       3       4       5       6
+//                 given   given   left    waits   waits
+//                                 issued          wanted
+//
+//   state[ticket % seats]:  2 * lap       its holder waits, or is yet to come: lap = ticket / seats
+//                           2 * lap + 1   the split is there
+//                           kAbandoned         its holder went home, and so does everyone who is to sit there
+//                           later
+//
+// Whoever works claims a ticket as a ring's producers do (device/ring.hpp): additions only, and it may be
+// told that no seat waits though one does. Who leaves a seat, and who puts a split there, both swap its
+// state, and one of them succeeds: nothing is handed to a seat that is empty.
+//
+// Groups leave once the search is `closed`: all root arcs and splits are done, someone was told to stop, or
+// found no room for rows. That word is advice, and comes in copies far apart, since thousands of groups look
+// at it.
+#pragma once
+
+#include "motiflux/bits.hpp"
+#include "motiflux/device/atomic_ref.hpp"
+#include "motiflux/device/backoff.hpp"
+#include "motiflux/match/work_queue_task.hpp"
+
+namespace motiflux::match {
+
+inline constexpr std::uint32_t kAbandoned = ~std::uint32_t{0};
+inline constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
+
+MOTIFLUX_DEVICE std::uint32_t wait_slot_of(const WorkQueue& work_queue, std::uint64_t ticket) {
+  return static_cast<std::uint32_t>(ticket) & (work_queue.wait_slots - 1);
+}
+
+// The state of a ticket's seat while its holder waits.
+MOTIFLUX_DEVICE std::uint32_t waiting_state(const WorkQueue& work_queue, std::uint64_t ticket) {
+  return 2 * static_cast<std::uint32_t>(ticket / work_queue.wait_slots);
+}
+
+// Whether a seat waited a moment ago.
+MOTIFLUX_DEVICE bool a_group_waits(const WorkQueue& work_queue) {
+  const auto wanted = device::device_wide(work_queue.counts->wanted).load(device::Order::kRelaxed);
+  return device::device_wide(work_queue.counts->claimed).load(device::Order::kRelaxed) < wanted;
+}
+
+// One lane: a ticket whose holder waits for a split, its seat free to be written to; kNoTicket if there is
+// none.
+MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
+  const auto claimed = device::device_wide(work_queue.counts->claimed);
+  const auto wanted = device::device_wide(work_queue.counts->wanted).load(device::Order::kRelaxed);
+  if (claimed.fetch_add(std::uint64_t{1}, device::Order::kRelaxed) >= wanted) {
+    claimed.fetch_add(~std::uint64_t{0}, device::Order::kRelaxed);
+    return kNoTicket;
+  }
+  const std::uint64_t ticket =
+      device::device_wide(work_queue.counts->issued).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
+  const auto state = device::device_wide(work_queue.states[wait_slot_of(work_queue, ticket)]);
+  device::Backoff backoff(0);
+  for (;;) {  // for the holder of the ticket a lap before, who is about to take what is there
+    const std::uint32_t found = state.load(device::Order::kAcquire);
+    if (found == waiting_state(work_queue, ticket)) return ticket;
+    if (found == kAbandoned) return kNoTicket;
+    backoff.wait();
+  }
+}
+
+// One lane: hands over what was written to the seat; false if its holder has left.
+MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ticket) {
+  const auto state = device::device_wide(work_queue.states[wait_slot_of(work_queue, ticket)]);
+  const std::uint32_t waits = waiting_state(work_queue, ticket);
+  std::uint32_t found = waits;
+  while (!state.compare_exchange(found, waits + 1, device::Order::kAcqRel))
+    if (found != waits) return false;
+  return true;
+}
+
+// One lane: waits for a split; the seat where it lies, or kAbandoned. Give the seat back with
+// `release_wait_slot`.
+MOTIFLUX_DEVICE std::uint32_t wait_for_split(const WorkQueue& work_queue, std::uint64_t& ticket) {
+  ticket =
+      device::device_wide(work_queue.counts->wanted).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
+  const std::uint32_t wait_slot = wait_slot_of(work_queue, ticket), waits = waiting_state(work_queue, ticket);
+  const auto state = device::device_wide(work_queue.states[wait_slot]);
+  const auto closed = device::device_wide(work_queue.closed[wait_slot % kClosedCopies * kClosedStride]);
+  device::Backoff backoff(2, 1024);
+  for (;;) {
+    std::uint32_t found = state.load(device::Order::kAcquire);
+    if (found == waits + 1) return wait_slot;
+    if (found == kAbandoned) return kAbandoned;
+    if (found == waits && closed.load(device::Order::kRelaxed) != 0) {
+      if (state.compare_exchange(found, kAbandoned, device::Order::kRelaxed)) return kAbandoned;
+      continue;
+    }
+    backoff.wait();
+  }
+}
+
+MOTIFLUX_DEVICE void release_wait_slot(const WorkQueue& work_queue, std::uint64_t ticket) {
+  device::device_wide(work_queue.states[wait_slot_of(work_queue, ticket)])
+      .store(waiting_state(work_queue, ticket) + 2, device::Order::kRelease);
+}
+
+// All lanes: has those who wait go home.
+template <class Lanes>
+MOTIFLUX_DEVICE void close_queue(const Lanes& lanes, const WorkQueue& work_queue) {
+  for (std::uint32_t copy = lanes.lane(); copy < kClosedCopies; copy += Lanes::kLanes)
+    device::device_wide(work_queue.closed[copy * kClosedStride]).store(1u, device::Order::kRelaxed);
+}
+
+// Cuts a walk in two: what is left is halved, or the candidates of its strip that wait. With `spare`, all may
+// be given away. False if there are fewer than `least`.
+MOTIFLUX_DEVICE bool halve(Cursor& kept, Cursor& given, bool spare, std::uint32_t least) {
+  const std::uint32_t left = kept.next < kept.end ? kept.end - kept.next : 0;
+  const std::uint32_t waiting = count_bits(kept.waiting);
+  if (left + waiting < least) return false;
+  given = kept;
+  if (left > 0) {
+    const std::uint32_t half = spare || waiting > 0 ? (left + 1) / 2 : left / 2;
+    kept.end -= half;
+    given.next = kept.end;
+    given.waiting = 0;
+    return half > 0;
+  }
+  for (std::uint32_t bit = 0; bit < waiting / 2; ++bit) given.waiting &= given.waiting - 1;
+  if (!spare && waiting == 1) given.waiting = 0;
+  kept.waiting ^= given.waiting;
+  return given.waiting != 0;
+}
+
+}  // namespace motiflux::match
