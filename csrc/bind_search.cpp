@@ -33,9 +33,9 @@ using namespace nb::literals;
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
 using Levels = std::vector<int>;
-// Levels, those listed, how many of them are doors, exact levels, whether kept, hanging block.
+// Levels, those listed, how many of them are separators, exact levels, whether kept, child block.
 using PyList = std::tuple<Levels, Levels, std::size_t, Levels, bool, int>;
-// Levels, sets, chains, hanging blocks, lists.
+// Levels, sets, chains, child blocks, lists.
 using PyComponent = std::tuple<Levels, Levels, Levels, Levels, std::vector<PyList>>;
 using PyExcluded = std::tuple<Levels, Levels>;  // members, levels
 using PyBlock = std::tuple<std::vector<PyComponent>, Levels, std::vector<PyExcluded>, bool>;

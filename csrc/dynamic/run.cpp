@@ -79,7 +79,7 @@ void with_others(int threads, Watch& watch, Body&& body) {
   });
 }
 
-// Calls body(part, watch) for each part.
+// Calls body(partition, watch) for each partition.
 template <class Body>
 void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {
   std::atomic<int> next{0};

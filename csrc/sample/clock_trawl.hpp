@@ -1,14 +1,14 @@
-// Trawling by the clock: slots are searched on threads of their own until somebody says that it is enough.
+// Trawling by the clock: slots are searched on threads of their own until the caller ends it.
 //
 //   streams   two, each with slots of its own, numbered as they are begun
-//   thread t  serves stream t % 2; one that is alone goes over to the other at each turn, which ends its
-//   search the end   ends all searches: their samples go on, which takes microseconds; no slot is begun any
-//   more
+//   thread t  serves stream t % 2; a single thread changes to the other stream at each turn, which ends its
+//             search
+//   the end   ends all searches: their samples go on, which takes microseconds; no more slots are begun
 //
-// How many slots of a stream are counted is how many the *other* one began. The mean over as many as were
-// begun would be too great: where searches find much they take long, and few slots are begun. How far the
-// other stream came has nothing to do with what is found in this one, each slot of which has the count for
-// its mean, searched or not; those that were not begun are samples that nobody searched for.
+// The number of slots of a stream that are counted is the number that the *other* stream began. The mean over
+// as many as were begun would be too great: searches that find much take long, so few slots are begun. The
+// progress of the other stream is independent of what is found in this one, each slot of which has the count
+// for its mean, searched or not; slots that were not begun are samples without a search.
 #pragma once
 
 #include <array>

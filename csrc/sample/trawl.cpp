@@ -16,8 +16,8 @@ namespace {
 
 using search::Walker;
 
-// Root arcs of a piece that is counted on its own: so few that threads end together, and not so many pieces
-// that the walker which each has anew would cost (some microseconds).
+// Root arcs of a chunk that is counted on its own: so few that threads end together, and not so many chunks
+// that the walker that each needs (some microseconds) would matter.
 constexpr std::uint64_t kLeastChunkArcs = 64;
 constexpr std::uint64_t kMostArcChunks = 64;
 

@@ -74,8 +74,8 @@ void trawl(const CandidateGraph& graph, const std::vector<const search::NativePl
            const Trawling& trawling, std::uint64_t first, std::size_t count, const SlotResults& results,
            const Workers& workers, const TrawlEnd& end);
 
-// Counts all embeddings, in pieces of the root arcs that know nothing of each other: those that are done stay
-// done, and what all take together is the same on any number of threads.
+// Counts all embeddings, in independent chunks of the root arcs: those that are done stay done, and what all
+// take together is the same on any number of threads.
 class Counting {
  public:
   explicit Counting(const search::NativePlan& native_plan);

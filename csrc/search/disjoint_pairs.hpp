@@ -1,13 +1,13 @@
 // Taking one entry of each of two lists, and a vertex of each of up to three sets, all vertices different.
 //
-//   entry   door | door | door | ... | weight      the ways to come by these doors
+//   entry   separator | separator | separator | ... | weight      the ways for these separators
 //
-// In how many ways the sets allow it depends on an entry only by how many of its doors each set has, and each
-// intersection of sets: its *kind*. So products of sums by kind count all pairs of entries, from which those
-// that share a vertex are taken away. Of each vertex a row holds the entries of the second list that have it,
-// by kind; an entry of the first list adds up the rows of its doors. Pairs that share two vertices are then
-// taken away twice: they are found by these and given back, those that share three taken away again. The time
-// is about linear in the lists.
+// The number of ways for the sets depends on an entry only by how many of its separators are in each set and
+// in each intersection of sets: its *kind*. So products of sums by kind count all pairs of entries, from
+// which those that share a vertex are taken away. Of each vertex a row holds the entries of the second list
+// that have it, by kind; an entry of the first list adds up the rows of its separators. Pairs that share two
+// vertices are then taken away twice: they are found by these and given back, those that share three taken
+// away again. The time is about linear in the lists.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Entry {
   Weight weight{};
 };
 
-// How many of an entry's doors are in each intersection of sets: two bits for each.
+// How many of an entry's separators are in each intersection of sets: two bits for each.
 using Kind = std::uint32_t;
 
 inline constexpr std::uint32_t kMasks = std::uint32_t{1} << kMostLevelsBesideLists;
@@ -148,7 +148,7 @@ class DisjointPairs {
     std::vector<Sum> touching;       // by kinds of both: weights of pairs that share a vertex
     std::vector<Sum> rows;           // by vertex and kind, of the second list
   };
-  // Two doors of an entry of the second list, chained by their hash.
+  // Two separators of an entry of the second list, chained by their hash.
   struct Couple {
     std::uint32_t low, high, entry, next;
   };
@@ -234,8 +234,8 @@ inline void DisjointPairs::add_couple(std::uint32_t a, std::uint32_t b, std::uin
   chain = static_cast<std::uint32_t>(couples_.size() - 1);
 }
 
-// Takes off `touching` what entries of the second list that share two vertices with `entry` were added to it
-// too often, and adds what then lacks of those that share three.
+// Entries of the second list that share two vertices with `entry` were added to `touching` twice: subtracts
+// them once, and adds those back that share three.
 template <class Sum, class Weight>
 void DisjointPairs::restore_shared(const Entry<Weight>& entry, std::size_t separators,
                                    std::span<const Entry<Weight>> second, std::size_t second_separators,

@@ -1,5 +1,5 @@
-// Counting components with lists (search/tail.hpp): the choices for pieces that meet others in several
-// levels.
+// Counting components with lists (search/tail.hpp): the choices for branches that might coincide with others
+// in several levels.
 #include <algorithm>
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 namespace motiflux::search {
 namespace {
 
-// Entries that are held against each other at once: longer lists are taken piece by piece.
+// Entries that are paired up at once: longer lists are taken in chunks.
 constexpr std::size_t kMostEntries = 1 << 13;
 
 // Lists kept, for each of the tail's, and their entries, at most.
@@ -119,7 +119,7 @@ Number NestedTailCounter::pairs_of(const TailComponent& component, ListWorkspace
   return total;
 }
 
-// Gives the entries of `list`, with what must be avoided left out, in pieces that are not too long.
+// Calls use() with chunks of the entries of `list`, those left out that must be avoided.
 template <class Weight, class Use>
 void NestedTailCounter::for_each_chunk(const TailList& list, const ListWorkspace& workspace,
                                        std::vector<Entry<Weight>>& chunk, Use&& use) {

@@ -282,7 +282,7 @@ bool Walker::keeps_all(int level) const {
   return (step.distinct | step.not_out | step.not_in) == 0;
 }
 
-// Hands out `candidates` in pieces short enough that the clock is looked at in between.
+// Hands out `candidates` in strips short enough that the clock is read in between.
 template <class Use>
 bool Walker::in_strips(Span candidates, Use&& use) {
   do {

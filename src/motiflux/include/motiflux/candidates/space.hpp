@@ -1,11 +1,11 @@
 // The candidate space on a device: what its kernels are given, and what they leave behind.
 //
 //   serves      [n]              bit u of a word: the data vertex is a candidate of query vertex u
-//   offsets     [slots * n + 1]  slot s: rows by data vertex, offsets[s * n .. (s + 1) * n]
-//   neighbors   [arcs]           of all slots, one after another: data vertices, ascending
+//   offsets     [sets * n + 1]   row set s: rows by data vertex, offsets[s * n .. (s + 1) * n]
+//   neighbors   [arcs]           of all row sets, one after another: data vertices, ascending
 //
-// The rows of a slot are a view::Adjacency like those of the graph, so a search walks either. They hold the
-// arcs by which a query edge leads from candidates of one query vertex to candidates of another.
+// The rows of a row set are a view::Adjacency like those of the graph, so a search walks either. They hold
+// the arcs by which a query edge leads from candidates of one query vertex to candidates of another.
 #pragma once
 
 #include "motiflux/view/adjacency.hpp"

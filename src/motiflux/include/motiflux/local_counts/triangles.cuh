@@ -3,7 +3,7 @@
 //
 // The heaviest are shared by several blocks, each with every so many of the row's entries. Rows of hubs are
 // bits, in shared memory where they fit; those of light vertices a hash table, or looked up in the row. The
-// row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is dealt with once and
+// row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is handled once and
 // its two arcs written once, so nothing is added up between blocks.
 #pragma once
 

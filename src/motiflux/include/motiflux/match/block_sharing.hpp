@@ -1,5 +1,5 @@
-// What a searching group has to do with work that changes hands within its block
-// (match/block_work_queue.hpp), and with all of it: who has no work asks in the block first.
+// How a searching group shares work within its block (match/block_work_queue.hpp) and beyond: a group without
+// work first asks within the block, then waits at the global queue.
 #pragma once
 
 #include "motiflux/match/block_work_queue.hpp"
@@ -34,7 +34,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     }
   }
 
-  // Looks whether a group waits for work.
+  // Checks whether a group waits for work.
   template <class Goal>
   MOTIFLUX_DEVICE void check_for_waiting_groups() {
     turns_to_check_ = kCheckTurns;
@@ -54,7 +54,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     this->template check_work_queue<Goal>([this] { withdraw(); });
   }
 
-  // Gets work of another group, of this block if one works there; false if there will be none.
+  // Gets work of another group, of this block if one of its groups has work; false if there will be none.
   template <class Goal>
   MOTIFLUX_DEVICE bool find_work() {
     if constexpr (kSteals) {
@@ -71,7 +71,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     return true;
   }
 
-  // Of a group that will not go on: what it has is its own again.
+  // Of a group that stops: takes back its offer and ends its work.
   MOTIFLUX_DEVICE void break_off() {
     withdraw();
     if constexpr (kSteals)

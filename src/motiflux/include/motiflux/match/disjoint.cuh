@@ -1,8 +1,8 @@
-// Taking an entry of each of two lists, and a vertex of each of up to three sets beside them, all vertices
+// Taking an entry of each of two lists, and a vertex of each of up to three sets of leaf levels, all vertices
 // different: each pair of entries times the ways to choose from the sets.
 //
-// These depend on the doors of an entry only by how many of them each set has, and what sets have in common.
-// With a and b such numbers of the two entries, and U the sets,
+// These depend on the separators of an entry only by how many of them are in each set and in each
+// intersection of sets. With a and b such numbers of the two entries, and U the sets,
 //
 //   ways(a + b)  =  the sum over T, a part of U, of  ways to choose from U - T beside a  *  arranged(T, -b)
 //
@@ -45,7 +45,8 @@ MOTIFLUX_DEVICE_CALL Number arranged(std::uint32_t mask, const Left& left) {
   return ways;
 }
 
-// Takes off how many doors of an entry sets have; having(vertex) is a bit for each set that has one.
+// Subtracts the separators of an entry that sets contain; having(vertex) is a bit for each set with the
+// vertex.
 template <class Having>
 MOTIFLUX_DEVICE void take_off(Left& left, const Entry& entry, std::uint32_t separators, std::uint32_t sets,
                               Having&& having) {
@@ -90,7 +91,7 @@ MOTIFLUX_DEVICE bool touches(const Entry& a, const Entry& b) {
   return same;
 }
 
-// What an entry of the first list comes to, with all of the second, and kSets sets beside.
+// The number for an entry of the first list, with all of the second and kSets sets of leaf levels.
 template <std::uint32_t kSets>
 MOTIFLUX_DEVICE_CALL Number ways_with(const Entry& entry, const Outer& outer, const Left& left) {
   constexpr std::uint32_t kMasks = 1u << kSets;

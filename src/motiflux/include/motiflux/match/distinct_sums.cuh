@@ -1,5 +1,5 @@
-// Taking a different vertex for each of up to six levels, each vertex with the ways for what hangs from it:
-// by inclusion and exclusion over partitions, as csrc/search/partitions.hpp has it.
+// Taking a different vertex for each of up to six levels, each vertex with the ways for its child block: by
+// inclusion and exclusion over partitions, as csrc/search/partitions.hpp has it.
 //
 //   sums[mask]   the sum over the vertices that all levels of a mask may take of the product of their ways
 //   ways[mask]   ways for the levels of a mask; those of all are what is sought
@@ -41,7 +41,7 @@ class DistinctSums {
       std::uint32_t begin = 0;
       do {
         const std::uint32_t end = length - begin < kAtOnce ? length : begin + kAtOnce;
-        if (length != 0) add_common(mask, begin, end, share);  // a mask of no part has none to walk
+        if (length != 0) add_common(mask, begin, end, share);  // a mask without branches has none to walk
         if (!tick(1 + (end - begin) / Lanes::kLanes * count_bits(mask))) return false;
         begin = end;
       } while (begin < length);
@@ -71,7 +71,7 @@ class DistinctSums {
   }
 
  private:
-  // Choices of a walk between two questions whether to break off: each takes some searches in long lists.
+  // Choices of a walk between two checks whether to break off: each takes some searches in long lists.
   static constexpr std::uint32_t kAtOnce = 64 * Lanes::kLanes;
 
   MOTIFLUX_DEVICE const Lanes& lanes() const { return search_.lanes(); }
@@ -79,7 +79,7 @@ class DistinctSums {
     return std::uint32_t{component_.leaf_levels} + component_.branches;
   }
   MOTIFLUX_DEVICE std::uint32_t masks() const { return 1u << level_count(); }
-  // Levels from which nothing hangs come first in masks.
+  // Leaf levels come first in masks.
   MOTIFLUX_DEVICE std::uint32_t leaf_levels_of(std::uint32_t mask) const {
     return mask & bits_below(component_.leaf_levels);
   }
@@ -87,7 +87,7 @@ class DistinctSums {
     return {search_.memory() + branches_[branch].at, branches_[branch].capacity, false};
   }
 
-  // The part with the fewest choices, of those with a bit in `parts`.
+  // The branch with the fewest choices, of those with a bit in `branches`.
   MOTIFLUX_DEVICE std::uint32_t shortest_of(std::uint32_t branches) const {
     std::uint32_t shortest = lowest_bit(branches);
     for_each_bit(branches, [&](std::uint32_t branch) {
@@ -111,8 +111,8 @@ class DistinctSums {
     return {0, 0};
   }
 
-  // Adds the vertices that several levels may take, one of them of a part, of so many choices of the shortest
-  // part: a share in each lane.
+  // Adds the vertices that several levels may take, at least one of which is of a branch: of `begin` to `end`
+  // of the choices of the shortest branch, a share in each lane.
   MOTIFLUX_DEVICE void add_common(std::uint32_t mask, std::uint32_t begin, std::uint32_t end,
                                   Number& share) const {
     const std::uint32_t leaf_levels = leaf_levels_of(mask), branches = mask >> component_.leaf_levels;

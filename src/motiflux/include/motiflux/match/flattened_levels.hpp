@@ -1,5 +1,5 @@
-// The last two levels at once: a strip of candidates of the last but one, a lane each, and all that follows
-// them.
+// The last two levels at once, flattened: a strip of candidates of the last but one, a lane each, and the
+// lists of all that follow them.
 //
 // Lists are often shorter than a group has lanes. So the lanes do not walk one candidate's list after the
 // other, but the lists of the whole strip as if they were one:
@@ -10,7 +10,7 @@
 //   behind it              3        3     5           9
 //   pairs, a lane each     ap aq ar bs | bt cu cv cw | cx
 //
-// Who comes before a pair is found by bisecting the line `behind it`, by shuffles. Of the sets that the last
+// The candidate of a pair is found by bisecting the line `behind it`, by shuffles. Of the sets that the last
 // level intersects one may depend on the candidate; the others are the same for the strip.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace motiflux::match {
 
-// A list that is longer occupies all lanes by itself, and a whole strip of such would be walked without a
-// look at the stop flag.
+// A longer list occupies all lanes by itself, and a whole strip of such lists would be walked without a check
+// of the stop flag.
 inline constexpr std::uint32_t kLongestFlattened = 1u << 13;
 
 // A candidate of the strip, in its lane, and the sets of the last level with it.

@@ -109,7 +109,7 @@ class Listing : public EveryLevel {
     found_ = 0;
   }
 
-  // Whether the group broke off for want of room, not because it was told to.
+  // Whether the group stopped because there was no space for rows, not because it was told to.
   MOTIFLUX_DEVICE bool parked() const { return parked_; }
 
  private:

@@ -1,11 +1,11 @@
-// Where a group keeps what it knows of pieces that meet (match/overlap_walk.cuh draws it).
+// Where a group keeps the state of overlapping components (match/overlap_walk.cuh draws it).
 #pragma once
 
 #include "motiflux/match/tail_task.hpp"
 
 namespace motiflux::match {
 
-// What no vertex is, as a door that an entry of either list does not have: never the same.
+// Values that no vertex has, for separators that an entry lacks: different for the two lists, so never equal.
 inline constexpr std::uint32_t kNoInnerSeparator = 0xffffffffu, kNoOuterSeparator = 0xfffffffeu;
 
 // An entry of a list.
@@ -14,19 +14,20 @@ struct Entry {
   std::uint64_t ways;
 };
 
-// What a part has to choose from.
+// The choices of a branch.
 class Choices {
  public:
   Choices() = default;
   MOTIFLUX_DEVICE Choices(std::uint32_t* memory, std::uint32_t capacity, bool list)
       : memory_(memory), capacity_(capacity), columns_(list ? view::kMostSeparators : 1) {}
 
-  // By place: the vertex of a door.
+  // By place: the vertex of a separator.
   MOTIFLUX_DEVICE std::uint32_t* vertices(std::uint32_t separator) const {
     return memory_ + std::uint64_t{separator} * capacity_;
   }
 
-  // The ways, and with a mask of the levels beside lists, times a number that depends on their sets.
+  // The ways; with a mask of the leaf levels, the ways times a number that depends on the sets of these
+  // levels.
   MOTIFLUX_DEVICE std::uint64_t* ways(std::uint32_t mask = 0) const {
     return reinterpret_cast<std::uint64_t*>(memory_ + std::uint64_t{columns_} * capacity_) +
            std::uint64_t{mask} * capacity_;
@@ -50,7 +51,7 @@ struct OverlapMemory {
   BranchState* branches;
   Number* totals;
   std::uint64_t* sizes;
-  Number* sums;  // by mask of slots
+  Number* sums;  // by mask of levels
   Number* ways;
 
   MOTIFLUX_DEVICE OverlapMemory(const view::OverlapComponents& components, void* behind)

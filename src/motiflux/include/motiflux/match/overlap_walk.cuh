@@ -1,14 +1,14 @@
-// Walking what hangs where pieces meet others (view/overlap.hpp): the walk of match/tail.cuh, and what its
-// parts come to.
+// Walking overlapping components (view/overlap.hpp): the walk of match/tail.cuh, with the choices of
+// branches.
 //
-// What a part has to choose from is written to the memory of the group, a word array each:
+// The choices of a branch are written to the memory of the group, a word array each:
 //
-//   slot   | vertices, ascending | ways, 64 bits each |
-//   list   | vertices of each of three doors | ways | ways times a number of each further set of levels |
+//   one level | vertices, ascending | ways, 64 bits each |
+//   list      | vertices of each of three separators | ways | ways times a number, by mask of leaf levels |
 //
 // and in shared memory, behind what a tail has there:
 //
-//   | BranchState of each part | totals: a Number per meeting | sizes | sums, ways: a Number per mask |
+//   | BranchState of each branch | totals: a Number per component | sizes | sums, ways: a Number per mask |
 #pragma once
 
 #include "motiflux/match/disjoint.cuh"
@@ -97,7 +97,7 @@ class OverlapWalk {
     return {search_.memory() + branch.at, branch.capacity, component_of(branch).lists != 0};
   }
 
-  // The part that ends with the level at hand, or kNoBranch.
+  // The branch that ends with the current level, or kNoBranch.
   MOTIFLUX_DEVICE std::uint32_t ending() const { return components_.ends[level_] - 1u; }
 
   MOTIFLUX_DEVICE void leave(const Number& product, std::uint32_t child) {
@@ -118,7 +118,7 @@ class OverlapWalk {
     level_ = level;
     const std::uint32_t branch = components_.begins[level];
     if (branch != 0) {
-      lanes().sync();  // the part's state was read
+      lanes().sync();  // the branch's state was read
       if (lanes().leads()) at_.branches[branch - 1] = {{0, 0}, 0, 0};
     }
     walk_ = counting_.open(level);
@@ -126,7 +126,7 @@ class OverlapWalk {
     sum_ = {0, 0};
   }
 
-  // Makes ready for the meeting that begins with a level, if one does. False if nothing comes of it.
+  // Prepares the component that begins with a level, if one does. False if its number is 0.
   MOTIFLUX_DEVICE bool begin(std::uint32_t level) {
     const std::uint32_t number = components_.begins[level];
     if (number == 0) return true;
@@ -156,7 +156,7 @@ class OverlapWalk {
     return some;
   }
 
-  // Adds the ways for the candidate at hand of the level at hand.
+  // Adds the ways for the current candidate of the current level.
   MOTIFLUX_DEVICE void add_candidate(const Number& ways) {
     if (lanes().leads()) counting_.overflow_ |= add(sum_, ways);
     if (ending() < kNoBranch) {
@@ -165,7 +165,7 @@ class OverlapWalk {
     }
   }
 
-  // Writes the choices down that lanes have, those whose ways are not zero.
+  // Appends the lanes' choices whose ways are not zero.
   MOTIFLUX_DEVICE void append_choices(std::uint32_t candidate, const Number& ways) {
     const view::OverlapBranch& branch = components_.branch[ending()];
     BranchState& state = at_.branches[ending()];
@@ -213,14 +213,14 @@ class OverlapWalk {
     return true;
   }
 
-  // Whether the level at hand ends a list that has no room for what comes next.
+  // Whether the current level ends a list that is too full for the next strip.
   MOTIFLUX_DEVICE bool is_full() const {
     if (ending() >= kNoBranch) return false;
     const view::OverlapBranch& branch = components_.branch[ending()];
     return component_of(branch).lists && branch.capacity - at_.branches[ending()].length < Lanes::kLanes;
   }
 
-  // Holds the lists against each other as far as they go. False to break off.
+  // Pairs up the entries that the lists hold, and empties the list that is full. False to break off.
   MOTIFLUX_DEVICE bool empty_full_lists() {
     const std::uint32_t number = ending();
     if (is_inner(number)) {
@@ -244,7 +244,7 @@ class OverlapWalk {
     lanes().sync();
   }
 
-  // Walks the inner list with what is there of the outer one.
+  // Walks the inner list for the entries that the outer one holds.
   MOTIFLUX_DEVICE void walk_inner_list(std::uint32_t outer, bool comes_back) {
     const view::OverlapComponent& component = component_of(components_.branch[outer]);
     lanes().sync();
@@ -259,7 +259,7 @@ class OverlapWalk {
     return {choices_of(branch), at_.branches[number].length, branch.separators, true};
   }
 
-  // A bit for each of the sets beside the lists that has a vertex.
+  // A bit for each leaf level's set that has a vertex.
   MOTIFLUX_DEVICE std::uint32_t having(const view::OverlapComponent& component, std::uint32_t vertex) const {
     std::uint32_t bits = 0;
     for (std::uint32_t set = 0; set < component.leaf_levels; ++set) {
@@ -271,8 +271,8 @@ class OverlapWalk {
     return bits;
   }
 
-  // The walk over the part that begins with the level at hand is over; `below` is the sum of its ways, and
-  // becomes the number of the meeting.
+  // The walk over the branch that begins with the current level has ended. `below` is the sum of its ways,
+  // and becomes the number of the component.
   MOTIFLUX_DEVICE After end_branch(Number& below) {
     const std::uint32_t number = components_.begins[level_] - 1u;
     const view::OverlapBranch& branch = components_.branch[number];
@@ -310,7 +310,7 @@ class OverlapWalk {
       return After::kGoesOn;
     }
     const std::uint32_t which = components_.branch[number].component;
-    Number most = below;  // no less than what the meeting comes to
+    Number most = below;  // no less than the number of the component
     if (component.branches > 1) {
       level_ = components_.branch[number - 1].first;
       counting_.overflow_ |= !below.is_zero() && multiply(most, at_.branches[number - 1].sum);
@@ -322,7 +322,7 @@ class OverlapWalk {
     return After::kEnds;
   }
 
-  // Adds what the entries at hand of the lists come to. False to break off.
+  // Adds the number for the entries that the lists hold. False to break off.
   MOTIFLUX_DEVICE bool pair_up(std::uint32_t inner) {
     const view::OverlapBranch& branch = components_.branch[inner];
     const view::OverlapComponent& component = component_of(branch);
@@ -356,7 +356,7 @@ class OverlapWalk {
   Number sum_{0, 0};  // each lane's share
 };
 
-// The body of a kernel: a tail in which pieces meet others.
+// The body of a kernel: a tail with overlapping components.
 template <class Plan, std::uint32_t Lanes, class Within = NoStealing>
 MOTIFLUX_DEVICE void overlaps(const OverlapArgs<Plan>& args) {
   count_tails<TailForm::kOverlaps, Plan, Lanes, Within>(args);

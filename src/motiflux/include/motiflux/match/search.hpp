@@ -1,6 +1,6 @@
 // Depth-first search of one group of lanes over any plan.
 //
-// A group takes a piece of the root arcs, walks the slices of rows in it as level 1, and descends. All lanes
+// A group takes a chunk of the root arcs, walks the slices of rows in it as level 1, and descends. All lanes
 // of a group take every turn together: what they branch on is the same in each. Candidates are judged a strip
 // at a time, one per lane. What happens at the last level is the goal's business: counting or listing.
 #pragma once
@@ -210,8 +210,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     return allowed.size() > 0;
   }
 
-  // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
-  // takes as long as the work of a short piece.
+  // All messages of a group that has finished a chunk or a split are under way at once: each answer takes as
+  // long as the work of a short chunk.
   template <class Goal>
   MOTIFLUX_DEVICE bool take_chunk(Goal& goal) {
     if (task_.limit != kNoLimit) goal.report(*this);
@@ -225,7 +225,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       taken =
           device::device_wide(control.taken).fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
       stop_seen_ = reason != static_cast<std::uint32_t>(Stop::kNone);
-      // A piece that was taken is worked on where the search will go on; elsewhere its result is not whole.
+      // A chunk that was taken is worked on if the search will be resumed; otherwise its result would be
+      // partial.
       if (reason > static_cast<std::uint32_t>(Stop::kPause)) taken = kNoLimit;
     }
     place_.chunk = 0;

@@ -32,7 +32,7 @@ struct TailArgs {
   std::uint32_t unused;
 };
 
-// The same where pieces meet others.
+// The same with overlapping components.
 template <class Plan>
 struct OverlapArgs {
   Plan plan;
@@ -44,11 +44,11 @@ struct OverlapArgs {
   view::OverlapComponents overlaps;
 };
 
-// What is known of a part of a meeting that is being walked.
+// The state of a branch that is being walked.
 struct BranchState {
   Number sum;             // of the ways of all its choices
-  std::uint32_t length;   // choices that are written down
-  std::uint32_t resumes;  // whether its walk goes on once these are done with
+  std::uint32_t length;   // choices that are written to memory
+  std::uint32_t resumes;  // whether its walk resumes once these are paired up
 };
 
 // Where a walk below the enumerated levels is, while it is in a level further below.

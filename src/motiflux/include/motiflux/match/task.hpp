@@ -25,7 +25,7 @@ struct Control {
   std::uint32_t overflow;  // whether a number passed 128 bits: the total is of no use
   std::uint32_t stolen;    // how often work changed hands within a block
   // Listing into memory: rows that groups asked room for, one after another, and the complement of the first
-  // place that was refused (0 if none was). Whoever asked later was refused too, so all rows before that
+  // place that was refused (0 if none was). Later requests were refused too, so all rows before that
   // place, or before `reserved` if none was refused, are written.
   std::uint64_t reserved;
   std::uint64_t refused;
@@ -41,7 +41,7 @@ struct Task {
   std::uint64_t all_arcs;  // of all devices that share the search
   std::uint32_t vertices;
   std::uint32_t chunk;  // root arcs that a group takes at a time
-  // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
+  // Chunks are assigned to the devices in turn: this one gets the `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
   std::uint64_t limit;  // stop once more than this many are known, or kNoLimit

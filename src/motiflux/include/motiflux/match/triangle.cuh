@@ -35,7 +35,7 @@ class TriangleCount {
  private:
   using Warp = lanes::Group<32>;
 
-  // Where the next piece begins; not before the end of all once the search is stopped.
+  // Where the next chunk begins; not before the end of all once the search is stopped.
   MOTIFLUX_DEVICE std::uint64_t next() const {
     std::uint64_t taken = 0;
     if (warp_.leads()) {

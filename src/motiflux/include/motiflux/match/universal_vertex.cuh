@@ -1,5 +1,5 @@
-// Counting cones: a block or a warp takes the image of the apex, finds which of its neighbours are neighbours
-// of each other, and counts the rest of the pattern among those in bits.
+// Counting patterns with a universal vertex: a block or a warp takes the image of that vertex, finds which of
+// its neighbours are neighbours of each other, and counts the rest of the pattern among them in bits.
 //
 //   | Neighborhood | bases: words each | of each warp: a set per level, the vertices it has taken, cursors |
 //
@@ -76,7 +76,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
       all.link(rank, i);
     };
     if (!all.meet(team, pattern_.above, 0, 1, link, [this] { return read_stop(); })) {
-      stop_seen_ = true;  // with links missing, more might be found than there is
+      stop_seen_ = true;  // with links missing, too much might be counted
       return;
     }
     count_slice(team, all, unit);

@@ -1,4 +1,5 @@
-// The shape of a cone as its kernel sees it: run-time data, or constants that the compiler knows.
+// The shape of a pattern with a universal vertex, as its kernel reads it: run-time data, or constants that
+// the compiler knows.
 //
 // A kernel asks for a level with shape.at(level, use), which calls use(step), as plans are asked.
 #pragma once

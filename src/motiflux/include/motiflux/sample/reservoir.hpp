@@ -85,8 +85,8 @@ MOTIFLUX_HOST_DEVICE inline double reservoir_key(const Key& key, std::uint32_t l
   return log(1 - random::unit(random::joined(words.word[0], words.word[1]))) / weight;
 }
 
-// Refines the candidates of a row block by block, and keeps one. Whoever tests them, a lane alone or the
-// lanes of a warp together, ends each block with the sieve of the lane whose sample it is.
+// Refines the candidates of a row block by block, and keeps one. A lane tests them alone, or the lanes of
+// a warp do together; each block ends in the reservoir of the lane whose sample it is.
 template <class Policy, Pick pick = Policy::kPick>
 class CandidateReservoir {
  public:

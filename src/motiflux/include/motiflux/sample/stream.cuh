@@ -13,8 +13,8 @@
 // its row; what is left of rows then is walked by each lane alone. Short rows, which candidate graphs are
 // full of, gain nothing by that. Packing gains where few lanes have much, and where neighbouring lanes read
 // neighbouring candidates; it costs a search for the owner of each. Where all blocks are short, and few more
-// than there are windows, lanes are as soon done alone (kAdaptive). Whatever is done, each lane's sieve meets
-// the same blocks with the same random numbers.
+// than there are windows, lanes are as soon done alone (kAdaptive). Whatever is done, each lane's reservoir
+// gets the same blocks with the same random numbers.
 #pragma once
 
 #include "motiflux/match/task.hpp"

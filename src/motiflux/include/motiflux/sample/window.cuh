@@ -22,7 +22,8 @@ class Window {
     passed_ = lanes.ballot(passed);
   }
 
-  // Tells a lane's sieve of `count` candidates from that of lane `first` on: the row's `index` and following.
+  // Reports `count` candidates to a lane's reservoir, from that of lane `first` on: the row's `index` and
+  // following.
   MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first,
                                  std::uint32_t count, std::uint64_t index) const {
     reservoir.note(passed_ >> first & bits_below(count), static_cast<std::uint32_t>(index % kBlock));
