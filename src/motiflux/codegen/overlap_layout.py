@@ -1,4 +1,4 @@
-"""The structures of tails in which pieces meet, field by field as in ``view/overlap.hpp``.
+"""The structures of tails with overlapping components, field by field as in ``view/overlap.hpp``.
 
 ``tests/native/test_layout.py`` compares sizes and offsets with what the C++ compiler says.
 """
@@ -79,6 +79,6 @@ class BranchState(ctypes.Structure):
 
 
 def overlap_bytes_of_group(overlaps: OverlapComponents) -> int:
-    """Return the shared memory that a group needs beside that for a tail (``match::OverlapMemory``)."""
+    """Return the shared memory that a group needs beyond that for a tail (``match::OverlapMemory``)."""
     numbers = 2 * overlaps.components + overlaps.sizes + 4 * overlaps.masks
     return int(overlaps.branches) * ctypes.sizeof(BranchState) + int(numbers) * ctypes.sizeof(_u64)

@@ -13,7 +13,7 @@ _NO_REUSE = -1
 
 
 ChoiceBuffer = tuple[int, int]
-"""Where the choices of a part are written down, in words of a group's memory, and for how many."""
+"""Where the choices of a branch are written, in words of a group's memory, and the capacity in choices."""
 
 
 def pack_tail(tail: DeviceTail) -> layout.Tail:
@@ -24,7 +24,7 @@ def pack_tail(tail: DeviceTail) -> layout.Tail:
 def pack_overlaps(
     tail: DeviceTail, choice_buffers: Mapping[int, ChoiceBuffer]
 ) -> overlap_layout.OverlapComponents:
-    """Return what kernels are told of pieces that meet; `choice_buffers` by the first level of each."""
+    """Return overlapping components for kernels; `choice_buffers` by the first level of each branch."""
     packed = _Packer(tail).overlaps
     for branch in packed.branch[: packed.branches]:
         branch.at, branch.capacity = choice_buffers[branch.first]

@@ -98,7 +98,7 @@ class Walked:
 
     @property
     def kept(self) -> bool:
-        """Whether the number of the block is kept: where to look it up takes less than to find it."""
+        """Whether the number of the block is kept: if looking it up takes less time than finding it."""
         if self.block is None:
             return False
         excluded = [levels for _, levels in self.block.excluded]
@@ -125,7 +125,10 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class OverlapBranch:
-    """A piece that meets others: its `levels` are matched in turn, and meet others in `doors`."""
+    """A branch of an overlapping component: its `levels` are matched in turn.
+
+    Vertices of the levels `separators` may coincide with those of other branches.
+    """
 
     walked: Walked
     levels: tuple[int, ...]
@@ -139,17 +142,17 @@ class OverlapBranch:
 
 @dataclass(frozen=True, slots=True)
 class OverlapComponent:
-    """A component with pieces that meet others (``view/overlap.hpp``).
+    """A component whose branches may have vertices in common (``view/overlap.hpp``).
 
     Parameters
     ----------
     lists
-        Whether a part is a list of the choices for its doors; else each has one level that meets others.
+        Whether each branch is a list of the choices for its separators; else each is one level.
     divisor
         By the orders of levels that are ordered among themselves.
     common
-        For the levels from which nothing hangs: by mask, from 1 on, what their sets have in common.
-    parts
+        Of the levels without child blocks: by mask, from 1 on, the intersection of their sets.
+    branches
         In the order in which they are walked.
     """
 
@@ -160,7 +163,7 @@ class OverlapComponent:
 
     @property
     def leaf_levels(self) -> int:
-        """Number of levels from which nothing hangs."""
+        """Number of levels without child blocks."""
         return len(self.common).bit_length()
 
     @property
@@ -194,11 +197,11 @@ class DeviceTail:
 
     @property
     def overlaps(self) -> bool:
-        """Whether any pieces meet others."""
+        """Whether there are overlapping components."""
         return next(self.overlap_components(), None) is not None
 
     def overlap_components(self) -> Iterator[OverlapComponent]:
-        """Yield all components with pieces that meet others."""
+        """Yield all overlapping components."""
         for children in self.children.values():
             for child in children:
                 if isinstance(child, OverlapComponent):
@@ -240,7 +243,7 @@ class DeviceTail:
 def device_tail(plan: Plan) -> DeviceTail | None:
     """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot.
 
-    Remembered by the plan's identity: to hash a plan takes about as long as to look at its tail again.
+    Remembered by the plan's identity: to hash a plan takes about as long as to make its tail again.
     """
     if plan.tail is None:
         return None
