@@ -30,7 +30,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::SearchArgs<motiflux::match::RuntimePlan>": layout.RuntimeArgs,
     "motiflux::match::Control": layout.Control,
     "motiflux::match::Task": layout.Task,
-    "motiflux::match::Handover": layout.WorkQueue,
+    "motiflux::match::WorkQueue": layout.WorkQueue,
     "motiflux::match::WorkQueueCounts": layout.WorkQueueCounts,
     "motiflux::match::Split": layout.Split,
     "motiflux::match::Cursor": layout.Cursor,
