@@ -52,7 +52,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::view::OverlapComponents": overlap_layout.OverlapComponents,
     "motiflux::match::BranchState": overlap_layout.BranchState,
     "motiflux::match::OverlapArgs<motiflux::match::RuntimePlan>": overlap_layout.RuntimeOverlapArgs,
-    "motiflux::sets::View": layout.View,
+    "motiflux::sets::Span": layout.Span,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
     "motiflux::random::Permutation": layout.Permutation,

@@ -366,8 +366,8 @@ class NumberArgs(ctypes.Structure):
     ]
 
 
-class View(ctypes.Structure):
-    """``sets::View``."""
+class Span(ctypes.Structure):
+    """``sets::Span``."""
 
     _fields_ = [("first", _u64), ("last", _u64)]
 
@@ -444,7 +444,7 @@ ROWS_PER_PACKET = 32
 def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
     """Return the shared memory of one group of lanes (``match::SharedState``)."""
     staged = ROWS_PER_PACKET * ctypes.sizeof(_u32) if listing else 0
-    return max_spans * ctypes.sizeof(View) + levels * ctypes.sizeof(LevelState) + staged
+    return max_spans * ctypes.sizeof(Span) + levels * ctypes.sizeof(LevelState) + staged
 
 
 def tail_bytes_of_group(levels: int) -> int:

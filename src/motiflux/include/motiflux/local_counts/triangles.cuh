@@ -84,7 +84,7 @@ class Triangles {
   }
 
   MOTIFLUX_DEVICE void take_light(std::uint32_t u, Hash& hash) {
-    const sets::View row{args_.rows.begin(u), args_.rows.end(u)};
+    const sets::Span row{args_.rows.begin(u), args_.rows.end(u)};
     if (2 * row.size() > args_.hash_slots)
       return take(u, {0, 1}, {0, 1}, [&](std::uint32_t vertex) { return sets::contains(row, vertex); });
     hash.clear(lanes_, static_cast<std::uint32_t>(row.size()), args_.hash_slots);

@@ -27,8 +27,8 @@ inline constexpr std::uint32_t kLongestFlattened = 1u << 13;
 struct Parent {
   std::uint32_t vertex;
   bool passed;
-  sets::View own;     // the set that depends on it
-  sets::View walked;  // the shortest of all its sets
+  sets::Span own;     // the set that depends on it
+  sets::Span walked;  // the shortest of all its sets
   bool walks_own;
 };
 
@@ -61,7 +61,7 @@ class Strip {
       parent_.own = rules::clip({rows.begin(parent_.vertex), rows.end(parent_.vertex)}, allowed);
     if (shape.source_count + (shape.reuse != view::kNoReuse) == 1) return count_one(parent_.own, found);
     const std::uint32_t shortest = gather_shared(own);
-    const sets::View other = rules::clip(search_.shared().spans[shortest], allowed);
+    const sets::Span other = rules::clip(search_.shared().spans[shortest], allowed);
     parent_.walks_own = parent_.own.size() <= other.size();
     parent_.walked = parent_.walks_own ? parent_.own : other;
     return count_pairs(own, shortest, found);
@@ -80,13 +80,13 @@ class Strip {
   MOTIFLUX_DEVICE bool count_kept(std::uint64_t& found) {
     const view::StepShape shape = step_.shape();
     if ((shape.not_out | shape.not_in) != 0) return false;
-    const sets::View kept = search_.base(search_.last(), step_);
+    const sets::Span kept = search_.base(search_.last(), step_);
     const std::uint32_t later = ~bits_below(static_cast<std::uint32_t>(shape.anchor) + 1);
     return count_one(rules::clip(kept, bounds(shape.after & later, shape.before & later)), found);
   }
 
   // One set: its size, less what is matched already.
-  MOTIFLUX_DEVICE bool count_one(sets::View set, std::uint64_t& found) const {
+  MOTIFLUX_DEVICE bool count_one(sets::Span set, std::uint64_t& found) const {
     const view::StepShape shape = step_.shape();
     if ((shape.not_out | shape.not_in) != 0) return false;
     if (!parent_.passed) return true;
@@ -138,7 +138,7 @@ class Strip {
       const std::uint32_t* first = fetch(parent_.walked.first, from);
       const std::uint32_t start = lanes.broadcast(behind - length, from);
       const std::uint32_t parent = lanes.broadcast(parent_.vertex, from);
-      sets::View in_own{};
+      sets::Span in_own{};
       if (some_walk_shared) {  // elsewhere the candidates come from there
         in_own.first = fetch(parent_.own.first, from);
         in_own.last = fetch(parent_.own.last, from);

@@ -160,7 +160,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     const std::uint32_t level = place_.level + 1;
     if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
-    const sets::View walked =
+    const sets::Span walked =
         plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
     if (lanes_.leads()) shared_.levels[place_.level].cursor = cursor_;
@@ -201,8 +201,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     const bool accepted = plan_.at(0, [&](const auto& step) { return this->accepts(step, root); });
     if (!accepted) return false;
     assign(0, root);
-    const sets::View slice{task_.root.neighbors + begin, task_.root.neighbors + end};
-    const sets::View allowed = plan_.at(1, [&](const auto& step) {
+    const sets::Span slice{task_.root.neighbors + begin, task_.root.neighbors + end};
+    const sets::Span allowed = plan_.at(1, [&](const auto& step) {
       return rules::clip(slice, this->bounds(step.shape().after, step.shape().before));
     });
     cursor_ = {allowed.first, 0, static_cast<std::uint32_t>(allowed.size()), 0};

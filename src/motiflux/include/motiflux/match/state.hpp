@@ -45,12 +45,12 @@ struct Saved {
 inline constexpr std::uint32_t kStaged = 32;
 
 struct SharedState {
-  sets::View* spans;
+  sets::Span* spans;
   LevelState* levels;
   std::uint32_t* staged;
 
   MOTIFLUX_DEVICE SharedState(unsigned char* mine, std::uint32_t level_count, std::uint32_t max_spans)
-      : spans(reinterpret_cast<sets::View*>(mine)),
+      : spans(reinterpret_cast<sets::Span*>(mine)),
         levels(reinterpret_cast<LevelState*>(spans + max_spans)),
         staged(reinterpret_cast<std::uint32_t*>(levels + level_count)) {}
 };

@@ -74,7 +74,7 @@ class TailCounting {
 
   MOTIFLUX_DEVICE bool skip_last(Searching&) { return false; }
 
-  MOTIFLUX_DEVICE bool take_last(Searching&, sets::View) { return false; }
+  MOTIFLUX_DEVICE bool take_last(Searching&, sets::Span) { return false; }
 
   MOTIFLUX_DEVICE bool take_strip(Searching&) { return false; }
 
@@ -334,7 +334,7 @@ class TailCounting {
   // The candidates of a level of the tail that is walked; each has still to be told apart from others.
   MOTIFLUX_DEVICE Cursor open(std::uint32_t level) {
     const Gathered gathered = gather(lanes(), search_.shared(), search_.plan(), tail_, at(level).set);
-    const sets::View shortest = gathered.shortest();
+    const sets::Span shortest = gathered.shortest();
     if (gathered.count == 1) return {shortest.first, 0, static_cast<std::uint32_t>(shortest.size()), 0};
     std::uint32_t* buffer = search_.buffer(level);
     search_.spend(shortest.size() / Lanes::kLanes);
