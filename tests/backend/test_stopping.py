@@ -94,7 +94,7 @@ struct Searching {{
 }}  // namespace
 
 extern "C" __global__ void {ENTRY}(const __grid_constant__ Args args) {{
-  __shared__ match::Number behind[64];
+  __shared__ Number behind[64];
   Searching searching;
   searching.words = args.memory;
   view::Tail tail{{}};

@@ -238,7 +238,7 @@ class TailCounting {
       return ways.number;
     }
     const std::uint64_t second = b == 0 ? found[0] : found[1];
-    Number ways{found[0] * second, high_of_product(found[0], second)};
+    Number ways{found[0] * second, high_product(found[0], second)};
     subtract(ways, {both == 0 ? found[0] : both == 1 ? found[1] : found[2], 0});
     return ways;
   }

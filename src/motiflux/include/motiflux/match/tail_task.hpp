@@ -3,17 +3,10 @@
 
 #include "motiflux/match/state.hpp"
 #include "motiflux/match/task.hpp"
+#include "motiflux/number.hpp"
 #include "motiflux/view/overlap.hpp"
 
 namespace motiflux::match {
-
-// 128 bits (match/number.cuh).
-struct Number {
-  std::uint64_t low;
-  std::uint64_t high;
-
-  MOTIFLUX_DEVICE bool is_zero() const { return (low | high) == 0; }
-};
 
 // A number that is kept, under the vertices that it depends on.
 struct KeptNumber {
