@@ -8,6 +8,7 @@
 // the arcs by which a query edge leads from candidates of one query vertex to candidates of another.
 #pragma once
 
+#include "motiflux/candidates/limits.hpp"
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
 
@@ -17,9 +18,6 @@ inline constexpr std::uint32_t kMaxKinds = 16;
 inline constexpr std::uint32_t kMaxGroups = 128;
 inline constexpr std::uint32_t kMaxRowSets = 256;
 inline constexpr std::uint32_t kMaxRounds = 16;
-
-// A round that removes less than this share of the candidates is the last one.
-inline constexpr std::uint64_t kLeastShare = 64;
 
 // Counts that one warp adds up, one after another, when they become offsets.
 inline constexpr std::uint32_t kTile = 2048;
