@@ -27,7 +27,7 @@ constexpr std::size_t kTaken = 8;
 constexpr std::size_t kFewUpdates = 1024;
 constexpr std::size_t kFewWords = std::size_t{1} << 16;
 
-// How long the thread that looks after signals waits for others between two looks.
+// How long the thread that handles signals waits for others between two checks.
 constexpr std::chrono::milliseconds kLook{20};
 
 class ThreadWatch : public Watch {
@@ -43,7 +43,7 @@ class ThreadWatch : public Watch {
   std::atomic<bool>& stop_;
 };
 
-// Calls body(index, watch) on so many threads. This one looks after signals, also while it waits for the
+// Calls body(index, watch) on so many threads. This one handles signals, also while it waits for the
 // others.
 template <class Body>
 void with_others(int threads, Watch& watch, Body&& body) {

@@ -103,7 +103,7 @@ class Walker : private Adaptive::Owner {
  private:
   friend class NestedTailCounter;
 
-  // A search that finds something less often than that between two looks fails more than it finds.
+  // A search that finds something less often than that between two checks fails more than it finds.
   static constexpr std::uint64_t kFewFinds = 64;
 
   // One that finds that much has no need of jumps.
@@ -252,7 +252,7 @@ class Walker : private Adaptive::Owner {
   const int tail_;    // first level counted in closed form
   int clique_level_;  // first of three levels that are counted in bits, or -1
   Jumping jumping_;
-  std::uint64_t finds_ = 0;  // embeddings since the last look at the clock, not all if they are many
+  std::uint64_t finds_ = 0;  // embeddings since the last reading of the clock, not all if they are many
   Levels failing_ = 0;
   std::array<Levels, view::kMaxLevels> set_of_{};     // levels that the base of each depends on
   std::array<Levels, view::kMaxLevels> bounds_of_{};  // ... that it is compared with by order

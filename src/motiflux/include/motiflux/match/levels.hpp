@@ -8,7 +8,7 @@
 
 namespace motiflux::match {
 
-// Steps between looks at the stop flag: some tens of microseconds.
+// Steps between checks of the stop flag: some tens of microseconds.
 inline constexpr std::int32_t kBudget = 2048;
 
 template <class Plan, class Lanes>
@@ -116,7 +116,7 @@ class Levels {
     if (turns_to_check_ > 0) turns_to_check_ -= turns;
   }
 
-  // Whether it is time to report and to look at the stop flag; counts anew if so.
+  // Whether it is time to report and to check the stop flag; counts anew if so.
   MOTIFLUX_DEVICE bool exhausted() {
     if (--budget_ > 0) return false;
     budget_ = kBudget;

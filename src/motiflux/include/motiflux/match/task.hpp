@@ -57,7 +57,7 @@ struct Task {
   WorkQueue work_queue;
   // Enumeration only.
   std::uint32_t resume;    // whether groups go on from what they saved
-  std::uint32_t patience;  // how often to look whether a full ring has room before parking
+  std::uint32_t patience;  // how often to check a full ring before parking
   unsigned char* saved;    // group_bytes for each
   std::uint64_t group_bytes;
   device::Ring ring;

@@ -29,7 +29,7 @@ enum class Streaming : std::uint32_t {
   kAdaptive,  // the same, but for rounds of short blocks, which each lane walks alone
 };
 
-// Looks at whether the kernel is to stop, all lanes together, now and then.
+// Checks whether the kernel is to stop, all lanes together, now and then.
 class Watch {
  public:
   MOTIFLUX_DEVICE Watch(const Lanes& lanes, match::Control* control) : lanes_(lanes), control_(control) {}
