@@ -324,11 +324,11 @@ Counting::Counting(const search::NativePlan& native_plan)
 
 std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
   // A search looks at its budget now and then only: one that ends before it looks is welcome, and whether it
-  // is must not depend on how pieces meet.
+  // is must not depend on the order of chunks.
   const std::uint64_t most = nodes + static_cast<std::uint64_t>(native_plan_.check_every);
   const std::uint64_t arcs = native_plan_.root_arcs(), count = arc_chunks_.size();
   std::atomic<std::uint64_t> done{0};
-  // A piece that does not end within what is left of the work leaves none for others.
+  // A chunk that does not end within what is left of the work leaves none for others.
   std::atomic<bool> given_up{false};
   for (const ArcChunk& arc_chunk : arc_chunks_)
     if (arc_chunk.found) done += arc_chunk.work;

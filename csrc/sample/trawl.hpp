@@ -80,7 +80,7 @@ class Counting {
  public:
   explicit Counting(const search::NativePlan& native_plan);
 
-  // The number of embeddings; nothing if all pieces take more work than `nodes` together, or at the end.
+  // The number of embeddings; nothing if all chunks take more work than `nodes` together, or at the end.
   std::optional<Wide> go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end);
 
  private:

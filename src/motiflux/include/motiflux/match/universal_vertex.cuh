@@ -75,7 +75,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
       all.link(i, rank);
       all.link(rank, i);
     };
-    if (!all.meet(team, pattern_.above, 0, 1, link, [this] { return read_stop(); })) {
+    if (!all.find_links(team, pattern_.above, 0, 1, link, [this] { return read_stop(); })) {
       stop_seen_ = true;  // with links missing, too much might be counted
       return;
     }

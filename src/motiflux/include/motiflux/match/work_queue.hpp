@@ -46,8 +46,8 @@ MOTIFLUX_DEVICE bool a_group_waits(const WorkQueue& work_queue) {
   return device::device_wide(work_queue.counts->claimed).load(device::Order::kRelaxed) < wanted;
 }
 
-// One lane: a ticket whose holder waits for a split, its seat free to be written to; kNoTicket if there is
-// none.
+// One lane: a ticket whose holder waits for a split, and whose wait slot the caller may write; kNoTicket if
+// there is none.
 MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
   const auto claimed = device::device_wide(work_queue.counts->claimed);
   const auto wanted = device::device_wide(work_queue.counts->wanted).load(device::Order::kRelaxed);
@@ -77,7 +77,7 @@ MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ti
   return true;
 }
 
-// One lane: waits for a split; the seat where it lies, or kAbandoned. Give the seat back with
+// One lane: waits for a split; the wait slot that holds it, or kAbandoned. Release the slot with
 // `release_wait_slot`.
 MOTIFLUX_DEVICE std::uint32_t wait_for_split(const WorkQueue& work_queue, std::uint64_t& ticket) {
   ticket =
