@@ -304,11 +304,11 @@ def _set_up(
     argument = layout.Args(shape=layout.pack(cone.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
     argument.task.limit, argument.task.vertices = task_limit(limit), cone.levels + 1
-    argument.cone.above = Adjacency(*above.addresses)
+    argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
         kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, search, means))
         search.read([kinds])
-        argument.cone.kinds = kinds.buffer.address
+        argument.pattern.kinds = kinds.buffer.address
     levels, bases = cone.levels, len(cone.shape.bases)
     set_up_units(
         search, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), means
