@@ -71,8 +71,8 @@ using Mask = std::optional<InputArray<std::uint8_t>>;
 using PyArcRows = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
                              std::optional<InputArray<std::uint32_t>>, Mask>;
 
-nb::tuple filter_rows(const std::vector<PyArcRows>& directions, const Mask& edge_labels, const Mask& source_labels,
-                      const Mask& target_labels,
+nb::tuple filter_rows(const std::vector<PyArcRows>& directions, const Mask& edge_labels,
+                      const Mask& source_labels, const Mask& target_labels,
                       const std::optional<InputArray<std::uint32_t>>& vertex_labels, const Mask& sources,
                       const Mask& targets, int threads) {
   std::vector<graph::ArcRows> rows;

@@ -115,7 +115,8 @@ nb::object table_product(const PyTable& first, const PyTable& second, int thread
                          std::optional<double> timeout) {
   const local_counts::Table a = checked(first), b = checked(second);
   require(a.size() == b.size(), "tables differ in their size");
-  return table_until(threads, timeout, [&](const Workers& workers) { return local_counts::product(a, b, workers); });
+  return table_until(threads, timeout,
+                     [&](const Workers& workers) { return local_counts::product(a, b, workers); });
 }
 
 nb::object table_minus(const PyTable& first, std::uint64_t times, const PyTable& second, int threads,
@@ -132,8 +133,9 @@ nb::object table_row_sums(const PyAdjacency& rows, const PyTable& table, int thr
   const std::span offsets(checked(rows, vertices).offsets, std::size_t{vertices} + 1);
   const local_counts::Table numbers = checked(table);
   require(numbers.size() == offsets.back(), "a number for each arc expected");
-  return table_until(threads, timeout,
-                     [&](const Workers& workers) { return local_counts::row_sums(offsets, numbers, workers); });
+  return table_until(threads, timeout, [&](const Workers& workers) {
+    return local_counts::row_sums(offsets, numbers, workers);
+  });
 }
 
 // For each arc the number of one of its ends: of its target if `end` is 1, else of its source.
@@ -152,8 +154,8 @@ nb::object table_of_ends(const PyAdjacency& rows, const PyTable& table, int end,
 nb::object table_sum(const PyTable& table, int threads, std::optional<double> timeout) {
   const local_counts::Table numbers = checked(table);
   Wide total;
-  const bool done =
-      run_until(threads, timeout, [&](const Workers& workers) { total = local_counts::sum(numbers, workers); });
+  const bool done = run_until(threads, timeout,
+                              [&](const Workers& workers) { total = local_counts::sum(numbers, workers); });
   return done ? to_python(total) : nb::none();
 }
 
@@ -165,7 +167,8 @@ using PyWalk = std::tuple<std::vector<PyStep>, bool, int, std::optional<PyAdjace
 local_counts::Step step_of(const PyStep& step, std::uint32_t vertices, std::size_t registers) {
   const auto& [move, into, from, rows, weights, power, below] = step;
   require(move >= 0 && move <= 6 && into < registers && from < registers && power >= 1, "malformed step");
-  local_counts::Step result{static_cast<local_counts::Move>(move), into, from, {}, as_span(weights), power, below};
+  local_counts::Step result{
+      static_cast<local_counts::Move>(move), into, from, {}, as_span(weights), power, below};
   const bool needs_rows = move <= static_cast<int>(local_counts::Move::kEnds);
   require(needs_rows == rows.has_value(), "malformed step");
   if (rows) result.rows = checked(*rows, vertices);

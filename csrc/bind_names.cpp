@@ -22,7 +22,7 @@ namespace nb = nanobind;
 namespace motiflux {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;  // strings between two looks at whether to stop
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two checks whether to stop
 constexpr std::size_t kFew = 1 << 16;     // strings that are numbered before Ctrl-C could be noticed
 
 // String i is text[offsets[i], offsets[i + 1]).

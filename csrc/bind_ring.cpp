@@ -57,7 +57,7 @@ template <class End>
 class ExclusiveEnd {
  public:
   ExclusiveEnd(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload, std::uint32_t slots,
-       std::uint32_t slot_bytes, std::uint32_t record_words, nb::object memory)
+               std::uint32_t slot_bytes, std::uint32_t record_words, nb::object memory)
       : end_(ring_at(tail, published, payload, slots, slot_bytes), record_words),
         memory_(std::move(memory)) {}
 

@@ -33,13 +33,13 @@ using namespace nb::literals;
 using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
 using Levels = std::vector<int>;
-// Levels, those listed, how many of them are doors, exact levels, whether kept, hanging block.
+// Levels, those listed, how many of them are separators, exact levels, whether kept, child block.
 using PyList = std::tuple<Levels, Levels, std::size_t, Levels, bool, int>;
-// Levels, sets, chains, hanging blocks, lists.
+// Levels, sets, chains, child blocks, lists.
 using PyComponent = std::tuple<Levels, Levels, Levels, Levels, std::vector<PyList>>;
 using PyExcluded = std::tuple<Levels, Levels>;  // members, levels
 using PyBlock = std::tuple<std::vector<PyComponent>, Levels, std::vector<PyExcluded>, bool>;
-using PyTail = std::tuple<int, std::vector<PyBlock>>;     // first level, blocks
+using PyTail = std::tuple<int, std::vector<PyBlock>>;             // first level, blocks
 using PyAllDifferent = std::tuple<std::uint32_t, std::uint32_t>;  // search::AllDifferentBound
 using PyLink =
     std::tuple<std::size_t, std::size_t, std::size_t, bool>;  // from, to, query edge, as PySourceEdge
@@ -65,8 +65,8 @@ struct PyStep {
 class OwnedNativePlan {
  public:
   OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
-               std::vector<std::uint16_t> source_adjacencies, std::vector<PyAdjacency> adjacencies, PyAdjacency out,
-               PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
+                  std::vector<std::uint16_t> source_adjacencies, std::vector<PyAdjacency> adjacencies,
+                  PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
       : OwnedNativePlan(steps, bounds, std::move(source_adjacencies), std::move(out), std::move(in), policy) {
     arrays_ = std::move(adjacencies);
     for (const PyAdjacency& adjacency : arrays_) native_plan_.adjacencies.push_back(checked(adjacency));
@@ -77,8 +77,8 @@ class OwnedNativePlan {
 
   // Over a candidate space: `order` is the query vertex at each level, and a source follows a query edge.
   OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
-               const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
-               PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
+                  const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
+                  PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
       : OwnedNativePlan(steps, bounds, {}, std::move(out), std::move(in), policy) {
     space_ = std::move(space);
     candidates_ = &nb::cast<candidates::Space&>(space_);
@@ -97,7 +97,8 @@ class OwnedNativePlan {
 
   // Lets levels be matched in another order: over a candidate space, not for induced matching. `links` are
   // query edges between two levels, the masks those of search::AdaptiveOrder.
-  void set_adaptive_order(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared, bool always) {
+  void set_adaptive_order(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared,
+                          bool always) {
     require(candidates_ != nullptr, "only a candidate space is searched in another order");
     require(compared.size() == steps_.size(), "three masks per level expected");
     const std::uint32_t levels = ~std::uint32_t{0} >> (view::kMaxLevels - steps_.size());
@@ -117,7 +118,8 @@ class OwnedNativePlan {
 
   // What makes a search fail sooner: see search::NativePlan.
   void prune(int backjump, const std::vector<PyAllDifferent>& all_different) {
-    require(all_different.empty() || all_different.size() == steps_.size(), "one pair of numbers per level expected");
+    require(all_different.empty() || all_different.size() == steps_.size(),
+            "one pair of numbers per level expected");
     require(backjump >= 0 && backjump <= 2, "unknown way to jump back");
     native_plan_.backjump = static_cast<search::Backjump>(backjump);
     native_plan_.all_different.clear();
@@ -129,8 +131,8 @@ class OwnedNativePlan {
 
  private:
   OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
-               std::vector<std::uint16_t> source_adjacencies, PyAdjacency out, PyAdjacency in,
-               const PyPolicy& policy)
+                  std::vector<std::uint16_t> source_adjacencies, PyAdjacency out, PyAdjacency in,
+                  const PyPolicy& policy)
       : out_(std::move(out)), in_(std::move(in)), source_adjacencies_(std::move(source_adjacencies)) {
     for (const PyStep& step : steps) add_step(step);
     for (const auto& [out_degree, in_degree] : bounds) args_.push_back({out_degree, in_degree});
@@ -266,8 +268,8 @@ class OwnedNativePlan {
 
   search::TailList checked_list(const PyList& given) {
     const auto& [levels, listed, separators, exact, kept, block] = given;
-    require(!levels.empty() && separators >= 1 && separators <= search::kMostSeparators && separators <= listed.size() &&
-                listed.size() <= search::kMostListed,
+    require(!levels.empty() && separators >= 1 && separators <= search::kMostSeparators &&
+                separators <= listed.size() && listed.size() <= search::kMostListed,
             "a malformed list of a tail");
     for (int level : listed)
       require(std::count(levels.begin(), levels.end(), level) == 1, "a list names a level it does not match");
@@ -352,14 +354,15 @@ class OwnedNativePlan {
   // What the search relies on without looking.
   void check_plan() {
     native_plan_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
-                     {args_.data(), source_adjacencies_.data()}};
+                         {args_.data(), source_adjacencies_.data()}};
     const auto levels = static_cast<int>(steps_.size());
     require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
     require(steps_[1].source_count > 0, "level 1 has no source");
     require(args_.size() == steps_.size(), "one pair of bounds per step expected");
     require(source_adjacencies_.size() == sources_.size(), "one adjacency per source expected");
     require(!steps_.back().bounds_out && !steps_.back().bounds_in, "the last step bounds degrees");
-    for (std::uint16_t adjacency : source_adjacencies_) require(adjacency < native_plan_.adjacencies.size(), "a source names no adjacency");
+    for (std::uint16_t adjacency : source_adjacencies_)
+      require(adjacency < native_plan_.adjacencies.size(), "a source names no adjacency");
     for (int level = 0; level < levels; ++level) {
       const view::StepShape& step = steps_[static_cast<std::size_t>(level)];
       const std::uint32_t earlier = (std::uint32_t{1} << level) - 1;
@@ -452,8 +455,10 @@ nb::list count_together(const std::vector<nb::object>& native_plans, int threads
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   require(!native_plans.empty() && native_plans.size() == limits.size(), "a limit for each search expected");
   std::vector<const search::NativePlan*> plain;
-  for (const nb::object& native_plan : native_plans) plain.push_back(&nb::cast<const OwnedNativePlan&>(native_plan).get());
-  for (const search::NativePlan* native_plan : plain) require(native_plan->members.empty(), "a candidate space");
+  for (const nb::object& native_plan : native_plans)
+    plain.push_back(&nb::cast<const OwnedNativePlan&>(native_plan).get());
+  for (const search::NativePlan* native_plan : plain)
+    require(native_plan->members.empty(), "a candidate space");
   require(search::shared_levels(plain) >= 2, "the searches do not share two levels");
   const std::uint64_t arcs = plain[0]->root_arcs();
   search::Control pass(arcs, threads, timeout);
@@ -487,7 +492,8 @@ std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedNativePl
   require(members >= 1 && members <= (1u << 20), "members must be 1 to 2^20");
   std::vector<std::tuple<double, double, double>> result;
   const FreeGil free_gil;
-  for (const search::LevelEstimate& level : search::sample_sizes(native_plan.get(), {members, max_work, seed}))
+  for (const search::LevelEstimate& level :
+       search::sample_sizes(native_plan.get(), {members, max_work, seed}))
     result.emplace_back(level.size, level.scanned, level.met);
   return result;
 }
@@ -592,8 +598,8 @@ void bind_search(nb::module_& module) {
   nb::class_<OwnedNativePlan>(module, "NativePlan")
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, std::vector<std::uint16_t>,
                     std::vector<PyAdjacency>, PyAdjacency, PyAdjacency, const PyPolicy&, const PyTail&>(),
-           nb::kw_only(), "steps"_a, "bounds"_a, "source_adjacencies"_a, "adjacencies"_a, "out"_a, "in_"_a, "sets"_a,
-           "tail"_a)
+           nb::kw_only(), "steps"_a, "bounds"_a, "source_adjacencies"_a, "adjacencies"_a, "out"_a, "in_"_a,
+           "sets"_a, "tail"_a)
       .def(nb::init<const std::vector<PyStep>&, const std::vector<PyBounds>&, nb::object,
                     const std::vector<std::size_t>&, const std::vector<PySourceEdge>&, PyAdjacency,
                     PyAdjacency, const PyPolicy&, const PyTail&>(),

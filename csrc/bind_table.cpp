@@ -49,7 +49,7 @@ std::vector<text::ColumnSpec> as_specs(const std::vector<PySpec>& given, std::si
 
 constexpr std::size_t kFewRows = 1 << 18;  // while there are no more, nothing takes long
 constexpr std::size_t kFewStrings = 1 << 16;
-constexpr std::size_t kAtOnce = 1 << 12;  // strings between two looks at whether to stop
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two checks whether to stop
 
 // Runs work(stop), which throws Cancelled soon after `stop` becomes true; watched where it may take long.
 template <class Work>

@@ -7,15 +7,14 @@
 #include <mutex>
 #include <new>
 
+#include "motiflux/candidates/limits.hpp"
+
 namespace motiflux::candidates {
 namespace {
 
 // Vertices a thread takes at once: few, for the last ones are hubs.
 constexpr std::size_t kGrain = 1 << 7;
-constexpr std::uint64_t kLook = 16;  // arcs between looks whether all that is needed was seen
-
-// A round that removes less than this share of the candidates is the last one.
-constexpr std::uint64_t kLeastShare = 64;
+constexpr std::uint64_t kArcsPerCheck = 16;  // arcs between checks whether all that is needed was seen
 
 // `places` packs a position and a bit into 32.
 constexpr std::size_t kMostCandidates = 0x7FFFFFFE;
@@ -217,7 +216,7 @@ std::uint32_t Filter::checked_plain(std::uint32_t vertex, std::uint32_t served) 
   each_bit(served, [&](std::uint32_t u) { wanted |= needs_[u][0].mask; });
   const std::uint64_t last = graph_.out.offsets[vertex + 1];
   for (std::uint64_t at = graph_.out.offsets[vertex]; at < last && (reached & wanted) != wanted;) {
-    const std::uint64_t stop = std::min(last, at + kLook);
+    const std::uint64_t stop = std::min(last, at + kArcsPerCheck);
     for (; at < stop; ++at) reached |= serves_[graph_.out.neighbors[at]];
   }
   each_bit(served, [&](std::uint32_t u) {

@@ -18,7 +18,7 @@ constexpr std::uint32_t kManyMiddles = ~std::uint32_t{0};
 constexpr std::uint64_t kWorkAtLeast = 1 << 16;
 constexpr std::uint64_t kWorkPerArc = 4;
 constexpr std::uint64_t kWorkPerGone = 64;
-// Between looks at whether to go on: a row of a hub alone may take all that there is.
+// Between checks whether to go on: a row of a hub alone may take all that there is.
 constexpr std::uint64_t kCheckedWork = 1 << 18;
 
 // A query edge followed from one of its ends.
@@ -271,7 +271,7 @@ class Narrowing {
   const Workers& workers_;
   std::vector<std::vector<Way>> ways_;  // query edges by the vertex that they are followed from
   std::uint64_t left_ = 0;              // elements that may still be read
-  std::uint64_t unchecked_ = 0;         // elements read since the last look at whether to go on
+  std::uint64_t unchecked_ = 0;         // elements read since the last check whether to go on
   std::vector<Mark> marks_;             // by position
   std::uint32_t stamp_ = 0;
 };

@@ -6,7 +6,7 @@
 //   row             ->  positions in the set of the other end, ascending
 //
 // Sets hold data vertices in ascending order, so comparing positions in one set compares vertices. A search
-// over the space deals in positions alone; `places` carries a position from one set into another.
+// over the space uses positions only; `places` carries a position from one set into another.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Entries whose rows are fetched before their turn; and looks at whether to go on.
+// Entries whose rows are fetched before their turn; and between checks whether to go on.
 constexpr std::size_t kAhead = 24;
 constexpr std::size_t kLook = 4096;
 

@@ -1,15 +1,15 @@
 // Updates written row by row.
 //
-// The updates of a run are sorted by the row of their source, and each row is gone through once: what is
-// there is looked up in ascending order, all that comes and goes is moved at once. What the rows of targets
-// must learn follows from that, sorted again. Rows are dealt to parts, which threads work on at once:
+// The updates of a run are sorted by the row of their source, and each row is passed over once: its entries
+// are looked up in ascending order, and all insertions and deletions are made at once. The changes of the
+// rows of targets follow from that, sorted again. Rows belong to partitions, which threads work on at once:
 //
-//   add, one by one   ->  [forward of part 0] [forward of part 1] ...    changes of sources' rows
-//   forward(part)     ->  [back of part 0]    [back of part 1]    ...    changes of targets' rows, by part
-//   backward(part)
+//   add, one by one      ->  [forward of partition 0] ...    changes of sources' rows
+//   forward(partition)   ->  [back of partition 0]    ...    changes of targets' rows, by partition
+//   backward(partition)
 //
 // An edge that plans may concern stays in the graph until the run is matched (dynamic/lifetimes.hpp), and
-// goes then: take_gone(part).
+// goes then: take_gone(partition).
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ class Bulk {
  public:
   Bulk(Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
 
-  // Forgets all updates; the next ones are dealt to so many parts.
+  // Forgets all updates; the next ones are distributed over so many partitions.
   void start(int partitions);
   // The number of an update ascends; `watched`: plans may concern it.
   void add(Moment number, const Edge& edge, bool inserts, bool watched) {
@@ -48,8 +48,8 @@ class Bulk {
   int partitions() const { return static_cast<int>(partitions_.size()); }
 
   using GoOn = std::function<bool()>;
-  // For each part, then for each the next, then finish(). They throw Stopped if told to, every few thousand
-  // updates.
+  // For each partition, then for each the next, then finish(). They throw Stopped if told to, every few
+  // thousand updates.
   void forward(int partition, const GoOn& go_on);
   void backward(int partition, const GoOn& go_on);
   void finish();
@@ -58,7 +58,7 @@ class Bulk {
   // Of the updates that are watched, once forward() is through.
   Effect effect(Moment number) const { return effects_[number]; }
   std::uint64_t noops() const;
-  // When edges that are watched were there, by part, sorted: to be given to Lifetimes.
+  // When edges that are watched were there, by partition, sorted: to be given to Lifetimes.
   std::vector<End>& ends(int partition) { return partitions_[static_cast<std::size_t>(partition)].ends; }
   // Calls visit(done) for each change, those of an edge in the order in which they were made.
   template <class Visit>
@@ -80,7 +80,7 @@ class Bulk {
   using Entries = std::vector<Entry>;
   struct Partition {
     Entries forward, scratch;
-    std::vector<Entries> back, gone_back;  // by the part that their rows belong to
+    std::vector<Entries> back, gone_back;  // by the partition that their rows belong to
     Entries gone;
     std::vector<End> ends, end_scratch;
     std::vector<std::vector<End>> back_ends;

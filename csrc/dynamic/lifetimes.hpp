@@ -49,8 +49,8 @@ struct End {
   Moment first, last;
 };
 
-// Which of so many parts the row of a vertex belongs to. Whole lots of rows do, since threads write bits that
-// share a word for 64 vertices.
+// The partition, of so many, that the row of a vertex belongs to. Whole blocks of rows do, since threads
+// write bits that share a word for 64 vertices.
 inline std::size_t owner(Vertex vertex, int partitions) {
   return partitions == 1 ? 0 : vertex / 64 % static_cast<std::uint32_t>(partitions);
 }
@@ -61,10 +61,10 @@ class Lifetimes {
 
   explicit Lifetimes(const Graph& graph) : graph_(graph) {}
 
-  // Forgets all; ends will come in so many parts.
+  // Forgets all; ends will come in so many partitions.
   void start(int partitions);
-  // Takes the ends in the rows of a part, by vertex, row, class, neighbour and time. Threads may do so at
-  // once.
+  // Takes the ends in the rows of a partition, by vertex, row, class, neighbour and time. Threads may do so
+  // at once.
   void fill(int partition, std::vector<End>& ends);
   // Gives the memory back.
   void clear();

@@ -14,7 +14,7 @@
 
 namespace motiflux::dynamic {
 
-// Thrown where a search is told to stop.
+// Thrown if a search is stopped.
 struct Stopped {};
 
 // Asked every few microseconds of work; false to stop.

@@ -27,7 +27,7 @@ constexpr std::size_t kTaken = 8;
 constexpr std::size_t kFewUpdates = 1024;
 constexpr std::size_t kFewWords = std::size_t{1} << 16;
 
-// How long the thread that looks after signals waits for others between two looks.
+// How long the thread that handles signals waits for others between two checks.
 constexpr std::chrono::milliseconds kLook{20};
 
 class ThreadWatch : public Watch {
@@ -43,7 +43,7 @@ class ThreadWatch : public Watch {
   std::atomic<bool>& stop_;
 };
 
-// Calls body(index, watch) on so many threads. This one looks after signals, also while it waits for the
+// Calls body(index, watch) on so many threads. This one handles signals, also while it waits for the
 // others.
 template <class Body>
 void with_others(int threads, Watch& watch, Body&& body) {
@@ -79,7 +79,7 @@ void with_others(int threads, Watch& watch, Body&& body) {
   });
 }
 
-// Calls body(part, watch) for each part.
+// Calls body(partition, watch) for each partition.
 template <class Body>
 void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {
   std::atomic<int> next{0};
@@ -141,7 +141,7 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   match_run(run, threads, pass);
   gather(first, threads, pass);
   for_each_partition(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
-            [&](int partition, Watch&) { bulk_.take_gone(partition); });
+                     [&](int partition, Watch&) { bulk_.take_gone(partition); });
   bulk_.finish();
   note_bulk();
 }
@@ -161,8 +161,9 @@ void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
   if (classes_seen_ != graph_.relations().classes().size()) find_needs();
   lifetimes_.start(threads);
   const int writers = run.size() < kFewUpdates ? 1 : threads;
-  for_each_partition(threads, writers, pass.watch,
-            [&](int partition, Watch& watch) { bulk_.forward(partition, [&] { return watch.keep_going(); }); });
+  for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
+    bulk_.forward(partition, [&] { return watch.keep_going(); });
+  });
   for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
     bulk_.backward(partition, [&] { return watch.keep_going(); });
     lifetimes_.fill(partition, bulk_.ends(partition));

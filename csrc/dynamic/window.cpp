@@ -113,7 +113,8 @@ std::vector<Window::Copy> Window::copies() const {
   FlatMap<Edge, std::uint64_t> passed;
   for (std::size_t at = head_; at < queue_.size(); ++at) {
     const Copy& copy = queue_[at];
-    if (const std::uint64_t deleted = counts_of(copy.edge).deleted; deleted > 0 && passed[copy.edge] < deleted)
+    if (const std::uint64_t deleted = counts_of(copy.edge).deleted;
+        deleted > 0 && passed[copy.edge] < deleted)
       ++passed[copy.edge];
     else
       found.push_back(copy);

@@ -64,8 +64,9 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
 
   const auto keys = std::make_unique_for_overwrite<std::uint64_t[]>(size);
   parallel_for(workers, chunks, 1, [&](std::size_t number, std::size_t) {
-    visit_chunk(number,
-              [&](std::size_t i, std::uint64_t key) { keys[place[bucket_of[i] * chunks + number]++] = key; });
+    visit_chunk(number, [&](std::size_t i, std::uint64_t key) {
+      keys[place[bucket_of[i] * chunks + number]++] = key;
+    });
   });
   bucket_of.reset();
 

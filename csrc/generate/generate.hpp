@@ -1,5 +1,5 @@
-// Edges and values of random graphs, drawn by number: whoever draws numbers first..first+size-1 gets the same
-// as someone who draws them all. Numbers come from motiflux/random/philox.hpp.
+// Edges and values of random graphs, drawn by number: a call that draws numbers first..first+size-1 gets the
+// same as a call that draws them all. Numbers come from motiflux/random/philox.hpp.
 #pragma once
 
 #include <cstdint>

@@ -88,10 +88,12 @@ class RowCursor {
 };
 
 template <class Visit>
-void visit_row(const std::vector<DirectionRows>& directions, const Choice& sources, std::uint64_t row, Visit&& visit) {
+void visit_row(const std::vector<DirectionRows>& directions, const Choice& sources, std::uint64_t row,
+               Visit&& visit) {
   if (!sources(row)) return;
   if (directions.size() == 1) {
-    for (RowCursor cursor(directions[0], row); cursor.current() != kEnd; cursor.next()) visit(cursor.current());
+    for (RowCursor cursor(directions[0], row); cursor.current() != kEnd; cursor.next())
+      visit(cursor.current());
     return;
   }
   RowCursor left(directions[0], row), right(directions[1], row);
@@ -122,7 +124,8 @@ NeighborRows filter(std::span<const ArcRows> given, const ArcFilter& allowed, co
   if (workers.threads == 1) {  // one pass instead of two
     for (std::size_t v = 0; v < vertices; ++v) {
       if (v % kCheckedRows == 0) workers.check();
-      visit_row(directions, sources, v, [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
+      visit_row(directions, sources, v,
+                [&](std::uint32_t neighbor) { result.neighbors.push_back(neighbor); });
       result.offsets[v + 1] = result.neighbors.size();
     }
     return result;

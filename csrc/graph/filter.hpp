@@ -32,8 +32,8 @@ struct NeighborRows {
   std::vector<std::uint32_t> neighbors;
 };
 
-// Rows of distinct neighbours, ascending, reached by an arc of any of `directions` (one direction, or both for
-// query edges that take either arc) that passes the filter.
+// Rows of distinct neighbours, ascending, reached by an arc of any of `directions` (one direction, or both
+// for query edges that take either arc) that passes the filter.
 NeighborRows filter(std::span<const ArcRows> directions, const ArcFilter& allowed, const Workers& workers);
 
 }  // namespace motiflux::graph

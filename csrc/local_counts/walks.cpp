@@ -199,7 +199,7 @@ class Walker {
   double work_ = 0;
 };
 
-// Walkers for each thread that is at work: clear whenever nobody has them.
+// Walkers for each thread that is at work: clear whenever no thread has them.
 template <class T>
 class Walkers {
  public:

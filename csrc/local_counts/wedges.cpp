@@ -12,7 +12,7 @@ constexpr std::size_t kGrain = 1 << 14;  // arcs of the ends that a thread takes
 
 using Counts = std::vector<std::uint32_t>;
 
-// Tables for each thread that is at work: all zero whenever nobody has them.
+// Tables for each thread that is at work: all zero whenever no thread has them.
 class Tables {
  public:
   Tables(std::size_t number, std::uint32_t vertices) : number_(number), vertices_(vertices) {}

@@ -52,7 +52,7 @@ void OwnedGraph::choose_tree() {
 }
 
 std::uint64_t OwnedGraph::tree_bytes() const {
-  std::uint32_t inner = 0;  // levels that something hangs from
+  std::uint32_t inner = 0;  // levels with children in the tree
   for (std::uint32_t level = 1; level < graph_.levels; ++level) inner |= 1u << tree_source(level).level;
   std::uint64_t bytes = graph_.root_count * sizeof(double);
   for (std::uint32_t level = 1; level < graph_.levels; ++level) {
@@ -79,9 +79,9 @@ double OwnedGraph::most_bits() const {
   return bits;
 }
 
-// From the last level to the first: what hangs from a value is the product, over the levels that the tree
-// reaches from it, of the sums of their rows. What hangs at a level is divided by a power of two again and
-// again, so that its greatest number is between 1 and 2.
+// From the last level to the first: the number of trees below a value is the product, over its child
+// levels in the tree, of the sums of their rows. The numbers of a level are divided by a power of two again
+// and again, so that its greatest number is between 1 and 2.
 void OwnedGraph::grow_tree(const Workers& workers) {
   if (graph_.root_sums) return;
   trees_exponent_ = 0;

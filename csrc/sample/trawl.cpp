@@ -230,7 +230,7 @@ std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers,
       if (given_up.load(std::memory_order_relaxed) || done.load(std::memory_order_relaxed) >= most) return;
       Whole whole(native_plan_, workers, end, done, most);
       arc_chunk.found = whole.find(arcs / count * at + std::min(at, arcs % count),
-                               arcs / count * (at + 1) + std::min(at + 1, arcs % count));
+                                   arcs / count * (at + 1) + std::min(at + 1, arcs % count));
       arc_chunk.work = whole.work();
       if (arc_chunk.found)
         done += arc_chunk.work;

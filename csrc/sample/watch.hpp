@@ -28,7 +28,7 @@ class Watch {
   const std::optional<search::Clock::time_point> deadline_;
 };
 
-// Work between looks: well under a millisecond.
+// Work between checks: well under a millisecond.
 inline constexpr std::uint64_t kCheckEvery = 1 << 14;
 
 }  // namespace motiflux::sample

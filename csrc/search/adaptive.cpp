@@ -12,7 +12,7 @@ using sets::Span;
 
 constexpr Adaptive::Levels kAllLevels = ~Adaptive::Levels{0};
 
-// A level from which nothing else hangs is no hurry, unless its vertex is certain.
+// A level with no unmatched neighbour is taken last, unless its vertex is certain.
 constexpr std::size_t kLeafPenalty = std::size_t{1} << 32;
 
 constexpr std::uint32_t bit(int level) {

@@ -41,7 +41,7 @@ class Adaptive {
   bool begin(const Vertex* values, int levels);
   void end();
 
-  // Searches with `candidate` at `level`, which the levels before lead to; false when told to stop.
+  // Searches with `candidate` at `level`, which the levels before lead to; false when stopped.
   bool search(int level, Vertex candidate);
 
   // The levels for whose vertices the last search found nothing; all if it found something.
@@ -82,7 +82,7 @@ class Adaptive {
   std::array<Choices, view::kMaxLevels> choices_;
   std::vector<Saved> saved_;
   std::vector<std::size_t> begun_;  // how much was saved before each level that begin() matched
-  std::size_t read_ = 0;            // elements of sets that were not told of as work yet
+  std::size_t read_ = 0;            // elements of sets that were not reported as work yet
   Levels matched_ = 0;
   Levels failing_ = 0;
 };

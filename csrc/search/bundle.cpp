@@ -27,7 +27,8 @@ bool same_sources(const NativePlan& a, const NativePlan& b, int level) {
   if (x.source_count != y.source_count || x.reuse != y.reuse) return false;
   for (std::uint32_t s = 0; s < x.source_count; ++s) {
     const std::uint32_t i = x.first_source + s, j = y.first_source + s;
-    const view::Adjacency &rows = a.adjacencies[a.plan.args.adjacency[i]], &others = b.adjacencies[b.plan.args.adjacency[j]];
+    const view::Adjacency &rows = a.adjacencies[a.plan.args.adjacency[i]],
+                          &others = b.adjacencies[b.plan.args.adjacency[j]];
     if (a.plan.shape.sources[i].level != b.plan.shape.sources[j].level) return false;
     if (rows.offsets != others.offsets || rows.neighbors != others.neighbors) return false;
   }
@@ -110,7 +111,8 @@ class Bundle::Node final : public Visitor {
       : levels_(shared_levels(native_plans)),
         prefix_(native_plans, levels_),
         walker_(prefix_.native_plan(), *this, true) {
-    for (const std::vector<std::size_t>& members : grouped(native_plans)) add(members, native_plans, visitors);
+    for (const std::vector<std::size_t>& members : grouped(native_plans))
+      add(members, native_plans, visitors);
     lend();
   }
 
@@ -183,7 +185,8 @@ class Bundle::Node final : public Visitor {
     return groups;
   }
 
-  void add(const std::vector<std::size_t>& members, NativePlans native_plans, std::span<Visitor* const> visitors) {
+  void add(const std::vector<std::size_t>& members, NativePlans native_plans,
+           std::span<Visitor* const> visitors) {
     if (members.size() == 1) {
       const NativePlan* native_plan = native_plans[members[0]];
       Visitor* visitor = visitors[members[0]];
@@ -242,7 +245,8 @@ class Bundle::Node final : public Visitor {
 };
 
 Bundle::Bundle(NativePlans native_plans, std::span<Visitor* const> visitors) {
-  if (shared_levels(native_plans) < 2) throw std::invalid_argument("the searches of one pass share two levels");
+  if (shared_levels(native_plans) < 2)
+    throw std::invalid_argument("the searches of one pass share two levels");
   root_ = std::make_unique<Node>(native_plans, visitors);
 }
 

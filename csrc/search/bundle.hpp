@@ -5,10 +5,9 @@
 //   levels 3, ...      each its own            |  `- Walker, Walker
 //                                              `- Walker
 //
-// A node walks shared levels. At each partial embedding it hands its vertices to its branches, which go on
-// from there. Degree bounds need not agree: a node takes the smallest, and branches check their own. Where
-// the next level of two branches has the same set, the one that only counts it takes it from the one that
-// enumerates it.
+// A node walks shared levels. Its branches continue from each partial embedding that it finds. Degree bounds
+// need not agree: a node takes the smallest, and branches check their own. Where the next level of two
+// branches has the same set, the one that only counts it takes it from the one that enumerates it.
 #pragma once
 
 #include <memory>
@@ -27,7 +26,7 @@ class Bundle {
   Bundle(std::span<const NativePlan* const> native_plans, std::span<Visitor* const> visitors);
   ~Bundle();
 
-  // Searches the embeddings of `part`; false once all visitors have had enough.
+  // Searches the embeddings of `item`; false once all visitors have had enough.
   bool search(const WorkItem& item);
   std::uint64_t arcs_done() const;
 

@@ -10,8 +10,9 @@ bool narrows(const NativePlan& native_plan, int level, std::uint16_t adjacency) 
   const std::uint32_t before = (std::uint32_t{1} << (plan.shape.levels - 3)) - 1;  // levels before the three
   return step.reuse == level - 1 && step.source_count == 1 && step.anchor == level - 1 &&
          plan.shape.sources[step.first_source].level == level - 1 &&
-         plan.args.adjacency[step.first_source] == adjacency && (step.distinct | step.not_out | step.not_in) == 0 &&
-         (step.after & before & ~first.after) == 0 && (step.before & before & ~first.before) == 0;
+         plan.args.adjacency[step.first_source] == adjacency &&
+         (step.distinct | step.not_out | step.not_in) == 0 && (step.after & before & ~first.after) == 0 &&
+         (step.before & before & ~first.before) == 0;
 }
 
 // How `level` compares itself with the one before; with others of the three it must not but by that.
@@ -25,14 +26,16 @@ std::optional<int> CliqueTail::first_level(const NativePlan& native_plan) {
   const view::PlanShape& shape = native_plan.plan.shape;
   const int last = static_cast<int>(shape.levels) - 1, first = last - 2;
   if (first < 2 || native_plan.vertices > kMostValues) return std::nullopt;
-  const bool counts_last = native_plan.tail.start == last && native_plan.tail.blocks[0].components.size() == 1;
+  const bool counts_last =
+      native_plan.tail.start == last && native_plan.tail.blocks[0].components.size() == 1;
   if (native_plan.tail.start <= last && !counts_last) return std::nullopt;
   const view::StepShape &opening = shape.steps[first], &middle = shape.steps[last - 1],
                         &end = shape.steps[last];
   if (opening.anchor != first - 1 || (opening.distinct | opening.not_out | opening.not_in) != 0)
     return std::nullopt;
   const std::uint16_t adjacency = native_plan.plan.args.adjacency[middle.first_source];
-  if (middle.source_count == 0 || !narrows(native_plan, last - 1, adjacency) || !narrows(native_plan, last, adjacency))
+  if (middle.source_count == 0 || !narrows(native_plan, last - 1, adjacency) ||
+      !narrows(native_plan, last, adjacency))
     return std::nullopt;
   // Either all three ascend, or none is compared with another.
   const std::uint32_t three = std::uint32_t{7} << first;

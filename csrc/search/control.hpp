@@ -21,13 +21,13 @@ class Control {
  public:
   Control(std::uint64_t arcs, int threads, std::optional<double> timeout_seconds);
 
-  // The next piece of root arcs, from the last to the first: hubs have the highest ids and take longest.
+  // The next chunk of root arcs, from the last to the first: hubs have the highest ids and take longest.
   std::optional<ArcRange> take();
   void finished(std::uint64_t arcs) { done_.fetch_add(arcs, std::memory_order_relaxed); }
 
   // Asks all threads to stop; the first reason stays.
   void stop(Stop reason);
-  // False once the search should stop. Looks at the clock: call it every few microseconds, not every step.
+  // False once the search should stop. Reads the clock: call it every few microseconds, not every step.
   bool keep_going();
 
   Stop reason() const { return static_cast<Stop>(reason_.load(std::memory_order_acquire)); }

@@ -88,11 +88,11 @@ class BriefCounter final : public Counter {
   bool timed_out_ = false;
 };
 
-// A piece of which less is done was hardly begun.
+// A chunk of which less is done was hardly begun.
 constexpr double kLeastShare = 1e-9;
 
-// The work of a piece that was left off after so much: the geometric mean of what is too little where
-// subtrees differ and of what is mostly too much; the latter alone where the piece was hardly begun. By the
+// The work of a chunk that was stopped after so much: the geometric mean of what is too little where
+// subtrees differ and of what is mostly too much; the latter alone if the chunk was hardly begun. By the
 // first alone, yeast sparse_32_183 is counted by a plan that takes 374 s of CPU time instead of 8 (an Intel
 // Xeon). It costs dense_16_158, which is counted by a plan of 19 s instead of 7.6.
 double expected_work(const Walker::LeftOff& left_off, double done) {
@@ -184,7 +184,7 @@ double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t mo
   Walker walker(native_plan, prober, true);
   prober.watch(walker);
   walker.keep_pace();
-  // Strides that visit the pieces in a scattered order, so that those reached stand for all.
+  // Strides that visit the chunks in a scattered order, so that those reached represent all.
   std::uint64_t stride = chunks / 2 + 1 + seed % 7;
   while (std::gcd(stride, chunks) != 1) ++stride;
   double expected = 0;
@@ -227,7 +227,8 @@ class ArcCounter final : public Visitor {
 
 }  // namespace
 
-void count_arcs(const NativePlan& native_plan, Control& control, int threads, std::span<std::uint64_t> counts) {
+void count_arcs(const NativePlan& native_plan, Control& control, int threads,
+                std::span<std::uint64_t> counts) {
   on_threads(threads, [&](int) {
     ArcCounter counter(control, counts);
     Walker walker(native_plan, counter, true);

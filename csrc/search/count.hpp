@@ -29,7 +29,8 @@ double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t mo
 
 // Adds to counts[arc] the embeddings whose first two vertices are that root arc. Throws std::overflow_error
 // beyond 2^64 - 1.
-void count_arcs(const NativePlan& native_plan, Control& control, int threads, std::span<std::uint64_t> counts);
+void count_arcs(const NativePlan& native_plan, Control& control, int threads,
+                std::span<std::uint64_t> counts);
 
 // One of several searches in one pass (search/bundle.hpp). Its control says why it, alone, stopped.
 struct Member {

@@ -1,13 +1,13 @@
 // Taking one entry of each of two lists, and a vertex of each of up to three sets, all vertices different.
 //
-//   entry   door | door | door | ... | weight      the ways to come by these doors
+//   entry   separator | separator | separator | ... | weight      the ways for these separators
 //
-// In how many ways the sets allow it depends on an entry only by how many of its doors each set has, and each
-// intersection of sets: its *kind*. So products of sums by kind count all pairs of entries, from which those
-// that share a vertex are taken away. Of each vertex a row holds the entries of the second list that have it,
-// by kind; an entry of the first list adds up the rows of its doors. Pairs that share two vertices are then
-// taken away twice: they are found by these and given back, those that share three taken away again. The time
-// is about linear in the lists.
+// The number of ways for the sets depends on an entry only by how many of its separators are in each set and
+// in each intersection of sets: its *kind*. So products of sums by kind count all pairs of entries, from
+// which those that share a vertex are taken away. Of each vertex a row holds the entries of the second list
+// that have it, by kind; an entry of the first list adds up the rows of its separators. Pairs that share two
+// vertices are then taken away twice: they are found by these and given back, those that share three taken
+// away again. The time is about linear in the lists.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Entry {
   Weight weight{};
 };
 
-// How many of an entry's doors are in each intersection of sets: two bits for each.
+// How many of an entry's separators are in each intersection of sets: two bits for each.
 using Kind = std::uint32_t;
 
 inline constexpr std::uint32_t kMasks = std::uint32_t{1} << kMostLevelsBesideLists;
@@ -148,7 +148,7 @@ class DisjointPairs {
     std::vector<Sum> touching;       // by kinds of both: weights of pairs that share a vertex
     std::vector<Sum> rows;           // by vertex and kind, of the second list
   };
-  // Two doors of an entry of the second list, chained by their hash.
+  // Two separators of an entry of the second list, chained by their hash.
   struct Couple {
     std::uint32_t low, high, entry, next;
   };
@@ -166,8 +166,9 @@ class DisjointPairs {
              std::size_t vertices);
   void add_couple(std::uint32_t a, std::uint32_t b, std::uint32_t entry);
   template <class Sum, class Weight>
-  void restore_shared(const Entry<Weight>& entry, std::size_t separators, std::span<const Entry<Weight>> second,
-                 std::size_t second_separators, Sum* touching) const;
+  void restore_shared(const Entry<Weight>& entry, std::size_t separators,
+                      std::span<const Entry<Weight>> second, std::size_t second_separators,
+                      Sum* touching) const;
 
   static std::size_t chain_of(std::uint32_t low, std::uint32_t high) {
     return (std::size_t{low} * 0x9E3779B1u + std::size_t{high} * 0x85EBCA77u) >> 7 & (kChains - 1);
@@ -176,7 +177,7 @@ class DisjointPairs {
   Kinds first_kinds_, second_kinds_;
   std::vector<std::uint32_t> second_kind_;  // by entry, the number of its kind
   std::vector<std::uint32_t> row_of_;       // by vertex; kNone where no entry of the second list has it
-  std::vector<std::uint32_t> with_row_;        // vertices that have a row
+  std::vector<std::uint32_t> with_row_;     // vertices that have a row
   std::vector<std::uint32_t> chains_;       // by hash, the first of couples_
   std::vector<Couple> couples_;
   std::tuple<Sums<std::int64_t>, Sums<SignedTotal>, Sums<Wide>> sums_;
@@ -185,13 +186,14 @@ class DisjointPairs {
 template <class Weight>
 Kind kind_of(const Entry<Weight>& entry, std::size_t separators, const LeafSets& leaves) {
   Kind kind = 0;
-  for (std::size_t separator = 0; separator < separators; ++separator) kind += leaves.kind(entry.vertices[separator]);
+  for (std::size_t separator = 0; separator < separators; ++separator)
+    kind += leaves.kind(entry.vertices[separator]);
   return kind;
 }
 
 template <class Sum, class Weight>
-void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t separators, const LeafSets& leaves,
-                          std::size_t vertices) {
+void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t separators,
+                          const LeafSets& leaves, std::size_t vertices) {
   Sums<Sum>& sums = std::get<Sums<Sum>>(sums_);
   for (std::uint32_t vertex : with_row_) row_of_[vertex] = kNone;
   row_of_.resize(vertices, kNone);
@@ -220,7 +222,8 @@ void DisjointPairs::index(std::span<const Entry<Weight>> second, std::size_t sep
         sums.rows.resize(sums.rows.size() + width, Sum(0));
       }
       sums.rows[row * width + second_kind_[at]] += to<Sum>(second[at].weight);
-      for (std::size_t other = 0; other < separator; ++other) add_couple(vertex, second[at].vertices[other], at);
+      for (std::size_t other = 0; other < separator; ++other)
+        add_couple(vertex, second[at].vertices[other], at);
     }
 }
 
@@ -231,12 +234,12 @@ inline void DisjointPairs::add_couple(std::uint32_t a, std::uint32_t b, std::uin
   chain = static_cast<std::uint32_t>(couples_.size() - 1);
 }
 
-// Takes off `touching` what entries of the second list that share two vertices with `entry` were added to it
-// too often, and adds what then lacks of those that share three.
+// Entries of the second list that share two vertices with `entry` were added to `touching` twice: subtracts
+// them once, and adds those back that share three.
 template <class Sum, class Weight>
 void DisjointPairs::restore_shared(const Entry<Weight>& entry, std::size_t separators,
-                              std::span<const Entry<Weight>> second, std::size_t second_separators,
-                              Sum* touching) const {
+                                   std::span<const Entry<Weight>> second, std::size_t second_separators,
+                                   Sum* touching) const {
   for (std::size_t separator = 1; separator < separators; ++separator)
     for (std::size_t other = 0; other < separator; ++other) {
       const std::uint32_t low = std::min(entry.vertices[separator], entry.vertices[other]);

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "search/pool.hpp"
 #include "search/native_plan.hpp"
+#include "search/pool.hpp"
 #include "search/row_writer.hpp"
 
 namespace motiflux::search {
@@ -29,7 +29,8 @@ struct EnumerationOptions {
 class Enumeration {
  public:
   // position[l] is the column of level l. `problem` must outlive this.
-  Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position, const EnumerationOptions& options);
+  Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
+              const EnumerationOptions& options);
   ~Enumeration();
   Enumeration(const Enumeration&) = delete;
   Enumeration& operator=(const Enumeration&) = delete;

@@ -115,7 +115,7 @@ class Memo {
   std::size_t words_ = 0, slots_ = 0, used_ = 0;
   std::size_t* bytes_left_ = nullptr;
   std::vector<std::uint32_t, LargePages<std::uint32_t>> table_;
-  std::uint64_t asked_ = 0, found_ = 0, worked_ = 0;  // since the last look back
+  std::uint64_t asked_ = 0, found_ = 0, worked_ = 0;  // since the last judge()
   bool given_up_ = false;
 };
 

@@ -1,7 +1,7 @@
-// What a search needs: a plan and the adjacency it runs over.
+// What a search needs: a plan, the adjacencies it runs over, and how to run it.
 //
-// A search deals in data vertices, or, over a candidate space, in positions: the values of level l are then
-// positions in the candidate set of its query vertex, and so are the entries of rows that lead to it.
+// A search works with data vertices, or, over a candidate space, with positions: the values of level l are
+// then positions in the candidate set of its query vertex, and so are the entries of rows that lead to it.
 #pragma once
 
 #include <array>
@@ -16,13 +16,14 @@
 
 namespace motiflux::search {
 
-// What later levels need of the set of one level: their vertices are among its candidates, each another one.
+// An all-different bound: later levels take their vertices from the candidates of this level, each another
+// one.
 struct AllDifferentBound {
   std::uint32_t others = 0;   // so many later levels
   std::uint32_t greater = 0;  // so many of which certainly take a greater vertex
 };
 
-// What a search needs whose levels are matched in no fixed order.
+// What a search needs that matches levels in an adaptive order.
 struct AdaptiveOrder {
   struct Link {
     int from;
@@ -54,15 +55,18 @@ struct NativePlan {
   Tail tail;  // counting only
   // Over a candidate space, if levels may be matched in another order: makes the rows that this takes.
   std::function<const AdaptiveOrder&()> adaptive_order;
-  bool always_adaptive = false;  // from the start, not only where the search finds little
+  bool always_adaptive = false;  // from the start, not only if the search finds little
   Backjump backjump = Backjump::kOff;
-  std::vector<AllDifferentBound> all_different;// for each level, or empty
+  std::vector<AllDifferentBound> all_different;  // for each level, or empty
   sets::Policy sets;
-  // Steps between looks at the clock, the stop flag and who waits for work: about 10 microseconds.
+  // Steps between checks of the clock, the stop flag and the threads that wait for work: about 10
+  // microseconds.
   std::int64_t check_every = 8192;
 
   // Rows of the first source of level 1: its arcs are the units of work.
-  const view::Adjacency& root() const { return adjacencies[plan.args.adjacency[plan.shape.steps[1].first_source]]; }
+  const view::Adjacency& root() const {
+    return adjacencies[plan.args.adjacency[plan.shape.steps[1].first_source]];
+  }
   std::uint64_t root_arcs() const { return root().offsets[roots]; }
 };
 

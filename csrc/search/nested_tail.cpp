@@ -11,7 +11,7 @@
 namespace motiflux::search {
 namespace {
 
-// What looking a number up counts as, in candidates met; and a vertex of a component, for each of its slots.
+// The work of looking up a number, in candidates met; and of a vertex of a component, for each of its levels.
 constexpr std::int64_t kLookUpWork = 4;
 
 // Numbers beyond 128 bits that are kept of a block.
@@ -68,8 +68,8 @@ NestedTailCounter::NestedTailCounter(Walker& walker) : walker_(walker), tail_(wa
   find_nested_sums();
 }
 
-// Finds out what is kept of the block `index`, which hangs from the level `parent`; the one matched before
-// that is `before`.
+// Determines what is kept of the block `index`, whose parent level is `parent`; the level matched before that
+// is `before`.
 void NestedTailCounter::prepare(int index, int parent, int before) {
   const TailBlock& block = tail_.blocks[static_cast<std::size_t>(index)];
   Kept& kept = kept_[static_cast<std::size_t>(index)];
@@ -123,9 +123,10 @@ bool NestedTailCounter::narrows(const TailBlock& block, const Kept& kept) const 
   const NativePlan& native_plan = walker_.native_plan_;
   const bool hangs = std::any_of(block.components.begin(), block.components.end(),
                                  [](const TailComponent& component) { return component.deep(); });
-  return !native_plan.places.empty() && !block.excluded.empty() && block.exact.size() <= kMostExact && hangs &&
-         std::all_of(kept.levels.begin(), kept.levels.end(),
-                     [&](int level) { return native_plan.plan.shape.steps[level].reuse == view::kNoReuse; });
+  return !native_plan.places.empty() && !block.excluded.empty() && block.exact.size() <= kMostExact &&
+         hangs && std::all_of(kept.levels.begin(), kept.levels.end(), [&](int level) {
+           return native_plan.plan.shape.steps[level].reuse == view::kNoReuse;
+         });
 }
 
 const NestedTailCounter::Reach* NestedTailCounter::reach_of(const TailBlock& block, Kept& kept) {
@@ -387,7 +388,7 @@ Number NestedTailCounter::weighted(const TailComponent& component) {
   }
 }
 
-// Adds to sums[mask], for each mask of two slots or more, the products of the ways of the vertices that all
+// Adds to sums[mask], for each mask of two levels or more, the products of the ways of the vertices that all
 // of them may take.
 template <class Number>
 void NestedTailCounter::add_common(std::span<const int> levels, std::span<Number> sums) {

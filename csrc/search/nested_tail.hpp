@@ -1,4 +1,4 @@
-// Counting a tail that is a tree of blocks (search/tail.hpp) for one thread.
+// Counting a nested tail, a tree of blocks (search/tail.hpp), for one thread.
 #pragma once
 
 #include <array>
@@ -22,22 +22,22 @@ namespace motiflux::search {
 
 class Walker;
 
-// Thrown where a search is told to stop while it counts a tail.
+// Thrown if a search is stopped while it counts a tail.
 struct Stopped {};
 
-// Thrown where a number does not fit the arithmetic.
+// Thrown if a number does not fit the arithmetic.
 struct Overflow {};
 
 class NestedTailCounter {
  public:
   explicit NestedTailCounter(Walker& walker);
 
-  // Counts the ways to complete the levels before the tail; the walker is told of them. False if there are
-  // none, none that others were given to count included. Throws Stopped.
+  // Counts the ways to complete the levels before the tail, and reports them to the walker. False if there
+  // are none, those that other threads count included. Throws Stopped.
   bool count();
 
-  // While some tail is being counted: has a thread that waits at `pool` count some of the candidates that are
-  // left to the shallowest link, if there are any.
+  // While a tail is being counted: gives a thread that waits at `pool` some of the candidates that are left
+  // of the outermost nested sum, if there are any.
   void share_work(Pool& pool);
 
   // Counts such candidates, once the levels before are matched: those from `from` to `to`.
@@ -49,7 +49,7 @@ class NestedTailCounter {
   // Bytes that one thread may remember numbers in.
   static constexpr std::size_t kMemoBytes = std::size_t{128} << 20;
 
-  // What is known of a block: for each vertex of the level it hangs from, the number it had under a stamp.
+  // The last number of a block, for a vertex of its parent level: valid under a stamp.
   struct Recent {
     std::uint64_t stamp = 0;
     Total number = 0;
@@ -61,7 +61,7 @@ class NestedTailCounter {
     std::vector<std::vector<std::uint64_t>> bits;
   };
   struct Kept {
-    int by_level = -1;     // the level it hangs from, if it depends on its vertex
+    int by_level = -1;     // the parent level, if the block depends on its vertex
     int under_level = -1;  // the last other level it depends on
     bool recent_serves = false;
     std::vector<Recent> recent;
@@ -69,13 +69,13 @@ class NestedTailCounter {
     // relevant[g][i]: by value of level i of group g of TailBlock::excluded, whether it is a candidate of any
     // of the group's members; empty: all are.
     std::vector<std::vector<std::vector<bool>>> relevant;
-    std::vector<int> levels;     // of the block and all that hangs from it, ascending
+    std::vector<int> levels;     // of the block and all its descendants, ascending
     std::vector<Reach> reaches;  // by hash of the key; empty: none are made
     std::uint64_t reaches_asked = 0, reaches_made = 0;
     std::vector<Vertex> key;
     std::map<std::vector<Vertex>, Wide> wide;  // by key, the numbers beyond 128 bits
   };
-  // A vertex that a level may take, and the number of ways that hang from it then.
+  // A vertex that a level may take, with the number of its child block.
   template <class Number>
   struct Choice {
     Vertex vertex;
@@ -102,15 +102,15 @@ class NestedTailCounter {
     std::array<std::vector<Entry<Wide>>, kMostLists> wide_entries;
   };
 
-  // The tail as a whole may be a sum over one level, what hangs from each of its candidates too, and so on.
-  // Such sums are cut like levels that are enumerated: what each thread finds is added up in the end.
+  // The whole tail may be a sum over one level, so may the child block of each of its candidates, and so on.
+  // Threads share such nested sums like levels that are enumerated: the shares are added up in the end.
   struct NestedSum {
     int block;
     int level;
-    int child_block;                    // the block that hangs from the level
+    int child_block;                // of the level
     const Vertex* start = nullptr;  // the first candidate
     sets::Span open = {};           // those still to be tried
-    bool whole = true;              // nothing of it was given away or handed over, nor is it a part
+    bool whole = true;              // no share of it was given away or reported, nor is it a share itself
   };
 
   void find_nested_sums();
@@ -175,9 +175,9 @@ class NestedTailCounter {
   std::size_t memo_bytes_ = kMemoBytes;  // that tables may still take
   std::vector<Kept> kept_;
   std::vector<NestedSum> nested_sums_;
-  std::vector<std::vector<KeptList>> kept_lists_;   // by list, by hash of the key
+  std::vector<std::vector<KeptList>> kept_lists_;           // by list, by hash of the key
   std::vector<std::unique_ptr<ListWorkspace>> workspaces_;  // by the first list of a component
-  std::size_t data_vertices_ = 0;                   // above every vertex
+  std::size_t data_vertices_ = 0;                           // above every vertex
   // What levels may take, position by position, and how many of a level's sources lead there.
   std::array<std::vector<Vertex>, view::kMaxLevels> reached_;
   std::vector<std::uint32_t> led_, led_last_;

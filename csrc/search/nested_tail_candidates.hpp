@@ -1,4 +1,4 @@
-// What the files that count parts have in common.
+// What the files that count nested tails have in common.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Counting components with lists (search/tail.hpp): the choices for pieces that meet others in several
-// levels.
+// Counting components with lists (search/tail.hpp): the choices for branches that might coincide with others
+// in several levels.
 #include <algorithm>
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 namespace motiflux::search {
 namespace {
 
-// Entries that are held against each other at once: longer lists are taken piece by piece.
+// Entries that are paired up at once: longer lists are taken in chunks.
 constexpr std::size_t kMostEntries = 1 << 13;
 
 // Lists kept, for each of the tail's, and their entries, at most.
@@ -96,8 +96,8 @@ Number NestedTailCounter::pairs_of(const TailComponent& component, ListWorkspace
   Number total(0u);
   const auto pair_up = [&](Entries first, Entries second, std::size_t second_separators) {
     const auto count = [&]<class Sum>() {
-      return workspace.pairs.count<Sum>(first, component.lists[0].separators, second, second_separators, workspace.leaves,
-                                      data_vertices_, work);
+      return workspace.pairs.count<Sum>(first, component.lists[0].separators, second, second_separators,
+                                        workspace.leaves, data_vertices_, work);
     };
     if constexpr (kWide) {
       total += count.template operator()<Wide>();
@@ -119,10 +119,10 @@ Number NestedTailCounter::pairs_of(const TailComponent& component, ListWorkspace
   return total;
 }
 
-// Gives the entries of `list`, with what must be avoided left out, in pieces that are not too long.
+// Calls use() with chunks of the entries of `list`, those left out that must be avoided.
 template <class Weight, class Use>
 void NestedTailCounter::for_each_chunk(const TailList& list, const ListWorkspace& workspace,
-                                 std::vector<Entry<Weight>>& chunk, Use&& use) {
+                                       std::vector<Entry<Weight>>& chunk, Use&& use) {
   chunk.clear();
   if (list.kept) {
     if (const KeptList& kept = kept_list(list); kept.serves) {
@@ -160,7 +160,7 @@ void NestedTailCounter::for_each_chunk(const TailList& list, const ListWorkspace
 // Matches the levels of `list` from `depth` on; of the levels they must avoid, only those in `avoided` count.
 template <class Number, class Visit>
 void NestedTailCounter::for_each_entry(const TailList& list, std::size_t depth, std::uint32_t avoided,
-                                 Visit&& visit) {
+                                       Visit&& visit) {
   if (depth < list.levels.size()) {
     const int level = list.levels[depth];
     for_each_candidate(level, tail_.matched[static_cast<std::size_t>(level)] & avoided,

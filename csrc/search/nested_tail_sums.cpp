@@ -1,11 +1,11 @@
-// Counting a tail that begins with sums, which threads share (NestedTailCounter::NestedSum).
+// Counting a tail that begins with nested sums, which threads share (NestedTailCounter::NestedSum).
 #include <algorithm>
 
 #include "search/nested_tail_candidates.hpp"
 
 namespace motiflux::search {
 
-// The links are as many as there are blocks of one sum each, from the whole tail on.
+// The nested sums are the blocks that are one sum each, from the whole tail on.
 void NestedTailCounter::find_nested_sums() {
   for (int index = 0; index != kNoBlock;) {
     const std::vector<TailComponent>& components = tail_.blocks[static_cast<std::size_t>(index)].components;
@@ -22,13 +22,13 @@ void NestedTailCounter::close_nested_sums(std::size_t first) {
   for (std::size_t at = first; at < nested_sums_.size(); ++at) nested_sums_[at].open = {};
 }
 
-// Whether the numbers of the links up to this one will be all of theirs.
+// Whether the numbers of the sums up to this one will be complete.
 bool NestedTailCounter::is_whole(std::size_t at) const {
   return std::all_of(nested_sums_.begin(), nested_sums_.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                      [](const NestedSum& sum) { return sum.whole; });
 }
 
-// They will not.
+// Marks them as incomplete.
 void NestedTailCounter::split(std::size_t at) {
   for (std::size_t sum = 0; sum <= at; ++sum) nested_sums_[sum].whole = false;
 }
@@ -45,7 +45,7 @@ bool NestedTailCounter::count() {
   }
 }
 
-// The number of the block of a link, less what others are given and what is handed over on the way.
+// The number of the block of a nested sum, less what other threads are given and what is reported meanwhile.
 Total NestedTailCounter::nested_sum(std::size_t at) {
   NestedSum& here = nested_sums_[at];
   const TailBlock& block = tail_.blocks[static_cast<std::size_t>(here.block)];
@@ -63,8 +63,8 @@ Total NestedTailCounter::nested_sum(std::size_t at) {
   return number;
 }
 
-// The sum over what is open of a link. Throws Overflow only if it would be whole, so that all can be counted
-// anew.
+// The sum over the open candidates of a nested sum. Throws Overflow only if it would be complete, so that all
+// can be counted anew.
 Total NestedTailCounter::add_open_candidates(std::size_t at) {
   NestedSum& here = nested_sums_[at];
   Total sum = 0;
@@ -95,10 +95,10 @@ void NestedTailCounter::share_work(Pool& pool) {
     if (sum.open.size() == 0) continue;
     const Vertex* middle = sum.open.first + sum.open.size() / 2;
     pool.add({.level = sum.level,
-               .from = static_cast<std::uint64_t>(middle - sum.start),
-               .to = static_cast<std::uint64_t>(sum.open.last - sum.start),
-               .arcs = 0,
-               .prefix = walker_.value_});
+              .from = static_cast<std::uint64_t>(middle - sum.start),
+              .to = static_cast<std::uint64_t>(sum.open.last - sum.start),
+              .arcs = 0,
+              .prefix = walker_.value_});
     sum.open.last = middle;
     split(at);
     return;

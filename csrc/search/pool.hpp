@@ -1,7 +1,7 @@
 // How threads share the work of one search.
 //
-// A thread that has no work takes a piece of the root arcs. Once these are gone it waits, and a thread that
-// works gives away half of what is left to it at the shallowest level where something is. Nobody looks at a
+// A thread that has no work takes a chunk of the root arcs. Once these are gone it waits, and a thread that
+// works gives away half of its remaining candidates at the shallowest level that has any. No thread takes a
 // lock while all have work: a working thread reads one number every few thousand steps.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace motiflux::search {
 
-// Some of the candidates of one level, below given vertices. Candidates are named by their positions: who
-// takes the part finds the same set again.
+// Work for a thread: some candidates of one level, below given vertices. Candidates are named by their
+// positions: the thread that takes the item finds the same set again.
 struct WorkItem {
   int level;  // 0: [from, to) are arcs of the rows that root the search
   std::uint64_t from;
@@ -34,7 +34,7 @@ class Pool {
  public:
   explicit Pool(Control& control) : control_(control) {}
 
-  // A thread that takes parts, from its first to its last.
+  // A thread that takes items, from its first to its last.
   class Worker {
    public:
     explicit Worker(Pool& pool);
@@ -42,9 +42,9 @@ class Pool {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // Work for this thread, which has done what it had: a piece of the root arcs, if there are any left.
+    // Work for this thread, which has done what it had: a chunk of the root arcs, if any are left.
     std::optional<WorkItem> take();
-    // Waits for what others give away; nothing once no thread has any work.
+    // Waits for an item of another thread; none once no thread has any work.
     std::optional<WorkItem> wait();
 
    private:
@@ -52,12 +52,12 @@ class Pool {
     bool busy_ = true;
   };
 
-  // Whether a thread waits for whom there is no part yet.
+  // Whether more threads wait than there are items.
   bool wants_work() const { return wanting_.load(std::memory_order_relaxed) > 0; }
   void add(const WorkItem& item);
 
  private:
-  // With the lock held: one busy thread fewer; waiting threads or parts have changed.
+  // With the lock held: one busy thread fewer; waiting threads or items have changed.
   void end_busy();
   void update_wanting();
 
@@ -67,10 +67,10 @@ class Pool {
   std::deque<WorkItem> items_;
   int busy_ = 0;
   int waiting_ = 0;
-  std::atomic<int> wanting_{0};  // threads that wait beyond the parts there are
+  std::atomic<int> wanting_{0};  // threads that wait, less the items there are
 };
 
-// Has the first thread of a team work alone until that has taken long enough to pay for starting others.
+// Starts the other threads of a team once the first has worked long enough for that to pay.
 class DelayedStart {
  public:
   explicit DelayedStart(Team& team) : team_(team) {}

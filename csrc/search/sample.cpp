@@ -94,7 +94,8 @@ class Sampler {
       const std::uint64_t arc = random_.below(native_plan_.root_arcs());
       const std::uint64_t* end = std::upper_bound(offsets, offsets + native_plan_.roots + 1, arc);
       values[0] = static_cast<std::uint32_t>(end - offsets - 1);
-      const auto share = static_cast<double>(end[0] - end[-1]) / static_cast<double>(native_plan_.root_arcs());
+      const auto share =
+          static_cast<double>(end[0] - end[-1]) / static_cast<double>(native_plan_.root_arcs());
       return compare_.accepts(0, values[0], values.data()) ? 1 / share : 0;
     }
     const sets::Span candidates = this->candidates(level, values);

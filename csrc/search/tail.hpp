@@ -1,18 +1,18 @@
-// Counting trailing levels as a product of parts.
+// Counting trailing levels as a product of components.
 //
-// Once the levels before it are matched, the tail falls into parts with nothing in common: neither a query
-// edge nor a vertex that both could take. Their numbers multiply. Each part is a component:
+// Once the levels before it are matched, the tail falls apart into components with nothing in common: no
+// query edge and no vertex that both could take. Their numbers multiply. A component is
 //
-//   one level, alone             the size of its set
-//   one level with what hangs    the sum, over its set, of what hangs from it: a block of further parts
-//   levels that might meet       inclusion and exclusion over the partitions of the component (GraphPi, SC
-//                                2020), each vertex weighted by the blocks that hang from the levels; a
-//                                falling factorial where all share one set and nothing hangs
-//   pieces that might meet in    pairs of entries of lists, one entry for each choice for the levels in
-//   several levels               which a piece meets others (search/disjoint_pairs.hpp)
+//   one level, without a child       the size of its set
+//   one level with a child block     the sum, over its set, of the number of the child block
+//   levels whose vertices might      inclusion and exclusion over the partitions of the levels (GraphPi,
+//   coincide                         SC 2020), each vertex weighted by the numbers of the child blocks; a
+//                                    falling factorial if all share one set and have no child block
+//   branches whose vertices might    pairs of entries of lists, one entry for each choice for the
+//   coincide in several levels       separators of a branch (search/disjoint_pairs.hpp)
 //
-// so a tail is a tree of blocks. A block depends on few of the levels matched before it and is remembered by
-// their vertices (search/memo.hpp).
+// so a tail is a tree of blocks. A block depends on few of the levels matched before it and its number is
+// remembered by their vertices (search/memo.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace motiflux::search {
 
 inline constexpr int kNoBlock = -1;
 
-// The vertices in which an entry of a list meets others, and those that it names, at most.
+// Separators of a list, and levels that its entries name, at most.
 inline constexpr std::size_t kMostSeparators = 3;
 inline constexpr std::size_t kMostListed = 4;
 
@@ -34,10 +34,11 @@ inline constexpr std::size_t kMostListed = 4;
 inline constexpr std::size_t kMostLists = 2;
 inline constexpr std::size_t kMostLevelsBesideLists = 3;
 
-// A piece of a component as a list of the choices for its doors, each with the ways to choose the rest.
+// A branch of a component as a list of the choices for its separators, the levels whose vertices might
+// coincide with those of other branches. Each entry has the ways to choose the rest.
 struct TailList {
   std::vector<int> levels;  // matched in turn
-  // Levels that an entry names: the doors, and then, where lists are kept, those that must avoid levels
+  // Levels that an entry names: the separators, and then, if lists are kept, those that must avoid levels
   // matched before.
   std::vector<int> listed;
   std::size_t separators = 0;
@@ -54,9 +55,9 @@ struct TailComponent {
   // Sizes of the groups of levels whose vertices are ordered among themselves: each choice was counted once
   // for each of their orders.
   std::vector<int> chains;
-  // The block that hangs from each level, or kNoBlock; empty if none does.
+  // The child block of each level, or kNoBlock; empty if no level has one.
   std::vector<int> blocks;
-  // Pieces that meet others in several levels; no block hangs from `levels` then.
+  // Branches that might coincide with others in several levels; `levels` have no child blocks then.
   std::vector<TailList> lists;
 
   int sets() const;

@@ -282,7 +282,7 @@ bool Walker::keeps_all(int level) const {
   return (step.distinct | step.not_out | step.not_in) == 0;
 }
 
-// Hands out `candidates` in pieces short enough that the clock is looked at in between.
+// Hands out `candidates` in strips short enough that the clock is read in between.
 template <class Use>
 bool Walker::in_strips(Span candidates, Use&& use) {
   do {
@@ -370,10 +370,11 @@ const sets::Marks* Walker::marks(int level, Span changing) {
   const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const bool reuses = step.reuse != view::kNoReuse;
   if (step.source_count + reuses != 2 || step.source_count == 0) return nullptr;
-  if (native_plan_.sets.method != sets::Method::kAuto || native_plan_.vertices > kLargestMarked) return nullptr;
+  if (native_plan_.sets.method != sets::Method::kAuto || native_plan_.vertices > kLargestMarked)
+    return nullptr;
   const std::uint32_t first = step.first_source;
-  const int stable =
-      reuses ? native_plan_.plan.shape.steps[step.reuse].anchor : native_plan_.plan.shape.sources[first].level;
+  const int stable = reuses ? native_plan_.plan.shape.steps[step.reuse].anchor
+                            : native_plan_.plan.shape.sources[first].level;
   if (stable >= step.anchor) return nullptr;
   const Span set = reuses ? levels_[static_cast<std::size_t>(step.reuse)].base : row(first);
   if (!native_plan_.sets.marks(set.size(), changing.size())) return nullptr;

@@ -18,9 +18,9 @@
 #include "search/clique_tail.hpp"
 #include "search/compare.hpp"
 #include "search/control.hpp"
+#include "search/native_plan.hpp"
 #include "search/nested_tail.hpp"
 #include "search/pool.hpp"
-#include "search/native_plan.hpp"
 #include "sets/marks.hpp"
 
 namespace motiflux::search {
@@ -43,10 +43,10 @@ class Walker : private Adaptive::Owner {
   // With `counting`, the last level is counted, never written, and visitor.rows is not called.
   Walker(const NativePlan& native_plan, Visitor& visitor, bool counting);
 
-  // Searches the embeddings of `part`; false when told to stop.
+  // Searches the embeddings of `item`; false when stopped.
   bool search(const WorkItem& item);
 
-  // Root arcs that are done with the part that was searched last: those given away are not.
+  // Root arcs that are done with the item that was searched last: those given away are not.
   std::uint64_t arcs_done() const { return arcs_done_; }
 
   // Gives threads that wait at `pool` some of what `outermost` has left. That one is this walker or, where
@@ -75,13 +75,15 @@ class Walker : private Adaptive::Owner {
   }
 
   // Candidates met and elements of sets read so far, about.
-  std::uint64_t work() const { return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_); }
+  std::uint64_t work() const {
+    return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_);
+  }
 
   // Has left_off() say something once the search was stopped, after which this walker serves no more.
   void keep_pace() { pace_ = std::make_unique<std::array<Pace, view::kMaxLevels>>(); }
 
-  // Where a search was stopped, its last piece of work as a whole; zeros if that was done but for the last
-  // look.
+  // How far the last work item was when the search was stopped; zeros if it was done except for the last
+  // check.
   struct LeftOff {
     // How much of it was done, were all subtrees alike: too much where it was stopped in a larger one.
     double share = 0;
@@ -94,14 +96,14 @@ class Walker : private Adaptive::Owner {
 
   std::uint32_t value(int level) const { return value_[static_cast<std::size_t>(level)]; }
 
-  // Partial embeddings up to each level but the last so far. A root whose row is cut into pieces counts with
-  // the piece that holds the start of it; one without an arc to level 1 is none.
+  // Partial embeddings up to each level but the last so far. A root whose row is cut into chunks counts with
+  // the chunk that holds its start; one without an arc to level 1 is none.
   const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
 
  private:
   friend class NestedTailCounter;
 
-  // A search that finds something less often than that between two looks fails more than it finds.
+  // A search that finds something less often than that between two checks fails more than it finds.
   static constexpr std::uint64_t kFewFinds = 64;
 
   // One that finds that much has no need of jumps.
@@ -250,7 +252,7 @@ class Walker : private Adaptive::Owner {
   const int tail_;    // first level counted in closed form
   int clique_level_;  // first of three levels that are counted in bits, or -1
   Jumping jumping_;
-  std::uint64_t finds_ = 0;  // embeddings since the last look at the clock, not all if they are many
+  std::uint64_t finds_ = 0;  // embeddings since the last reading of the clock, not all if they are many
   Levels failing_ = 0;
   std::array<Levels, view::kMaxLevels> set_of_{};     // levels that the base of each depends on
   std::array<Levels, view::kMaxLevels> bounds_of_{};  // ... that it is compared with by order
@@ -266,9 +268,9 @@ class Walker : private Adaptive::Owner {
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
   std::unique_ptr<NestedTailCounter> nested_tail_;  // of a tail that is nested, or beyond 128 bits
-  std::unique_ptr<Adaptive> adaptive_;  // once levels are matched in no fixed order
+  std::unique_ptr<Adaptive> adaptive_;              // once levels are matched in no fixed order
   CliqueTail clique_;
-  ArcRange arcs_{};   // left of the part, beyond those of the root that is being searched
+  ArcRange arcs_{};   // left of the item, without those of the root that is being searched
   ArcRange slice_{};  // of that root
   std::uint64_t arcs_done_ = 0;
   Pool* pool_ = nullptr;

@@ -97,8 +97,8 @@ bool Walker::start_to_jump(int level) {
 }
 
 void Walker::adapt() {
-  adaptive_ =
-      std::make_unique<Adaptive>(native_plan_, native_plan_.adaptive_order(), static_cast<Adaptive::Owner&>(*this));
+  adaptive_ = std::make_unique<Adaptive>(native_plan_, native_plan_.adaptive_order(),
+                                         static_cast<Adaptive::Owner&>(*this));
 }
 
 // Tries the open candidates of `level`, with the levels after it in no fixed order.

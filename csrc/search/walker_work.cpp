@@ -1,4 +1,4 @@
-// Where a walker's work comes from, and how it is given away.
+// How a walker takes work items, and gives some of its own work away.
 #include <algorithm>
 
 #include "search/walker.hpp"
@@ -35,8 +35,8 @@ bool Walker::search_tail(const WorkItem& item) {
   return spend(1);
 }
 
-// Comes to where the candidates of the part are, which are the result. What was met on the way counts for the
-// thread that gave the part away.
+// Returns the candidates of the item, with the vertices before them assigned. What is met on the way counts
+// for the thread that gave the item away.
 Walker::Span Walker::replay(const WorkItem& item) {
   slice_ = item.slice;
   for (int level = 0; level < item.level; ++level) {
@@ -56,7 +56,7 @@ bool Walker::complete(const Vertex* values, int levels) {
   return extend(levels);
 }
 
-// Gives half of what is left at the shallowest level where something is to a thread that waits.
+// Gives half of the remaining candidates of the shallowest level that has any to a thread that waits.
 void Walker::share_work() {
   if (const std::uint64_t left = arcs_.last - arcs_.first; left > 0) {
     const std::uint64_t middle = arcs_.first + left / 2;
@@ -70,11 +70,11 @@ void Walker::share_work() {
     if (state.open.size() == 0) continue;
     const Vertex* middle = state.open.first + state.open.size() / 2;
     pool_->add({.level = level,
-                 .from = static_cast<std::uint64_t>(middle - state.start),
-                 .to = static_cast<std::uint64_t>(state.open.last - state.start),
-                 .arcs = 0,
-                 .slice = slice_,
-                 .prefix = value_});
+                .from = static_cast<std::uint64_t>(middle - state.start),
+                .to = static_cast<std::uint64_t>(state.open.last - state.start),
+                .arcs = 0,
+                .slice = slice_,
+                .prefix = value_});
     state.open.last = middle;
     state.given = true;
     return;

@@ -13,8 +13,8 @@ class Marks {
  public:
   bool holds(std::uint64_t stamp) const { return stamp == marked_; }
 
-  // Whether to mark the set `stamp` of `size` elements, now that it meets a list of `other` elements. Marking
-  // and clearing read the set twice: it pays once the lists met add up to a share of that.
+  // Whether to mark the set `stamp` of `size` elements, now that it is intersected with a list of `other`
+  // elements. Marking and clearing read the set twice: it pays once the lists met add up to a share of that.
   bool worthwhile(std::uint64_t stamp, std::size_t size, std::size_t other) {
     if (stamp != met_) {
       met_ = stamp;

@@ -39,8 +39,8 @@ struct Routines {
   std::size_t gallop_ratio;
   std::size_t gallop_ratio_of_few;
   std::size_t few;
-  // A list of at least kLongList meets a set of up to this many times its length by a merge, even if the set
-  // is marked.
+  // A list of at least kLongList is intersected with a set of up to this many times its length by a merge,
+  // even if the set is marked.
   std::size_t merge_ratio;
 };
 

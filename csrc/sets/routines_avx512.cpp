@@ -48,7 +48,7 @@ MOTIFLUX_AVX512 inline std::uint32_t common(__m512i a, __m512i b) {
   return of_a;
 }
 
-// Steps over the blocks of `size_a` and `size_b` elements that cannot meet anything any more.
+// Steps over the blocks of `size_a` and `size_b` elements that have no further matches.
 MOTIFLUX_AVX512 inline void advance(Reader& a, Reader& b, std::size_t size_a, std::size_t size_b) {
   const std::uint32_t most_a = a.at[size_a - 1], most_b = b.at[size_b - 1];
   a.at += most_a <= most_b ? size_a : 0;

@@ -8,7 +8,7 @@ namespace motiflux::text {
 namespace {
 
 constexpr std::size_t kMaxIdBytes = 4096;
-constexpr std::size_t kAtOnce = 1 << 14;  // rows between two looks at whether to stop
+constexpr std::size_t kAtOnce = 1 << 14;  // rows between two checks whether to stop
 
 bool has_exact_float(std::int64_t value) {
   return value >= -kExactInFloat && value <= kExactInFloat;

@@ -9,8 +9,8 @@
 namespace motiflux::text {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;       // strings between two looks at whether to stop
-constexpr std::size_t kSlotsPerCheck = 1 << 18;  // free slots between two looks
+constexpr std::size_t kAtOnce = 1 << 12;         // strings between two checks whether to stop
+constexpr std::size_t kSlotsPerCheck = 1 << 18;  // free slots between two checks
 
 std::uint64_t mixed(std::uint64_t value) {
   value ^= value >> 32;

@@ -8,9 +8,9 @@
 namespace motiflux::text {
 namespace {
 
-// Smaller pieces are not worth a thread.
+// Smaller chunks are not worth a thread.
 constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
-// Where more strings are distinct, putting pieces together costs what parsing them apart saves.
+// If more strings are distinct, merging chunks costs what parsing them in parallel saves.
 constexpr std::size_t kRowsPerString = 4;
 
 std::size_t count_dictionaries(const std::vector<ColumnSpec>& specs) {

@@ -258,7 +258,7 @@ std::int64_t UpdateParser::name(Which which, std::string_view token, const std::
 void UpdateParser::refuse(std::string_view record, const ParseError& error) {
   if (!options_.skips) {
     batch_.error = error;
-    // It is not taken: whoever goes on from here finds it again.
+    // It is not taken: the next call finds it again.
     at_ -= record.size();
     line_ = record_line_ - 1;
     return;

@@ -17,10 +17,11 @@ from motiflux.jit import Source
 from tests.backend.cases import cycle, path
 
 ELSEWHERE = {
-    "search-count", "search-store", "search-tail", "search-stars", "search-nested",
-    "search-passive", "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample",
-    "local-counts-order", "local-counts-triangles", "local-counts-wedge-total", "local-counts-wedge-arcs", "local-counts-merge", "local-counts-kinds",
-    "local-counts-walks", "local-counts-sums", "local-counts-join",
+    "search-count", "search-store", "search-tail", "search-stars", "search-nested", "search-passive",
+    "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample", "local-counts-order",
+    "local-counts-triangles", "local-counts-wedge-total", "local-counts-wedge-arcs",
+    "local-counts-merge", "local-counts-kinds", "local-counts-walks", "local-counts-sums",
+    "local-counts-join",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

@@ -47,8 +47,9 @@ class OneArc {
     steps_[4].distinct = 1;
     bounds_.assign(steps_.size(), {0, 0});
     native_plan_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
-                     {bounds_.data(), source_adjacencies_.data()}};
-    native_plan_.adjacencies = {{root_offsets_.data(), root_neighbors_.data()}, {offsets_.data(), neighbors_.data()}};
+                         {bounds_.data(), source_adjacencies_.data()}};
+    native_plan_.adjacencies = {{root_offsets_.data(), root_neighbors_.data()},
+                                {offsets_.data(), neighbors_.data()}};
     native_plan_.out = native_plan_.in = native_plan_.adjacencies[1];
     native_plan_.vertices = native_plan_.roots = vertices;
     native_plan_.tail.start = static_cast<int>(steps_.size());
@@ -105,7 +106,8 @@ void several_searches_in_one_pass_share_too() {
     search::Control pass(work.native_plan().root_arcs(), threads, std::nullopt);
     std::deque<search::Member> members;
     for (int member = 0; member < 2; ++member)
-      members.emplace_back(work.native_plan(), std::nullopt, work.native_plan().root_arcs(), threads, std::nullopt);
+      members.emplace_back(work.native_plan(), std::nullopt, work.native_plan().root_arcs(), threads,
+                           std::nullopt);
     search::count_together(members, pass, threads);
     for (const search::Member& member : members) CHECK(member.total == work.count());
   }

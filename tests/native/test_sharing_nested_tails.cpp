@@ -34,7 +34,7 @@ class Walks {
     const int levels = length + leaves;
     for (int level = 0; level < levels; ++level) add_step(level);
     native_plan_.plan = {{static_cast<std::uint32_t>(levels), steps_.data(), sources_.data()},
-                     {bounds_.data(), source_adjacencies_.data()}};
+                         {bounds_.data(), source_adjacencies_.data()}};
     native_plan_.adjacencies = {{offsets_.data(), neighbors_.data()}};
     native_plan_.out = native_plan_.in = native_plan_.adjacencies[0];
     native_plan_.vertices = native_plan_.roots = vertices;
@@ -141,7 +141,8 @@ void parts_of_a_tail_add_up() {
           Sum sum;
           search::Walker walker(work.native_plan(), sum, true);
           for (std::uint64_t cut : {std::uint64_t{0}, std::uint64_t{1}, end / 2, end}) {
-            search::WorkItem low{.level = level, .from = 0, .to = cut, .arcs = 0, .slice = {}, .prefix = prefix};
+            search::WorkItem low{
+                .level = level, .from = 0, .to = cut, .arcs = 0, .slice = {}, .prefix = prefix};
             search::WorkItem high = low;
             high.from = cut;
             high.to = end;
@@ -183,7 +184,8 @@ void those_who_wait_are_given_parts_of_a_tail(int others, int leaves, bool kept)
     while (seated < others || !pool.wants_work()) std::this_thread::yield();
     search::Walker walker(work.native_plan(), sums.back(), true);
     walker.share(pool);
-    std::optional<search::WorkItem> item = search::WorkItem{.level = 0, .from = arc, .to = arc + 1, .arcs = 1};
+    std::optional<search::WorkItem> item =
+        search::WorkItem{.level = 0, .from = arc, .to = arc + 1, .arcs = 1};
     for (; item; item = worker.wait()) {
       cut += item->level >= 2;  // nobody may have woken up yet to take it
       CHECK(walker.search(*item));

@@ -116,7 +116,8 @@ class Worker {
 };
 
 // `leaves`: some close the seats too early, as those do who find no room for rows.
-void check_all_is_done_once(std::uint32_t workers, std::uint32_t wait_slots, std::uint32_t seed, bool leaves) {
+void check_all_is_done_once(std::uint32_t workers, std::uint32_t wait_slots, std::uint32_t seed,
+                            bool leaves) {
   World world({9, 4000, 0, 1, 2500, 3}, wait_slots);
   std::vector<std::thread> threads;
   for (std::uint32_t worker = 0; worker < workers; ++worker)

@@ -30,7 +30,7 @@ WITHIN_BLOCK = {"passive": "PassiveStealing", "active": "ActiveStealing"}
 """How groups may get work of others in their block, and what headers call that."""
 
 CHECK_TURNS = (8, 64)
-"""Turns between looks whether a group of the block waits for work, and whether another does."""
+"""Turns between checks whether a group of the block waits for work, and whether another group does."""
 
 
 class Goal(StrEnum):
@@ -44,7 +44,7 @@ class Goal(StrEnum):
     STARS = "stars"
     """The same where all levels but the first are."""
     NESTED = "nested"
-    """The same where something hangs from a level of the tail."""
+    """The same for tails with child blocks."""
 
     @property
     def lists(self) -> bool:
@@ -161,7 +161,7 @@ _STEALING = (
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),
 )
-"""What is compiled with stealing within blocks: goals with the lanes that they have unless told."""
+"""What is compiled with stealing within blocks: goals with their default lanes."""
 
 
 _ALL_THREE = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1, 2))
@@ -192,7 +192,7 @@ def search_source(
     lanes
         Lanes of a group: 8, 16 or 32.
     shape
-        What the compiler is told; None for a plan that is data.
+        Compiled into the kernel; None for a plan that is data.
     description
         Shown if the unit does not compile.
     within

@@ -364,8 +364,8 @@ class NumberArgs(ctypes.Structure):
     ]
 
 
-class View(ctypes.Structure):
-    """``sets::View``."""
+class Span(ctypes.Structure):
+    """``sets::Span``."""
 
     _fields_ = [("first", _u64), ("last", _u64)]
 
@@ -442,11 +442,11 @@ STAGED_ROWS = 32
 def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
     """Return the shared memory of one group of lanes (``match::SharedState``)."""
     staged = STAGED_ROWS * ctypes.sizeof(_u32) if listing else 0
-    return max_spans * ctypes.sizeof(View) + levels * ctypes.sizeof(LevelState) + staged
+    return max_spans * ctypes.sizeof(Span) + levels * ctypes.sizeof(LevelState) + staged
 
 
 def tail_bytes_of_group(levels: int) -> int:
-    """Return the shared memory that a group needs beside for a tail (``match::TailCounting``)."""
+    """Return the shared memory that a group needs for a tail, beyond `shared_bytes_of_group`."""
     numbers = 2 * levels + MOST_TAIL_SIZES
     key = MOST_KEY_WORDS + MOST_KEY_WORDS % 2
     return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame) + key * ctypes.sizeof(_u32)
@@ -458,25 +458,25 @@ CLOSED_COPIES, CLOSED_STRIDE = 32, 32
 
 
 def work_queue_at(address: int, wait_slots: int) -> WorkQueue:
-    """Return wait_slots that lie at an address."""
+    """Return a work queue whose memory begins at an address."""
     closed = address + _LINE
     states = closed + 4 * CLOSED_COPIES * CLOSED_STRIDE
     return WorkQueue(address, closed, states, address + work_queue_cleared_bytes(wait_slots), wait_slots)
 
 
 def wait_slots_for(groups: int) -> int:
-    """Return the number of wait_slots for so many groups: a power of two."""
+    """Return the number of wait slots for so many groups: a power of two."""
     return 1 << (groups - 1).bit_length()
 
 
 def work_queue_cleared_bytes(wait_slots: int) -> int:
-    """Return how many bytes of so many wait_slots must be zero at each launch: those before the splits."""
+    """Return how many bytes of a work queue must be zero at each launch: those before the splits."""
     words = CLOSED_COPIES * CLOSED_STRIDE + wait_slots
     return -(-(_LINE + 4 * words) // _LINE) * _LINE
 
 
 def work_queue_bytes(wait_slots: int) -> int:
-    """Return the memory of so many wait_slots."""
+    """Return the memory of a work queue."""
     return work_queue_cleared_bytes(wait_slots) + wait_slots * ctypes.sizeof(Split)
 
 

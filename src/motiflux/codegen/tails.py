@@ -99,7 +99,7 @@ class Walked:
 
     @property
     def kept(self) -> bool:
-        """Whether the number of the block is kept: where to look it up takes less than to find it."""
+        """Whether the number of the block is kept: if looking it up takes less time than finding it."""
         if self.block is None:
             return False
         excluded = [levels for _, levels in self.block.excluded]
@@ -167,7 +167,7 @@ class DeviceTail:
 def device_tail(plan: Plan) -> DeviceTail | None:
     """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot.
 
-    Remembered by the plan's identity: to hash a plan takes about as long as to look at its tail again.
+    Remembered by the plan's identity: to hash a plan takes about as long as to make its tail again.
     """
     if plan.tail is None:
         return None

@@ -1,6 +1,7 @@
 """The kernels that count patterns with a universal vertex in bits: their units, and the structures they take.
 
-Field by field as in ``include/motiflux/match/universal_vertex_task.hpp``; ``tests/native/test_layout.py`` compares.
+The fields are those of ``include/motiflux/match/universal_vertex_task.hpp``; ``tests/native/test_layout.py``
+compares them.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ namespace motiflux::candidates {
 
 using Warp = lanes::Group<32>;
 
-// Strips of a row between two looks whether all that is needed was seen.
-inline constexpr std::uint32_t kLook = 4;
+// Strips of a row between two checks whether all that is needed was seen.
+inline constexpr std::uint32_t kStripsPerCheck = 4;
 
 MOTIFLUX_DEVICE std::uint32_t word(const SpaceArgs& args, std::uint32_t vertex) {
   return device::device_wide(args.serves[vertex]).load(device::Order::kRelaxed);
@@ -60,8 +60,8 @@ MOTIFLUX_DEVICE std::uint32_t reach(const Warp& warp, const SpaceArgs& args, con
   const std::uint32_t* const end = rows.end(vertex);
   std::uint32_t mine = 0, all = 0;
   for (const std::uint32_t* at = rows.begin(vertex); at < end && (all & wanted) != wanted;
-       at += kLook * Warp::kLanes) {
-    for (std::uint32_t strip = 0; strip < kLook; ++strip) {
+       at += kStripsPerCheck * Warp::kLanes) {
+    for (std::uint32_t strip = 0; strip < kStripsPerCheck; ++strip) {
       const std::uint32_t* const neighbor = at + strip * Warp::kLanes + warp.lane();
       if (neighbor < end) mine |= neighbor_word(args, vertex, *neighbor);
     }

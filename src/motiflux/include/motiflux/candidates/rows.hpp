@@ -1,6 +1,6 @@
 // Rows between candidates: their lengths, where each begins, and then what is in them.
 //
-// A warp reads the row of one data vertex once for up to 32 slots, a slot per lane: a ballot per slot tells
+// A warp reads the row of one data vertex once for up to 32 row sets, a set per lane: a ballot per set tells
 // which neighbours of a strip belong to it.
 #pragma once
 
@@ -16,20 +16,20 @@ MOTIFLUX_DEVICE bool any_everywhere(const Warp& warp, const SpaceArgs& args) {
   return warp.ballot(warp.lane() < args.query_vertices && left == 0) == 0;
 }
 
-// This lane's slot among the 32 from `first` on; one that takes nothing where there is none.
+// This lane's row set among the 32 from `first` on; one that takes nothing where there is none.
 MOTIFLUX_DEVICE RowSet row_set_of_lane(const Warp& warp, const SpaceArgs& args, std::uint32_t first) {
   const std::uint32_t row_set = first + warp.lane();
   return row_set < args.row_set_count ? args.row_sets[row_set] : RowSet{0, 0, 0};
 }
 
-// Whether a vertex that serves one of the slot's query vertices has what all of them require. The plan sees
-// to that: it gives only such query vertices one set of candidates.
+// Whether a vertex that serves one of the row set's query vertices has what all of them require. The plan
+// sees to that: it gives only such query vertices one set of candidates.
 MOTIFLUX_DEVICE bool fits(const SpaceArgs& args, std::uint32_t mask, std::uint32_t vertex,
                           std::uint32_t serves) {
   return (mask & serves) == 0 || (mask & ~required(args, vertex)) == 0;
 }
 
-// Calls take(lane, which, neighbor) for each strip of the vertex's rows and each lane whose slot has a row
+// Calls take(lane, which, neighbor) for each strip of the vertex's rows and each lane whose row set has a row
 // there: `which` of the lanes' neighbours are in it.
 template <class Take>
 MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const RowSet& mine,

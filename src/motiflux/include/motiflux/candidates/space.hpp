@@ -1,13 +1,14 @@
 // The candidate space on a device: what its kernels are given, and what they leave behind.
 //
 //   serves      [n]              bit u of a word: the data vertex is a candidate of query vertex u
-//   offsets     [slots * n + 1]  slot s: rows by data vertex, offsets[s * n .. (s + 1) * n]
-//   neighbors   [arcs]           of all slots, one after another: data vertices, ascending
+//   offsets     [sets * n + 1]   row set s: rows by data vertex, offsets[s * n .. (s + 1) * n]
+//   neighbors   [arcs]           of all row sets, one after another: data vertices, ascending
 //
-// The rows of a slot are a view::Adjacency like those of the graph, so a search walks either. They hold the
-// arcs by which a query edge leads from candidates of one query vertex to candidates of another.
+// The rows of a row set are a view::Adjacency like those of the graph, so a search walks either. They hold
+// the arcs by which a query edge leads from candidates of one query vertex to candidates of another.
 #pragma once
 
+#include "motiflux/candidates/limits.hpp"
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
 
@@ -17,9 +18,6 @@ inline constexpr std::uint32_t kMaxKinds = 16;
 inline constexpr std::uint32_t kMaxGroups = 128;
 inline constexpr std::uint32_t kMaxRowSets = 256;
 inline constexpr std::uint32_t kMaxRounds = 16;
-
-// A round that removes less than this share of the candidates is the last one.
-inline constexpr std::uint64_t kLeastShare = 64;
 
 // Counts that one warp adds up, one after another, when they become offsets.
 inline constexpr std::uint32_t kTile = 2048;

@@ -1,4 +1,4 @@
-// The one way in which threads that run at the same time tell each other things: lanes and groups of a block,
+// The one way in which threads that run at the same time communicate: lanes and groups of a block,
 // blocks of a grid, a kernel and the host.
 //
 //   device_wide(*counter).fetch_add(1, Order::kRelaxed);

@@ -47,7 +47,7 @@ MOTIFLUX_DEVICE bool must_stop(const Warp& warp, std::uint32_t* stop) {
   return warp.broadcast(flag) != 0;
 }
 
-// Reserves a ticket, however long it takes; false when told to stop.
+// Reserves a ticket, however long it takes; false when stopped.
 MOTIFLUX_DEVICE bool reserve(const Warp& warp, const Ring& ring, std::uint32_t* stop, std::uint64_t& ticket) {
   Backoff backoff(4);
   while (!try_reserve(warp, ring, ticket)) {
@@ -64,8 +64,9 @@ struct OwnTickets {
   std::uint64_t tail;
 };
 
-// Waits for room for the next ticket; false when told to stop.
-MOTIFLUX_DEVICE bool await_free_slot(const Warp& warp, const Ring& ring, std::uint32_t* stop, OwnTickets& own) {
+// Waits for room for the next ticket; false when stopped.
+MOTIFLUX_DEVICE bool await_free_slot(const Warp& warp, const Ring& ring, std::uint32_t* stop,
+                                     OwnTickets& own) {
   Backoff backoff(4);
   while (own.next - own.tail >= ring.slots) {
     own.tail = warp.broadcast(warp.leads() ? system_wide(*ring.tail).load(Order::kAcquire) : 0);
@@ -77,7 +78,7 @@ MOTIFLUX_DEVICE bool await_free_slot(const Warp& warp, const Ring& ring, std::ui
   return true;
 }
 
-// Sends a packet back; false when told to stop.
+// Sends a packet back; false when stopped.
 MOTIFLUX_DEVICE bool answer(const Warp& warp, const EchoArgs& args, const std::uint32_t* words,
                             std::uint32_t count, OwnTickets& own) {
   if (!await_free_slot(warp, args.out, args.stop, own)) return false;
@@ -107,7 +108,7 @@ MOTIFLUX_DEVICE void echo(const EchoArgs& args) {
     if (packet != nullptr) {
       const auto* words = reinterpret_cast<const std::uint32_t*>(packet);
       const bool last = count > 0 && words[0] == kStopWord;
-      // When told to stop, the packet stays in the ring for the next kernel.
+      // When stopped, the packet stays in the ring for the next kernel.
       if (!last && !answer(warp, args, words, count, own)) break;
       release(warp, args.in, position++);
       if (last) break;

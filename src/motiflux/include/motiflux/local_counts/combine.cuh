@@ -42,9 +42,9 @@ struct SumArgs {
 };
 
 // The product of all factors but the last in 64 bits, that by the last in 128; `failed` where they pass that.
-MOTIFLUX_DEVICE Wide value_of(const Domain& domain, const Product& factors, std::uint64_t root,
-                              std::uint64_t source, bool& failed) {
-  Wide found{1, 0};
+MOTIFLUX_DEVICE Number value_of(const Domain& domain, const Product& factors, std::uint64_t root,
+                                std::uint64_t source, bool& failed) {
+  Number found{1, 0};
   for (std::uint64_t i = 0; i < factors.count; ++i) {
     const Factor factor = factors.factors[i];
     std::uint64_t at = root;
@@ -85,7 +85,7 @@ MOTIFLUX_DEVICE void sum_products(const SumArgs& args) {
   Scratch& scratch = *reinterpret_cast<Scratch*>(shared_memory);
   const Lanes lanes;
   bool failed = false;
-  Wide sums[kMostProducts];
+  Number sums[kMostProducts]{};
   for_each_root(
       lanes, args.domain,
       [&](std::uint64_t root, std::uint64_t source) {
@@ -93,7 +93,7 @@ MOTIFLUX_DEVICE void sum_products(const SumArgs& args) {
         for (std::uint32_t i = 0; i < kMostProducts; ++i) {
           if (i >= args.count) break;
           // Apart: NVRTC reads what is assigned to before it calls what is on the right, which sets it here.
-          const Wide value = value_of(args.domain, args.products[i], root, source, failed);
+          const Number value = value_of(args.domain, args.products[i], root, source, failed);
           failed |= add(sums[i], value);
         }
       },
@@ -101,8 +101,8 @@ MOTIFLUX_DEVICE void sum_products(const SumArgs& args) {
 #pragma unroll
   for (std::uint32_t i = 0; i < kMostProducts; ++i) {
     if (i >= args.count) break;
-    const Wide found = sum_of_block(lanes, scratch, sums[i], failed);
-    if (threadIdx.x == 0) failed |= add_shared(args.out + 2 * i, found);
+    const Number found = sum_of_block(lanes, scratch, sums[i], failed);
+    if (threadIdx.x == 0) failed |= device::add_128(args.out + 2 * i, found.low, found.high);
   }
   fail(args.frame, failed);
 }
@@ -123,7 +123,7 @@ struct JoinArgs {
 };
 
 // Takes from a number what is to be taken away, and writes it.
-MOTIFLUX_DEVICE void write_less(const JoinArgs& args, std::uint64_t at, Wide found, bool& failed) {
+MOTIFLUX_DEVICE void write_less(const JoinArgs& args, std::uint64_t at, Number found, bool& failed) {
   failed |= found.high != 0;
   std::uint64_t left = found.low;
   for (std::uint64_t i = 0; i < args.count; ++i) {
@@ -138,11 +138,11 @@ MOTIFLUX_DEVICE void write_less(const JoinArgs& args, std::uint64_t at, Wide fou
 MOTIFLUX_DEVICE void join_tables(const JoinArgs& args) {
   const Lanes lanes;
   bool failed = false;
-  Wide row;
+  Number row{};
   for_each_root(
       lanes, args.domain,
       [&](std::uint64_t root, std::uint64_t source) {
-        const Wide found = value_of(args.domain, args.product, root, source, failed);
+        const Number found = value_of(args.domain, args.product, root, source, failed);
         if (args.sum_rows == 0)
           write_less(args, root, found, failed);
         else
@@ -150,7 +150,7 @@ MOTIFLUX_DEVICE void join_tables(const JoinArgs& args) {
       },
       [&](std::uint64_t source) {
         if (args.sum_rows == 0) return;
-        const Wide found = sum(lanes, row, failed);
+        const Number found = sum(lanes, row, failed);
         row = {};
         if (lanes.leads()) write_less(args, source, found, failed);
       });

@@ -16,7 +16,7 @@ struct Hash {
   std::uint32_t* counts;
   std::uint32_t slots;
 
-  // Nobody is in it; with so many slots that it holds `most` vertices and as many more.
+  // It is empty; with so many slots that it holds `most` vertices and as many more.
   template <class Lanes>
   MOTIFLUX_DEVICE void clear(const Lanes& lanes, std::uint32_t most, std::uint32_t capacity) {
     slots = Lanes::kLanes;

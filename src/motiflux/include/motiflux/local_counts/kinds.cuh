@@ -40,8 +40,8 @@ class KindCounter {
     for_each_heavy(args_.roots, args_.frame, scratch_,
                    [&](std::uint32_t x, std::uint32_t, std::uint64_t) { take(x); });
     if (args_.total != nullptr) {
-      const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
-      if (threadIdx.x == 0) failed_ |= add_shared(args_.total, found);
+      const Number found = sum_of_block(lanes_, scratch_, whole_, failed_);
+      if (threadIdx.x == 0) failed_ |= device::add_128(args_.total, found.low, found.high);
     }
     fail(args_.frame, failed_);
   }
@@ -60,7 +60,7 @@ class KindCounter {
     for (std::uint32_t kind = 1; kind < args_.count; ++kind)
       for_each_end(x, kind, [&](std::uint32_t z) { counter(kind, z) = 0; });
     if (args_.ends == nullptr) return;
-    const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
+    const Number found = sum_of_block(lanes_, scratch_, whole_, failed_);
     whole_ = {};
     if (threadIdx.x != 0) return;
     failed_ |= found.high != 0;
@@ -96,19 +96,19 @@ class KindCounter {
     };
     const Team block{lanes_.in_block(), blockDim.x / Lanes::kLanes};
     for_each_chunk(lanes_, args_.frame, block, wedges.first.degree(x), look,
-                  [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
-                    for_each_neighbor(lanes_, wedges.second.neighbors + begin, size,
-                                      [&](std::uint64_t, std::uint32_t z) {
-                                        if (z != x) use(z);
-                                      });
-                  });
+                   [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
+                     for_each_neighbor(lanes_, wedges.second.neighbors + begin, size,
+                                       [&](std::uint64_t, std::uint32_t z) {
+                                         if (z != x) use(z);
+                                       });
+                   });
   }
 
   const KindArgs& args_;
   Lanes lanes_;
   Scratch& scratch_;
   std::uint32_t* counters_;
-  Wide whole_;
+  Number whole_{};
   bool failed_ = false;
 };
 

@@ -7,7 +7,7 @@
 // Dynamic shared memory begins with a Scratch; the rest is the kernel's.
 #pragma once
 
-#include "motiflux/local_counts/wide.cuh"
+#include "motiflux/local_counts/number.cuh"
 #include "motiflux/match/task.hpp"
 
 namespace motiflux::local_counts {
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kMostRegisters = 16;
 inline constexpr std::uint32_t kLightRoots = 4;  // that a warp takes at a time
 
 struct Scratch {
-  Wide sums[kMostWarps];
+  Number sums[kMostWarps];
   std::uint64_t taken;
   std::uint32_t stopped;
   std::uint32_t counts[kMostRegisters];
@@ -98,12 +98,12 @@ MOTIFLUX_DEVICE void for_each_light(const Roots& roots, const Frame& frame, cons
 }
 
 // The sum over all threads of the block, in its first one.
-MOTIFLUX_DEVICE Wide sum_of_block(const Lanes& lanes, Scratch& scratch, Wide value, bool& passed) {
-  const Wide mine = sum(lanes, value, passed);
+MOTIFLUX_DEVICE Number sum_of_block(const Lanes& lanes, Scratch& scratch, Number value, bool& passed) {
+  const Number mine = sum(lanes, value, passed);
   __syncthreads();  // nobody still reads the sums
   if (lanes.leads()) scratch.sums[lanes.in_block()] = mine;
   __syncthreads();
-  Wide whole;
+  Number whole{};
   if (threadIdx.x == 0)
     for (std::uint32_t warp = 0; warp < blockDim.x / Lanes::kLanes; ++warp)
       passed |= add(whole, scratch.sums[warp]);
@@ -121,7 +121,7 @@ struct Team {
 // the kernel is to stop nothing more has a size: nobody uses what it comes to then.
 template <class Look, class Use>
 MOTIFLUX_DEVICE void for_each_chunk(const Lanes& lanes, const Frame& frame, Team team, std::uint64_t count,
-                                   Look&& look, Use&& use) {
+                                    Look&& look, Use&& use) {
   const std::uint64_t stride = std::uint64_t{Lanes::kLanes} * team.warps;
   for (std::uint64_t base = team.warp; base < count; base += stride) {
     const std::uint64_t at = base + std::uint64_t{lanes.lane()} * team.warps;

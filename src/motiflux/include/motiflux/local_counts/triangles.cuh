@@ -3,7 +3,7 @@
 //
 // The heaviest are shared by several blocks, each with every so many of the row's entries. Rows of hubs are
 // bits, in shared memory where they fit; those of light vertices a hash table, or looked up in the row. The
-// row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is dealt with once and
+// row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is handled once and
 // its two arcs written once, so nothing is added up between blocks.
 #pragma once
 
@@ -84,7 +84,7 @@ class Triangles {
   }
 
   MOTIFLUX_DEVICE void take_light(std::uint32_t u, Hash& hash) {
-    const sets::View row{args_.rows.begin(u), args_.rows.end(u)};
+    const sets::Span row{args_.rows.begin(u), args_.rows.end(u)};
     if (2 * row.size() > args_.hash_slots)
       return take(u, {0, 1}, {0, 1}, [&](std::uint32_t vertex) { return sets::contains(row, vertex); });
     hash.clear(lanes_, static_cast<std::uint32_t>(row.size()), args_.hash_slots);

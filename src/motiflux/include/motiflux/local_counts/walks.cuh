@@ -1,4 +1,5 @@
-// Walks from each vertex a in turn: how many ways there are to reach every other (csrc/local_counts/walks.hpp).
+// Walks from each vertex a in turn: how many ways there are to reach every other
+// (csrc/local_counts/walks.hpp).
 //
 //   register   value [vertices], zero but for those reached | reached [vertices]: who they are, in any order
 //
@@ -74,8 +75,8 @@ class Walker {
       clear();
     });
     if (args_.totals != 0) {
-      const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
-      if (threadIdx.x == 0) failed_ |= add_shared(args_.out, found);
+      const Number found = sum_of_block(lanes_, scratch_, whole_, failed_);
+      if (threadIdx.x == 0) failed_ |= device::add_128(args_.out, found.low, found.high);
     }
     fail(args_.frame, failed_);
   }
@@ -212,7 +213,7 @@ class Walker {
   // The sum of a register over a part of a row, each by its arc's weight; all lanes know it.
   MOTIFLUX_DEVICE std::uint64_t gathered(const WalkStep& step, std::uint32_t from, std::uint64_t begin,
                                          std::uint32_t size, const std::uint64_t* weights) {
-    Wide found;
+    Number found{};
     for_each_neighbor(lanes_, step.rows.neighbors + begin, size, [&](std::uint64_t at, std::uint32_t to) {
       std::uint64_t more = value(from, to);
       if (weights != nullptr && more != 0) failed_ |= multiply(more, weights[begin + at]);
@@ -254,7 +255,7 @@ class Walker {
     else
       sum_edges(last);
     if (args_.totals != 0) return;
-    const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
+    const Number found = sum_of_block(lanes_, scratch_, whole_, failed_);
     whole_ = {};
     if (threadIdx.x != 0) return;
     failed_ |= found.high != 0;
@@ -272,7 +273,7 @@ class Walker {
           if (number == 0) return;
           const std::uint64_t others = gathered(step, last, begin, size, nullptr);
           if (!lanes_.leads()) return;
-          const Wide found = product(number, others);
+          const Number found = product(number, others);
           failed_ |= add(whole_, found) || add(whole_, found);
         });
   }
@@ -290,7 +291,7 @@ class Walker {
   Team team_;
   std::uint64_t first_;
   std::uint32_t root_ = 0;
-  Wide whole_;
+  Number whole_{};
   bool failed_ = false;
 };
 

@@ -84,14 +84,14 @@ class WedgeCounter {
       count(x, {0, 1}, hash);
       lanes_.sync();
       if constexpr (goal == WedgeGoal::kEnds) {
-        const Wide found = sum(lanes_, taken_root(), failed_);
+        const Number found = sum(lanes_, taken_root(), failed_);
         if (lanes_.leads()) write_end(x, found);
       }
       if constexpr (goal == WedgeGoal::kArcs) give_to_arcs(x, {0, 1}, hash);
     });
     if constexpr (goal == WedgeGoal::kTotal) {
-      const Wide found = sum_of_block(lanes_, scratch_, whole_, failed_);
-      if (threadIdx.x == 0) failed_ |= add_shared(args_.out, found);
+      const Number found = sum_of_block(lanes_, scratch_, whole_, failed_);
+      if (threadIdx.x == 0) failed_ |= device::add_128(args_.out, found.low, found.high);
     }
     fail(args_.frame, failed_);
   }
@@ -116,7 +116,7 @@ class WedgeCounter {
     }
     clear(x, work, limit, block, table);
     if constexpr (goal == WedgeGoal::kEnds) {
-      const Wide found = sum_of_block(lanes_, scratch_, taken_root(), failed_);
+      const Number found = sum_of_block(lanes_, scratch_, taken_root(), failed_);
       if (threadIdx.x == 0) write_end(x, found);
     }
   }
@@ -174,13 +174,13 @@ class WedgeCounter {
     failed_ |= add(whole_, {choices, 0});
   }
 
-  MOTIFLUX_DEVICE Wide taken_root() {
-    const Wide found = whole_;
+  MOTIFLUX_DEVICE Number taken_root() {
+    const Number found = whole_;
     whole_ = {};
     return found;
   }
 
-  MOTIFLUX_DEVICE void write_end(std::uint32_t x, Wide found) {
+  MOTIFLUX_DEVICE void write_end(std::uint32_t x, Number found) {
     failed_ |= found.high != 0 || multiply(found.low, args_.number);
     args_.out[x] = found.low;
   }
@@ -225,7 +225,7 @@ class WedgeCounter {
   Lanes lanes_;
   Scratch& scratch_;
   std::uint32_t* near_;
-  Wide whole_;
+  Number whole_{};
   bool failed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What a searching group has to do with work that changes hands within its block (match/block_work_queue.hpp), and
-// with all of it: who has no work asks in the block first.
+// How a searching group shares work within its block (match/block_work_queue.hpp) and beyond: a group without
+// work first asks within the block, then waits at the global queue.
 #pragma once
 
 #include "motiflux/match/block_work_queue.hpp"
@@ -17,13 +17,13 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   using Base::Base;
   using Base::cursor_;
   using Base::done_;
-  using Base::uses_work_queue;
   using Base::lanes_;
-  using Base::turns_to_check_;
   using Base::place_;
   using Base::shared_;
-  using Base::task_;
   using Base::stop_seen_;
+  using Base::task_;
+  using Base::turns_to_check_;
+  using Base::uses_work_queue;
 
   // All threads of the block, before the first of them has work.
   MOTIFLUX_DEVICE void begin() {
@@ -34,7 +34,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     }
   }
 
-  // Looks whether a group waits for work.
+  // Checks whether a group waits for work.
   template <class Goal>
   MOTIFLUX_DEVICE void check_for_waiting_groups() {
     turns_to_check_ = kCheckTurns;
@@ -44,8 +44,9 @@ class BlockSharing : public Sharing<Plan, Lanes> {
         if constexpr (kOffers)
           offer<Goal>();
         else
-          this->template share<Goal>(
-              [this](std::uint32_t level, const Cursor& given) { return deliver_to_waiting_group(level, given); });
+          this->template share<Goal>([this](std::uint32_t level, const Cursor& given) {
+            return deliver_to_waiting_group(level, given);
+          });
       }
       if (--checks_to_queue_check_ > 0) return;
       checks_to_queue_check_ = Within::kChecksPerQueueCheck;
@@ -53,7 +54,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     this->template check_work_queue<Goal>([this] { withdraw(); });
   }
 
-  // Gets work of another group, of this block if one works there; false if there will be none.
+  // Gets work of another group, of this block if one of its groups has work; false if there will be none.
   template <class Goal>
   MOTIFLUX_DEVICE bool find_work() {
     if constexpr (kSteals) {
@@ -70,7 +71,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     return true;
   }
 
-  // Of a group that will not go on: what it has is its own again.
+  // Of a group that stops: takes back its offer and ends its work.
   MOTIFLUX_DEVICE void break_off() {
     withdraw();
     if constexpr (kSteals)
@@ -172,7 +173,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     StolenRange stolen{};
     if (lanes_.leads()) {
       stolen = wait_for_offer(offers, groups(), lanes_.in_block(),
-                            [this](std::uint32_t level) { return this->template least<Goal>(level); });
+                              [this](std::uint32_t level) { return this->template least<Goal>(level); });
       if (stolen.group != kNoGroup) count_split();
     }
     stolen.group = lanes_.broadcast(stolen.group);
@@ -244,8 +245,8 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     }
   }
 
-  std::uint32_t offered_ = 0;  // the level of the walk that others may take from; 0: none
-  std::int32_t checks_to_queue_check_ = 1;     // until one outside the block
+  std::uint32_t offered_ = 0;               // the level of the walk that others may take from; 0: none
+  std::int32_t checks_to_queue_check_ = 1;  // until one outside the block
 };
 
 }  // namespace motiflux::match

@@ -1,18 +1,18 @@
-// Work that changes hands between the groups of one block, through its shared memory.
+// The work queue of a block: its groups exchange work through shared memory.
 //
-// A group that has no work left says so at the desk of its block and waits there for as long as another group
-// of the block works. Both words of the desk are advice but for one thing: whoever clears the bit of a group
-// that waits decides what becomes of it.
+// A group without work sets its bit in `waiting` and waits as long as another group of the block works. Both
+// words of GroupActivity are hints, with one exception: the group that clears the bit of a waiting group
+// decides what becomes of that group.
 //
-// PassiveStealing: a group that works sees the bit of one that waits, clears it, writes half of a walk where the
-// other keeps its own, and tells it the level.
+// Passive: a group that works sees the bit of a waiting group, clears it, writes half of a walk into the
+// levels of the waiting group, and puts the level of the walk into that group's mailbox.
 //
-//   waiting  bit:    set by who waits  --->  cleared by a giver  --->  levels: which one  --->  0: taken
+//   waiting  bit:    set by the group  --->  cleared by a giver  --->  mailbox: the level  --->  0: taken
 //                           |
-//                           +-------------->  cleared by itself: goes away
+//                           +-------------->  cleared by the group itself: it leaves
 //
-// ActiveStealing: a group that works offers its shallowest walk, in a word of its own, and takes what it walks from
-// there too. Who has no work takes the second half.
+// Active: a group that works offers its shallowest walk, in a word of its own, and takes its own candidates
+// from the offer too. A group without work takes the second half of an offer.
 //
 //   | busy: 1 | 2 | level: 5 | end: 28 | next: 28 |     of what is offered, [next .. end) is left
 //
@@ -21,8 +21,9 @@
 //                            not busy                               once it has copied what it needs
 //   offered anew, or taken back whole                               while not busy
 //
-// The walk, and the vertices that lead to it, stay as they were when it was offered for as long as something
-// is left or the word is busy. So they are read once a take has succeeded, whatever offer it was taken from.
+// The walk that was offered, and the vertices that lead to it, do not change while a part of the offer is
+// left or the word is busy. So they are read after a take has succeeded, whichever offer the range was taken
+// from.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -35,17 +36,17 @@ namespace motiflux::match {
 enum class Stealing { kNone, kPassive, kActive };
 
 inline constexpr std::uint32_t kNoGroup = ~std::uint32_t{0};
-inline constexpr std::uint32_t kLongestSleep = 512;  // nanoseconds between looks of who waits
+inline constexpr std::uint32_t kLongestSleep = 512;  // nanoseconds between checks of a waiting group
 
 struct GroupActivity {
-  std::uint32_t working;  // groups that have work, or are about to have some
-  std::uint32_t waiting;  // a bit for each that waits
+  std::uint32_t working;  // groups that have work, or are about to get some
+  std::uint32_t waiting;  // a bit for each group that waits
 };
 
-// What groups have in shared memory beside their walks.
+// Shared memory of a block, for passive stealing.
 struct Mailboxes {
   GroupActivity activity;
-  std::uint32_t levels[kMostGroups];  // of the walk that lies in the group's levels; 0: none
+  std::uint32_t levels[kMostGroups];  // of the walk that was written into the group's levels; 0: none
 };
 
 struct Offers {
@@ -54,8 +55,8 @@ struct Offers {
   Cursor walks[kMostGroups];  // what is offered, as it was at first
 };
 
-// What a kernel is compiled for: how its groups get work of others in their block, and how many turns pass
-// between looks whether a group of the block waits, and whether another does.
+// How a kernel's groups get work of other groups of their block, how many turns pass between checks whether a
+// group of the block waits, and how many between checks of the global queue (`outside`).
 struct NoStealing {
   static constexpr Stealing kStealing = Stealing::kNone;
 };
@@ -64,7 +65,8 @@ template <std::int32_t turns, std::int32_t outside = kCheckTurns>
 struct PassiveStealing {
   static constexpr Stealing kStealing = Stealing::kPassive;
   static constexpr std::int32_t kTurns = turns;
-  static constexpr std::int32_t kChecksPerQueueCheck = outside < turns ? 1 : outside / turns;  // until one outside
+  static constexpr std::int32_t kChecksPerQueueCheck =
+      outside < turns ? 1 : outside / turns;  // until a check of the global queue
   using Shared = Mailboxes;
 };
 
@@ -76,7 +78,7 @@ struct ActiveStealing {
   using Shared = Offers;
 };
 
-// One lane of a block, before all others begin.
+// One lane of a block, before the others begin.
 MOTIFLUX_DEVICE void initialize(Mailboxes& mailboxes, std::uint32_t groups) {
   mailboxes.activity = {groups, 0};
   for (std::uint32_t group = 0; group < groups; ++group) mailboxes.levels[group] = 0;
@@ -87,7 +89,7 @@ MOTIFLUX_DEVICE void initialize(Offers& offers, std::uint32_t groups) {
   for (std::uint32_t group = 0; group < groups; ++group) offers.words[group] = 0;
 }
 
-// One lane of a group, here and below: it has work, or someone else is about to give it some.
+// One lane of a group, here and below: the group has work, or is about to be given some.
 MOTIFLUX_DEVICE void begin_work(GroupActivity& activity) {
   device::block_wide(activity.working).fetch_add(1u, device::Order::kRelaxed);
 }
@@ -104,7 +106,7 @@ MOTIFLUX_DEVICE bool a_group_waits(GroupActivity& activity) {
   return device::block_wide(activity.waiting).load(device::Order::kRelaxed) != 0;
 }
 
-// Whether the bit was still there.
+// Clears the bit of a waiting group; whether it was still set.
 MOTIFLUX_DEVICE bool clear_bit(GroupActivity& activity, std::uint32_t group) {
   const std::uint32_t bit = std::uint32_t{1} << group;
   return (device::block_wide(activity.waiting).fetch_and(~bit, device::Order::kAcqRel) & bit) != 0;
@@ -123,7 +125,7 @@ MOTIFLUX_DEVICE void deliver_walk(Mailboxes& mailboxes, std::uint32_t group, std
   device::block_wide(mailboxes.levels[group]).store(level, device::Order::kRelease);
 }
 
-// Says that the group waits: from now on others may write its levels.
+// Marks the group as waiting: from now on other groups may write its levels.
 MOTIFLUX_DEVICE void begin_to_wait(GroupActivity& activity, std::uint32_t group) {
   device::block_wide(activity.waiting).fetch_or(std::uint32_t{1} << group, device::Order::kRelease);
   end_work(activity);
@@ -169,13 +171,14 @@ MOTIFLUX_DEVICE std::uint32_t left_of(std::uint64_t offer) {
   return end_of(offer) - next_of(offer);
 }
 
-// A part of what was offered.
+// A range of the candidates that were offered.
 struct OfferRange {
   std::uint32_t first;
   std::uint32_t count;
 };
 
-// By the group whose offer it is: the next few, or none, and then nobody reads what it offered any more.
+// By the group whose offer it is: the next few candidates. None if the offer is used up; then no group reads
+// it any more.
 MOTIFLUX_DEVICE OfferRange take_from_own_offer(std::uint64_t& word, std::uint32_t most) {
   const auto offer = device::block_wide(word);
   device::Backoff backoff(2, kLongestSleep);
@@ -191,7 +194,7 @@ MOTIFLUX_DEVICE OfferRange take_from_own_offer(std::uint64_t& word, std::uint32_
   }
 }
 
-// By the group whose offer it is: all that is left, once nobody reads it.
+// By the group whose offer it is: all that is left, once no other group reads it.
 MOTIFLUX_DEVICE OfferRange take_back_all(std::uint64_t& word) {
   const auto offer = device::block_wide(word);
   device::Backoff backoff(2, kLongestSleep);
@@ -205,19 +208,19 @@ MOTIFLUX_DEVICE OfferRange take_back_all(std::uint64_t& word) {
   }
 }
 
-// Whether an offer may be replaced: nothing is left, and nobody reads it.
+// Whether an offer may be replaced: nothing is left, and no group reads it.
 MOTIFLUX_DEVICE bool is_used_up(std::uint64_t& word) {
   const std::uint64_t found = device::block_wide(word).load(device::Order::kAcquire);
   return left_of(found) == 0 && (found & kBusy) == 0;
 }
 
-// Offers so many of a level, from 0 on. The offer before is over.
+// Offers `count` candidates of a level, from 0 on. The offer before is used up.
 MOTIFLUX_DEVICE void make_offer(std::uint64_t& word, std::uint32_t level, std::uint32_t count) {
   device::block_wide(word).store(offer_of(level, count), device::Order::kRelease);
 }
 
-// Takes the second half of what is left of an offer that was seen; false if it is not as it was. On success
-// the offer is busy: `release_offer` of it once all is copied.
+// Takes the second half of what is left of an offer, if the offer is still as `seen`. On success the offer is
+// busy until `release_offer`, once all is copied.
 MOTIFLUX_DEVICE bool take_half(std::uint64_t& word, std::uint64_t seen, OfferRange& range) {
   const std::uint32_t half = (left_of(seen) + 1) / 2;
   range = {end_of(seen) - half, half};
@@ -229,18 +232,18 @@ MOTIFLUX_DEVICE void release_offer(std::uint64_t& word) {
   device::block_wide(word).fetch_and(~kBusy, device::Order::kRelease);
 }
 
-// What was taken, and from whom.
+// A range that was taken from the offer of another group.
 struct StolenRange {
   std::uint32_t group;  // kNoGroup: there will be none
   std::uint32_t level;
   OfferRange range;
 };
 
-// Waits for an offer of at least least(level) and takes half of it: of the shallowest walk, and of those the
-// longest. The offer is busy until `release_offer`.
+// Waits for an offer of at least least(level) candidates and takes half of it: of the shallowest walk, of
+// equal levels the longest. The offer is busy until `release_offer`.
 template <class Least>
 MOTIFLUX_DEVICE StolenRange wait_for_offer(Offers& offers, std::uint32_t groups, std::uint32_t group,
-                                    Least&& least) {
+                                           Least&& least) {
   begin_to_wait(offers.activity, group);
   device::Backoff backoff(2, kLongestSleep);
   for (;;) {
@@ -270,9 +273,9 @@ MOTIFLUX_DEVICE StolenRange wait_for_offer(Offers& offers, std::uint32_t groups,
   }
 }
 
-// Sets what may be offered of a walk apart: all candidates that were not judged, or those of its strip that
-// wait. Of the walk that the group is on, `walked`, as much is kept as it takes next. The number offered, or
-// 0 if that is fewer than `least`; then nothing is changed.
+// Cuts off the candidates of a walk that are offered: all that were not judged, or those of its strip that
+// wait. Of the walk that the group is on, `walked`, the candidates that it takes next are kept. Returns the
+// number offered, or 0 if it would be fewer than `least`; then nothing is changed.
 MOTIFLUX_DEVICE std::uint32_t cut_offer(Cursor& kept, Cursor& offered, bool walked, std::uint32_t strip,
                                         std::uint32_t least) {
   const std::uint32_t left = kept.next < kept.end ? kept.end - kept.next : 0;
@@ -292,7 +295,7 @@ MOTIFLUX_DEVICE std::uint32_t cut_offer(Cursor& kept, Cursor& offered, bool walk
   return count;
 }
 
-// A part of what was offered, as a walk.
+// A walk over a range of what was offered.
 MOTIFLUX_DEVICE Cursor walk_over(const Cursor& offered, const OfferRange& range) {
   Cursor walk = offered;
   if (offered.waiting == 0) {
@@ -307,7 +310,7 @@ MOTIFLUX_DEVICE Cursor walk_over(const Cursor& offered, const OfferRange& range)
   return walk;
 }
 
-// Puts what was taken back to what was kept: it comes right after it.
+// Appends a range to the candidates that were kept: it follows them directly.
 MOTIFLUX_DEVICE void return_range(Cursor& kept, const Cursor& offered, const OfferRange& range) {
   const Cursor walk = walk_over(offered, range);
   if (offered.waiting == 0)

@@ -25,12 +25,12 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     all.open(team, task_.rows.neighbors + begin, task_.rows, in_bits);
     if (in_bits) {
       // Rows of members before the slice are not looked at.
-      stop_seen_ |= !all.meet(
+      stop_seen_ |= !all.find_links(
           team, task_.rows, unit.slice, 1, [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); },
           stops);
       count_chains(team, all, unit);
     } else {
-      stop_seen_ |= !all.meet(
+      stop_seen_ |= !all.find_links(
           team, task_.rows, unit.slice, unit.slices, [&](std::uint32_t, std::uint32_t) { ++found_; }, stops);
     }
     if (team.place() == 0) done_ += (size - unit.slice + unit.slices - 1) / unit.slices;

@@ -33,7 +33,8 @@ struct CliqueTask {
   std::uint32_t vertices;      // of the clique: 3 to 32
   std::uint32_t chunk;         // units that a warp takes at a time
   std::uint32_t shared_bytes;  // of a warp
-  // All units are dealt out to the devices that share the search: this one gets the `first` of each `stride`.
+  // Units are assigned to the devices that share the search in turn: this one gets the `first` of each
+  // `stride`.
   std::uint32_t first;
   std::uint32_t stride;
 
@@ -48,11 +49,11 @@ struct TriangleTask {
   view::Adjacency rows;  // of each vertex, its greater neighbours
   std::uint64_t arcs;
   std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
-  Control* control;     // `taken` counts arcs behind the first pieces
+  Control* control;     // `taken` counts arcs behind the first chunks
   std::uint32_t vertices;
   std::uint32_t chunk;  // arcs that a warp takes at a time
   std::uint32_t shared_bytes;
-  // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
+  // Chunks are assigned to the devices in turn: this one gets the `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
 };

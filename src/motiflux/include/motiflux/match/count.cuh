@@ -27,7 +27,7 @@ class Counting : public EveryLevel {
   }
 
   template <class Search>
-  MOTIFLUX_DEVICE bool take_last(Search& search, sets::View candidates) {
+  MOTIFLUX_DEVICE bool take_last(Search& search, sets::Span candidates) {
     search.plan().at(search.last(), [&](const auto& step) {
       const view::StepShape shape = step.shape();
       if ((shape.not_out | shape.not_in) == 0)
@@ -70,7 +70,7 @@ class Counting : public EveryLevel {
  private:
   // The size of the list, less those of its vertices that are matched already: a look-up for each.
   template <class Search>
-  MOTIFLUX_DEVICE void count_distinct(const Search& search, std::uint32_t levels, sets::View candidates) {
+  MOTIFLUX_DEVICE void count_distinct(const Search& search, std::uint32_t levels, sets::Span candidates) {
     if (search.lanes().leads()) found_ += candidates.size();
     std::uint32_t turn = 0;
     for_each_bit(levels, [&](std::uint32_t level) {
@@ -81,7 +81,7 @@ class Counting : public EveryLevel {
   }
 
   template <class Search, class Accepts>
-  MOTIFLUX_DEVICE void count_each(Search& search, sets::View candidates, Accepts&& accepts) {
+  MOTIFLUX_DEVICE void count_each(Search& search, sets::Span candidates, Accepts&& accepts) {
     search.spend(candidates.size() / Lanes::kLanes);
     for (std::uint64_t mine = search.lanes().lane(); mine < candidates.size(); mine += Lanes::kLanes)
       found_ += accepts(candidates.first[mine]);

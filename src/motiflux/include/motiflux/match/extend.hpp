@@ -13,11 +13,11 @@ namespace motiflux::match {
 
 // Sets to intersect, in shared memory; `driver` is the shortest.
 struct Gathered {
-  sets::View* spans;
+  sets::Span* spans;
   std::uint32_t count;
   std::uint32_t driver;
 
-  MOTIFLUX_DEVICE sets::View shortest() const { return spans[driver]; }
+  MOTIFLUX_DEVICE sets::Span shortest() const { return spans[driver]; }
 
   MOTIFLUX_DEVICE bool others_contain(std::uint32_t candidate) const {
     for (std::uint32_t s = 0; s < count; ++s)
@@ -35,7 +35,7 @@ MOTIFLUX_DEVICE Gathered gather(const Lanes& lanes, const SharedState& shared, c
   const std::uint32_t count = shape.source_count + reuses;
   lanes.sync();  // the last reader of the spans is done
   for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes) {
-    sets::View set;
+    sets::Span set;
     if (s < shape.source_count) {
       const SourceRows source = step.source(s);
       const std::uint32_t vertex = shared.levels[source.level].vertex;
@@ -56,7 +56,7 @@ MOTIFLUX_DEVICE Gathered gather(const Lanes& lanes, const SharedState& shared, c
 // Writes the intersection to `out`, which has room for the shortest set; returns its size.
 template <class Lanes>
 MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const Gathered& gathered, std::uint32_t* out) {
-  const sets::View walked = gathered.shortest();
+  const sets::Span walked = gathered.shortest();
   std::uint32_t written = 0;
   for (std::uint64_t strip = 0; strip < walked.size(); strip += Lanes::kLanes) {
     const std::uint64_t mine = strip + lanes.lane();
@@ -73,7 +73,7 @@ MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const Gathered& gath
 // Counts, for this lane, the candidates of the intersection that it met and that `accepts`.
 template <class Lanes, class Accepts>
 MOTIFLUX_DEVICE std::uint64_t count_common(const Lanes& lanes, const Gathered& gathered, Accepts&& accepts) {
-  const sets::View walked = gathered.shortest();
+  const sets::Span walked = gathered.shortest();
   std::uint64_t found = 0;
   for (std::uint64_t mine = lanes.lane(); mine < walked.size(); mine += Lanes::kLanes) {
     const std::uint32_t candidate = walked.first[mine];

@@ -1,5 +1,5 @@
-// The last two levels at once: a strip of candidates of the last but one, a lane each, and all that follows
-// them.
+// The last two levels at once, flattened: a strip of candidates of the last but one, a lane each, and the
+// lists of all that follow them.
 //
 // Lists are often shorter than a group has lanes. So the lanes do not walk one candidate's list after the
 // other, but the lists of the whole strip as if they were one:
@@ -10,7 +10,7 @@
 //   behind it              3        3     5           9
 //   pairs, a lane each     ap aq ar bs | bt cu cv cw | cx
 //
-// Who comes before a pair is found by bisecting the line `behind it`, by shuffles. Of the sets that the last
+// The candidate of a pair is found by bisecting the line `behind it`, by shuffles. Of the sets that the last
 // level intersects one may depend on the candidate; the others are the same for the strip.
 #pragma once
 
@@ -19,16 +19,16 @@
 
 namespace motiflux::match {
 
-// A list that is longer occupies all lanes by itself, and a whole strip of such would be walked without a
-// look at the stop flag.
+// A longer list occupies all lanes by itself, and a whole strip of such lists would be walked without a check
+// of the stop flag.
 inline constexpr std::uint32_t kLongestFlattened = 1u << 13;
 
 // A candidate of the strip, in its lane, and the sets of the last level with it.
 struct Parent {
   std::uint32_t vertex;
   bool passed;
-  sets::View own;     // the set that depends on it
-  sets::View walked;  // the shortest of all its sets
+  sets::Span own;     // the set that depends on it
+  sets::Span walked;  // the shortest of all its sets
   bool walks_own;
 };
 
@@ -61,7 +61,7 @@ class Strip {
       parent_.own = rules::clip({rows.begin(parent_.vertex), rows.end(parent_.vertex)}, allowed);
     if (shape.source_count + (shape.reuse != view::kNoReuse) == 1) return count_one(parent_.own, found);
     const std::uint32_t shortest = gather_shared(own);
-    const sets::View other = rules::clip(search_.shared().spans[shortest], allowed);
+    const sets::Span other = rules::clip(search_.shared().spans[shortest], allowed);
     parent_.walks_own = parent_.own.size() <= other.size();
     parent_.walked = parent_.walks_own ? parent_.own : other;
     return count_pairs(own, shortest, found);
@@ -80,13 +80,13 @@ class Strip {
   MOTIFLUX_DEVICE bool count_kept(std::uint64_t& found) {
     const view::StepShape shape = step_.shape();
     if ((shape.not_out | shape.not_in) != 0) return false;
-    const sets::View kept = search_.base(search_.last(), step_);
+    const sets::Span kept = search_.base(search_.last(), step_);
     const std::uint32_t later = ~bits_below(static_cast<std::uint32_t>(shape.anchor) + 1);
     return count_one(rules::clip(kept, bounds(shape.after & later, shape.before & later)), found);
   }
 
   // One set: its size, less what is matched already.
-  MOTIFLUX_DEVICE bool count_one(sets::View set, std::uint64_t& found) const {
+  MOTIFLUX_DEVICE bool count_one(sets::Span set, std::uint64_t& found) const {
     const view::StepShape shape = step_.shape();
     if ((shape.not_out | shape.not_in) != 0) return false;
     if (!parent_.passed) return true;
@@ -138,7 +138,7 @@ class Strip {
       const std::uint32_t* first = fetch(parent_.walked.first, from);
       const std::uint32_t start = lanes.broadcast(behind - length, from);
       const std::uint32_t parent = lanes.broadcast(parent_.vertex, from);
-      sets::View in_own{};
+      sets::Span in_own{};
       if (some_walk_shared) {  // elsewhere the candidates come from there
         in_own.first = fetch(parent_.own.first, from);
         in_own.last = fetch(parent_.own.last, from);

@@ -8,7 +8,7 @@
 
 namespace motiflux::match {
 
-// Steps between looks at the stop flag: some tens of microseconds.
+// Steps between checks of the stop flag: some tens of microseconds.
 inline constexpr std::int32_t kBudget = 2048;
 
 template <class Plan, class Lanes>
@@ -45,7 +45,7 @@ class Levels {
     const std::uint32_t root = vertex(0);
     for (std::uint32_t s = 1; s < step.shape().source_count; ++s) {
       const view::Adjacency rows = step.source(s).rows;
-      if (!sets::contains(sets::View{rows.begin(root), rows.end(root)}, candidate)) return false;
+      if (!sets::contains(sets::Span{rows.begin(root), rows.end(root)}, candidate)) return false;
     }
     return accepts(step, candidate);
   }
@@ -65,7 +65,7 @@ class Levels {
 
   // The level's set, within the order restrictions that it is kept with; computed if it is not known.
   template <class Step>
-  MOTIFLUX_DEVICE sets::View base(std::uint32_t level, const Step& step) {
+  MOTIFLUX_DEVICE sets::Span base(std::uint32_t level, const Step& step) {
     LevelState& state = shared_.levels[level];
     if ((place_.valid >> level & 1) == 0) {
       const std::uint32_t known = bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
@@ -90,9 +90,9 @@ class Levels {
 
   // The level's candidates: its set within all order restrictions.
   template <class Step>
-  MOTIFLUX_DEVICE sets::View candidates(std::uint32_t level, const Step& step) {
+  MOTIFLUX_DEVICE sets::Span candidates(std::uint32_t level, const Step& step) {
     const std::uint32_t later = ~bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
-    const sets::View kept = base(level, step);
+    const sets::Span kept = base(level, step);
     return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
   }
 
@@ -116,7 +116,7 @@ class Levels {
     if (turns_to_check_ > 0) turns_to_check_ -= turns;
   }
 
-  // Whether it is time to report and to look at the stop flag; counts anew if so.
+  // Whether it is time to report and to check the stop flag; counts anew if so.
   MOTIFLUX_DEVICE bool exhausted() {
     if (--budget_ > 0) return false;
     budget_ = kBudget;

@@ -59,7 +59,7 @@ class Neighborhood {
   MOTIFLUX_DEVICE std::uint32_t length(std::uint32_t i) const { return lengths_[i]; }
 
   // Members that may follow member i, as bits. An odd number of words apart: lanes that read a word each of
-  // neighbouring rows meet in no bank of shared memory.
+  // neighbouring rows do not conflict in a bank of shared memory.
   MOTIFLUX_DEVICE std::uint32_t* row(std::uint32_t i) const { return bits_ + i * stride_; }
 
   // Enters the members, whose neighbours are to be looked for in `rows`, and makes the rows of bits empty if
@@ -89,12 +89,12 @@ class Neighborhood {
     }
   }
 
-  // Looks for members in the rows of members first, first + step, ...: met(i, rank) for each member in the
+  // Looks for members in the rows of members first, first + step, ...: visit(i, rank) for each member in the
   // row of member i. Eight threads to a row, since rows are mostly short, with some neighbours each under
   // way. A barrier; false if any thread broke off, as stops() says, which each asks every so many turns.
-  template <class Team, class Met, class Stops>
-  MOTIFLUX_DEVICE bool meet(const Team& team, const view::Adjacency& rows, std::uint32_t first,
-                            std::uint32_t step, Met&& met, Stops&& stops) const {
+  template <class Team, class Visit, class Stops>
+  MOTIFLUX_DEVICE bool find_links(const Team& team, const view::Adjacency& rows, std::uint32_t first,
+                                  std::uint32_t step, Visit&& visit, Stops&& stops) const {
     std::uint32_t turns = 0;
     bool whole = true;
     const std::uint32_t* neighbors = rows.neighbors;
@@ -117,7 +117,7 @@ class Neighborhood {
         for (std::uint32_t way = 0; way < kLoadsInFlight; ++way) {
           if (found[way] == kNowhere) continue;
           const std::uint32_t rank = find(found[way]);
-          if (rank != kNowhere) met(i, rank);
+          if (rank != kNowhere) visit(i, rank);
         }
       }
     }

@@ -1,22 +1,9 @@
-// Numbers of 128 bits, for products that pass 64: no library has them for kernels.
+// Arithmetic of 128-bit numbers (motiflux/number.hpp) for the counts of tails.
 #pragma once
 
 #include "motiflux/match/tail_task.hpp"
 
 namespace motiflux::match {
-
-MOTIFLUX_DEVICE std::uint64_t high_of_product(std::uint64_t a, std::uint64_t b) {
-  return __umul64hi(a, b);
-}
-
-// Adds modulo 2^128; returns whether that is not the sum.
-MOTIFLUX_DEVICE bool add(Number& sum, const Number& number) {
-  sum.low += number.low;
-  const std::uint64_t carry = sum.low < number.low;
-  const std::uint64_t high = number.high + carry;
-  sum.high += high;
-  return high < carry || sum.high < high;
-}
 
 MOTIFLUX_DEVICE void subtract(Number& from, const Number& number) {
   const std::uint64_t borrow = from.low < number.low;
@@ -30,10 +17,10 @@ MOTIFLUX_DEVICE bool multiply(Number& product, const Number& factor) {
   const std::uint64_t cross = product.high * b + factor.high * a;
   bool overflow = false;
   if ((product.high | factor.high) != 0)
-    overflow = (product.high != 0 && factor.high != 0) || high_of_product(product.high, b) != 0 ||
-             high_of_product(factor.high, a) != 0;
+    overflow = (product.high != 0 && factor.high != 0) || high_product(product.high, b) != 0 ||
+               high_product(factor.high, a) != 0;
   product.low = a * b;
-  product.high = high_of_product(a, b) + cross;
+  product.high = high_product(a, b) + cross;
   return overflow || product.high < cross;
 }
 
@@ -47,20 +34,20 @@ MOTIFLUX_DEVICE void divide(Number& number, std::uint32_t divisor) {
 // The sum over all lanes modulo 2^128, in each; adds to `beyond` whether that is not the sum.
 template <class Lanes>
 MOTIFLUX_DEVICE Number sum_over(const Lanes& lanes, Number number, bool& overflow) {
-  // Of 32 numbers in pieces of 32 bits no sum passes 64 bits.
-  std::uint64_t parts[4] = {number.low & 0xffffffffu, number.low >> 32, number.high & 0xffffffffu,
+  // No sum of 32 words of 32 bits passes 64 bits.
+  std::uint64_t words[4] = {number.low & 0xffffffffu, number.low >> 32, number.high & 0xffffffffu,
                             number.high >> 32};
   if (lanes.ballot(number.high != 0) == 0) {
-    const std::uint64_t lower = lanes.sum(parts[0]), upper = lanes.sum(parts[1]) + (lower >> 32);
+    const std::uint64_t lower = lanes.sum(words[0]), upper = lanes.sum(words[1]) + (lower >> 32);
     return {upper << 32 | (lower & 0xffffffffu), upper >> 32};
   }
   std::uint64_t carry = 0;
-  for (std::uint64_t& part : parts) {
-    part = lanes.sum(part) + carry;
-    carry = part >> 32;
+  for (std::uint64_t& word : words) {
+    word = lanes.sum(word) + carry;
+    carry = word >> 32;
   }
   overflow |= carry != 0;
-  return {parts[1] << 32 | (parts[0] & 0xffffffffu), parts[3] << 32 | (parts[2] & 0xffffffffu)};
+  return {words[1] << 32 | (words[0] & 0xffffffffu), words[3] << 32 | (words[2] & 0xffffffffu)};
 }
 
 // Ways to take `levels` different members of a set of `size`, those of each chain in ascending order.

@@ -1,6 +1,6 @@
 // Depth-first search of one group of lanes over any plan.
 //
-// A group takes a piece of the root arcs, walks the slices of rows in it as level 1, and descends. All lanes
+// A group takes a chunk of the root arcs, walks the slices of rows in it as level 1, and descends. All lanes
 // of a group take every turn together: what they branch on is the same in each. Candidates are judged a strip
 // at a time, one per lane. What happens at the last level is the goal's business: counting or listing.
 #pragma once
@@ -160,7 +160,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     const std::uint32_t level = place_.level + 1;
     if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
-    const sets::View walked =
+    const sets::Span walked =
         plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
     if (lanes_.leads()) shared_.levels[place_.level].cursor = cursor_;
@@ -201,8 +201,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     const bool accepted = plan_.at(0, [&](const auto& step) { return this->accepts(step, root); });
     if (!accepted) return false;
     assign(0, root);
-    const sets::View slice{task_.root.neighbors + begin, task_.root.neighbors + end};
-    const sets::View allowed = plan_.at(1, [&](const auto& step) {
+    const sets::Span slice{task_.root.neighbors + begin, task_.root.neighbors + end};
+    const sets::Span allowed = plan_.at(1, [&](const auto& step) {
       return rules::clip(slice, this->bounds(step.shape().after, step.shape().before));
     });
     cursor_ = {allowed.first, 0, static_cast<std::uint32_t>(allowed.size()), 0};
@@ -210,8 +210,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     return allowed.size() > 0;
   }
 
-  // What a group says and asks when it has finished a piece or a split is on its way at once: each answer
-  // takes as long as the work of a short piece.
+  // All messages of a group that has finished a chunk or a split are under way at once: each answer takes as
+  // long as the work of a short chunk.
   template <class Goal>
   MOTIFLUX_DEVICE bool take_chunk(Goal& goal) {
     if (task_.limit != kNoLimit) goal.report(*this);
@@ -225,7 +225,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       taken =
           device::device_wide(control.taken).fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
       stop_seen_ = reason != static_cast<std::uint32_t>(Stop::kNone);
-      // A piece that was taken is worked on where the search will go on; elsewhere its result is not whole.
+      // A chunk that was taken is worked on if the search will be resumed; otherwise its result would be
+      // partial.
       if (reason > static_cast<std::uint32_t>(Stop::kPause)) taken = kNoLimit;
     }
     place_.chunk = 0;
@@ -269,15 +270,15 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   using Base::cursor_;
   using Base::done_;
   using Base::entered_;
-  using Base::resume_split;
   using Base::lanes_;
   using Base::last_;
-  using Base::turns_to_check_;
   using Base::place_;
   using Base::plan_;
+  using Base::resume_split;
   using Base::shared_;
-  using Base::task_;
   using Base::stop_seen_;
+  using Base::task_;
+  using Base::turns_to_check_;
 
   std::uint32_t row_ = 0;
   Stop stop_found_ = Stop::kNone;  // what the stop flag said last

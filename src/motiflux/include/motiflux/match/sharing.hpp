@@ -1,9 +1,9 @@
-// What a searching group has to do with work that changes hands (match/work_queue.hpp).
+// How a searching group shares work through the global work queue (match/work_queue.hpp).
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
-#include "motiflux/match/work_queue.hpp"
 #include "motiflux/match/levels.hpp"
+#include "motiflux/match/work_queue.hpp"
 
 namespace motiflux::match {
 
@@ -24,8 +24,8 @@ class Sharing : public Levels<Plan, Lanes> {
 
   MOTIFLUX_DEVICE bool uses_work_queue() const { return task_.work_queue.wait_slots != 0; }
 
-  // Looks whether another group waits, anywhere. The answer is used at the next look: it takes long to come.
-  // If so, withdraws what is offered elsewhere, by withdraw(), and hands over some.
+  // Checks whether any group of the device waits. The answer takes long to come, so it is used at the next
+  // check. If a group waits: takes back what is offered within the block, by withdraw(), and pushes a split.
   template <class Goal, class Withdraw>
   MOTIFLUX_DEVICE void check_work_queue(Withdraw&& withdraw) {
     if (!uses_work_queue()) return;
@@ -36,14 +36,14 @@ class Sharing : public Levels<Plan, Lanes> {
     share<Goal>([this](std::uint32_t level, const Cursor& given) { return push_split(level, given); });
   }
 
-  // Fewest candidates of a level that are worth handing over: just before the last level one takes no longer
-  // than that.
+  // The fewest candidates of a level that are worth a split: one of the level before the last takes no longer
+  // than the split itself.
   template <class Goal>
   MOTIFLUX_DEVICE std::uint32_t least(std::uint32_t level) const {
     return level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
   }
 
-  // Hands over half of the shallowest walk that is worth it, by hand(level, walk), which may fail.
+  // Gives half of the shallowest walk that is worth it to hand(level, walk), which may fail.
   template <class Goal, class Hand>
   MOTIFLUX_DEVICE void share(Hand&& hand) {
     lanes_.sync();  // cursors that were put down are there
@@ -86,8 +86,8 @@ class Sharing : public Levels<Plan, Lanes> {
     return lanes_.broadcast(handed) != 0;
   }
 
-  // Waits for a split and goes to where it begins; false if there will be none. Whoever finished the last of
-  // all root arcs and splits comes here next, as does whoever was told to stop.
+  // Waits for a split and begins it; false if there will be none. The group that finished the last root arc
+  // or split comes here next, and so does a group that was stopped: both close the queue.
   MOTIFLUX_DEVICE bool take_split() {
     const WorkQueue& work_queue = task_.work_queue;
     const bool over = stop_seen_ || done_ == task_.arcs;
@@ -98,7 +98,8 @@ class Sharing : public Levels<Plan, Lanes> {
     std::uint64_t ticket = 0;
     std::uint32_t wait_slot = kAbandoned;
     const auto done = device::device_wide(task_.control->done);
-    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs) wait_slot = wait_for_split(work_queue, ticket);
+    if (lanes_.leads() && done.load(device::Order::kRelaxed) != task_.arcs)
+      wait_slot = wait_for_split(work_queue, ticket);
     wait_slot = lanes_.broadcast(wait_slot);
     if (wait_slot == kAbandoned) return false;
     lanes_.sync();
@@ -114,13 +115,14 @@ class Sharing : public Levels<Plan, Lanes> {
     return true;
   }
 
-  // To a walk that begins at a level below which all vertices are there, from the root on.
+  // Begins a split at a level, from the root on: the vertices of all levels before are known.
   MOTIFLUX_DEVICE void begin_split(std::uint32_t level) {
     place_ = {0, 0, 1, 1, 0, level};
     entered_ = false;
   }
 
-  // The walk of a split, once its level is reached: its candidates are those that they were elsewhere.
+  // Continues the walk of a split, once its level is reached: the candidates are the same as in the group it
+  // is from.
   MOTIFLUX_DEVICE void resume_split() {
     const Cursor& given = shared_.levels[place_.floor].cursor;
     cursor_.next = given.next;
@@ -130,9 +132,9 @@ class Sharing : public Levels<Plan, Lanes> {
 
   bool entered_ = true;  // whether the goal knows of level 0's vertex
   // The leader's:
-  std::uint32_t group_waited_ = 0;        // whether a group waited at the last look
-  std::uint64_t done_ = kNoLimit;  // root arcs done when it had finished its last
-  bool stop_seen_ = false;              // to stop
+  std::uint32_t group_waited_ = 0;  // whether a group waited at the last check
+  std::uint64_t done_ = kNoLimit;   // root arcs done when it had finished its last
+  bool stop_seen_ = false;          // to stop
 };
 
 }  // namespace motiflux::match

@@ -28,9 +28,9 @@ struct LevelState {
 
 // What a group keeps in registers.
 struct Place {
-  std::uint64_t arc;  // root arcs of the piece that are left: [arc, arc_end)
+  std::uint64_t arc;  // root arcs of the chunk that are left: [arc, arc_end)
   std::uint64_t arc_end;
-  std::uint64_t chunk;  // arcs of the piece that is being worked on; 1 for a split
+  std::uint64_t chunk;  // arcs of the chunk that is being worked on; 1 for a split
   std::uint32_t level;  // 0 between two slices
   std::uint32_t valid;  // levels whose kept set is valid
   std::uint32_t floor;  // the walk is over when it leaves this level; below it, its vertices are given
@@ -45,12 +45,12 @@ struct Saved {
 inline constexpr std::uint32_t kStaged = 32;
 
 struct SharedState {
-  sets::View* spans;
+  sets::Span* spans;
   LevelState* levels;
   std::uint32_t* staged;
 
   MOTIFLUX_DEVICE SharedState(unsigned char* mine, std::uint32_t level_count, std::uint32_t max_spans)
-      : spans(reinterpret_cast<sets::View*>(mine)),
+      : spans(reinterpret_cast<sets::Span*>(mine)),
         levels(reinterpret_cast<LevelState*>(spans + max_spans)),
         staged(reinterpret_cast<std::uint32_t*>(levels + level_count)) {}
 };

@@ -5,8 +5,8 @@
 // is searched. At the last level that is enumerated, a lane takes a candidate each and counts for itself, if
 // it can; else the group takes them one after the other.
 //
-// What hangs from a level of the tail is a sum over its candidates, each counted in the same way: a walk of
-// its own, which keeps where it is in shared memory.
+// The child block of a level of the tail is a sum over its candidates, each counted in the same way: by a
+// walk of its own, which keeps its position in shared memory.
 //
 //   | spans | levels | weights: a Number for each level | frames: one for each level | sizes: kMostSizes |
 //   | key: kMostKeyWords |
@@ -62,7 +62,7 @@ class TailCounting {
 
   MOTIFLUX_DEVICE bool skip_last(Searching&) { return false; }
 
-  MOTIFLUX_DEVICE bool take_last(Searching&, sets::View) { return false; }
+  MOTIFLUX_DEVICE bool take_last(Searching&, sets::Span) { return false; }
 
   MOTIFLUX_DEVICE bool take_strip(Searching&) { return false; }
 
@@ -110,7 +110,7 @@ class TailCounting {
     return none ? Number{1, 0} : weights_[level - 1];
   }
 
-  // Adds up what a walk over the last enumerated level comes to.
+  // Adds the sum over a walk of the last enumerated level.
   MOTIFLUX_DEVICE void take(const Cursor& walk) {
     if constexpr (kWalks) {
       take_nested(walk);
@@ -127,8 +127,8 @@ class TailCounting {
     overflow_ |= add(found_, sum);
   }
 
-  // The same where something hangs. What belongs to levels before is found now, if they have changed: each is
-  // a walk over the one vertex that it has.
+  // The same for a nested tail. The numbers that belong to levels before are found now, if these have
+  // changed: each is a walk over the level's one vertex.
   MOTIFLUX_DEVICE void take_nested(const Cursor& walk) {
     for (std::uint32_t level = known_; level <= last(); ++level) {
       if (weight_before(level).is_zero()) return;
@@ -224,7 +224,7 @@ class TailCounting {
       return ways.number;
     }
     const std::uint64_t second = b == 0 ? found[0] : found[1];
-    Number ways{found[0] * second, high_of_product(found[0], second)};
+    Number ways{found[0] * second, high_product(found[0], second)};
     subtract(ways, {both == 0 ? found[0] : both == 1 ? found[1] : found[2], 0});
     return ways;
   }
@@ -320,7 +320,7 @@ class TailCounting {
   // The candidates of a level of the tail that is walked; each has still to be told apart from others.
   MOTIFLUX_DEVICE Cursor open(std::uint32_t level) {
     const Gathered gathered = gather(lanes(), search_.shared(), search_.plan(), tail_, at(level).set);
-    const sets::View shortest = gathered.shortest();
+    const sets::Span shortest = gathered.shortest();
     if (gathered.count == 1) return {shortest.first, 0, static_cast<std::uint32_t>(shortest.size()), 0};
     std::uint32_t* buffer = search_.buffer(level);
     search_.spend(shortest.size() / Lanes::kLanes);
@@ -426,7 +426,7 @@ MOTIFLUX_DEVICE void count_tails(const TailArgs<Plan>& args) {
     search.run(goal);
 }
 
-// The bodies of kernels: a tail from level 1 on, a later one, one from whose levels something hangs.
+// The bodies of kernels: a tail from level 1 on, a later one, a nested one.
 template <class Plan, std::uint32_t Lanes>
 MOTIFLUX_DEVICE void stars(const TailArgs<Plan>& args) {
   count_tails<TailForm::kRoots, Plan, Lanes>(args);

@@ -31,7 +31,7 @@ struct TailSpans {
 
   MOTIFLUX_DEVICE std::uint32_t count() const { return set.source_count + (set.reuse != view::kNoReuse); }
 
-  MOTIFLUX_DEVICE sets::View at(std::uint32_t i) const {
+  MOTIFLUX_DEVICE sets::Span at(std::uint32_t i) const {
     if (i == set.source_count) {
       const LevelState& reused = levels[set.reuse];
       return {reused.base, reused.base + reused.base_size};
@@ -43,12 +43,12 @@ struct TailSpans {
   }
 
   // The shortest, within the order restrictions.
-  MOTIFLUX_DEVICE sets::View shortest(std::uint32_t& which) const {
+  MOTIFLUX_DEVICE sets::Span shortest(std::uint32_t& which) const {
     const rules::Bounds allowed = rules::bounds(set.after, set.before, vertex);
-    sets::View found = rules::clip(at(0), allowed);
+    sets::Span found = rules::clip(at(0), allowed);
     which = 0;
     for (std::uint32_t i = 1; i < count(); ++i) {
-      const sets::View other = rules::clip(at(i), allowed);
+      const sets::Span other = rules::clip(at(i), allowed);
       if (other.size() >= found.size()) continue;
       found = other;
       which = i;
@@ -57,7 +57,7 @@ struct TailSpans {
   }
 
   // Whether the vertex of `level` is in the row, and no lower level has it too.
-  MOTIFLUX_DEVICE bool is_taken(std::uint32_t level, sets::View row) const {
+  MOTIFLUX_DEVICE bool is_taken(std::uint32_t level, sets::Span row) const {
     return sets::contains(row, vertex(level)) && rules::is_first(set.apart, level, vertex);
   }
 };
@@ -89,7 +89,7 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Plan& plan, const view::Tail
                                               VerticesWith vertex) {
   const auto spans = spans_of(plan, tail, number, vertex);
   std::uint32_t which = 0;
-  const sets::View walked = spans.shortest(which);
+  const sets::Span walked = spans.shortest(which);
   std::uint64_t found = 0;
   if (spans.count() == 1) {
     found = walked.size();
@@ -141,7 +141,7 @@ MOTIFLUX_DEVICE_CALL Measured size_together(Lanes lanes, SharedState shared, con
     return {lanes.sum(found), gathered.shortest().size() / Lanes::kLanes};
   }
   std::uint32_t which = 0;
-  const sets::View row = spans.shortest(which);
+  const sets::Span row = spans.shortest(which);
   if (apart == 0 || row.size() == 0) return {row.size(), 0};
   std::uint64_t taken = 0;
   std::uint32_t turn = 0;

@@ -7,14 +7,6 @@
 
 namespace motiflux::match {
 
-// 128 bits (match/number.cuh).
-struct Number {
-  std::uint64_t low;
-  std::uint64_t high;
-
-  MOTIFLUX_DEVICE bool is_zero() const { return (low | high) == 0; }
-};
-
 // A number that is kept, under the vertices that it depends on.
 struct KeptNumber {
   std::uint32_t state;  // 0: free; 1: being written; else which level it is of

@@ -21,10 +21,10 @@ struct Control {
   std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
   std::uint32_t stop;      // a Stop: the highest that was asked for
   std::uint32_t parked;    // groups that saved themselves, for want of room or to pause
-  std::uint32_t overflow;    // whether a number passed 128 bits: the total is of no use
+  std::uint32_t overflow;  // whether a number passed 128 bits: the total is of no use
   std::uint32_t stolen;    // how often work changed hands within a block
-  // Listing: rows that groups asked room for, one after another, and the complement of the first
-  // place that was refused (0 if none was). Whoever asked later was refused too, so all rows before that
+  // Listing: rows that groups asked room for, one after another, and the complement of the first place that
+  // was refused (0 if none was). Later requests were refused too, so all rows before that
   // place, or before `reserved` if none was refused, are written.
   std::uint64_t reserved;
   std::uint64_t refused;
@@ -40,7 +40,7 @@ struct Task {
   std::uint64_t all_arcs;  // of all devices that share the search
   std::uint32_t vertices;
   std::uint32_t chunk;  // root arcs that a group takes at a time
-  // Pieces are dealt out to all devices in turn: this one gets the `first` of each `stride`.
+  // Chunks are assigned to the devices in turn: this one gets the `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
   std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
@@ -52,13 +52,13 @@ struct Task {
   std::uint64_t buffer_at[view::kMaxLevels];
   std::uint32_t max_spans;     // most sets that one step intersects
   std::uint32_t shared_bytes;  // shared memory of a group
-  std::uint32_t flatten_last;         // whether the last two levels are counted at once
+  std::uint32_t flatten_last;  // whether the last two levels are counted at once
   WorkQueue work_queue;
   // Enumeration only.
   std::uint32_t resume;  // whether groups go on from what they saved
   unsigned char* saved;  // group_bytes for each
   std::uint64_t group_bytes;
-  std::uint32_t* rows;  // room for `row_room` of them
+  std::uint32_t* rows;  // room for `row_capacity` of them
   std::uint64_t row_capacity;
   std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
 };

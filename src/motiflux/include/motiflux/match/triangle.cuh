@@ -35,7 +35,7 @@ class TriangleCount {
  private:
   using Warp = lanes::Group<32>;
 
-  // Where the next piece begins; not before the end of all once the search is stopped.
+  // Where the next chunk begins; not before the end of all once the search is stopped.
   MOTIFLUX_DEVICE std::uint64_t next() const {
     std::uint64_t taken = 0;
     if (warp_.leads()) {
@@ -61,13 +61,13 @@ class TriangleCount {
     std::uint32_t mine = row;
     const std::uint64_t row_end = end_of_row(active ? arc : strip, mine);
     const std::uint32_t* neighbors = task_.rows.neighbors;
-    sets::View walked{}, other{};
+    sets::Span walked{}, other{};
     if (active) {
       const std::uint32_t vertex = neighbors[arc];
       walked = {neighbors + arc + 1, neighbors + row_end};
       other = {task_.rows.begin(vertex), task_.rows.end(vertex)};
       if (other.size() < walked.size()) {
-        const sets::View longer = walked;
+        const sets::Span longer = walked;
         walked = other;
         other = longer;
       }
@@ -97,7 +97,7 @@ class TriangleCount {
     return found;
   }
 
-  MOTIFLUX_DEVICE void count_pairs(sets::View walked, sets::View other) {
+  MOTIFLUX_DEVICE void count_pairs(sets::Span walked, sets::Span other) {
     const auto length = static_cast<std::uint32_t>(walked.size());
     const std::uint32_t behind = warp_.sums_before(length) + length;
     const std::uint32_t pairs = warp_.broadcast(behind, 31);

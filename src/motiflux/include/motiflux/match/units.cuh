@@ -62,7 +62,7 @@ class UnitWalk {
   Warp warp_;
   std::uint64_t found_ = 0;                        // this lane's share
   std::uint64_t done_ = 0;                         // the leader's
-  static constexpr std::int32_t kTurns = 1 << 13;  // words between looks at the stop flag
+  static constexpr std::int32_t kTurns = 1 << 13;  // words between checks of the stop flag
   std::int32_t budget_ = kTurns;
   bool stop_seen_ = false;  // to stop
 

@@ -1,5 +1,5 @@
-// Counting cones: a block or a warp takes the image of the apex, finds which of its neighbours are neighbours
-// of each other, and counts the rest of the pattern among those in bits.
+// Counting patterns with a universal vertex: a block or a warp takes the image of that vertex, finds which of
+// its neighbours are neighbours of each other, and counts the rest of the pattern among them in bits.
 //
 //   | Neighborhood | bases: words each | of each warp: a set per level, the vertices it has taken, cursors |
 //
@@ -9,8 +9,8 @@
 // them.
 #pragma once
 
-#include "motiflux/match/universal_vertex_policy.hpp"
 #include "motiflux/match/units.cuh"
+#include "motiflux/match/universal_vertex_policy.hpp"
 
 namespace motiflux::match {
 
@@ -18,7 +18,8 @@ namespace motiflux::match {
 struct UniversalVertexClip {
   std::uint32_t below = ~std::uint32_t{0}, at = ~std::uint32_t{0}, above = ~std::uint32_t{0};
 
-  MOTIFLUX_DEVICE UniversalVertexClip(const UniversalVertexStep& step, std::uint32_t level, std::uint32_t vertex) {
+  MOTIFLUX_DEVICE UniversalVertexClip(const UniversalVertexStep& step, std::uint32_t level,
+                                      std::uint32_t vertex) {
     const std::uint32_t bit = std::uint32_t{1} << level, place = vertex % 32;
     if (step.after & bit) below = 0, at &= ~bits_below(place + 1);
     if (step.before & bit) above = 0, at &= bits_below(place);
@@ -35,7 +36,8 @@ struct UniversalVertexFilter {
   std::uint32_t ignored, turned;  // of the row: all of it, or whether a bit is to be clear
   UniversalVertexClip clip;
 
-  MOTIFLUX_DEVICE UniversalVertexFilter(const UniversalVertexStep& step, std::uint32_t level, std::uint32_t vertex)
+  MOTIFLUX_DEVICE UniversalVertexFilter(const UniversalVertexStep& step, std::uint32_t level,
+                                        std::uint32_t vertex)
       : ignored(((step.joined | step.apart) >> level & 1) != 0 ? 0 : ~std::uint32_t{0}),
         turned((step.apart >> level & 1) != 0 ? ~std::uint32_t{0} : 0),
         clip(step, level, vertex) {}
@@ -52,8 +54,8 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
   using Walk::found_;
   using Walk::read_stop;
   using Walk::spend;
-  using Walk::task_;
   using Walk::stop_seen_;
+  using Walk::task_;
   using Walk::warp_;
 
  public:
@@ -73,8 +75,8 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
       all.link(i, rank);
       all.link(rank, i);
     };
-    if (!all.meet(team, pattern_.above, 0, 1, link, [this] { return read_stop(); })) {
-      stop_seen_ = true;  // with links missing, more might be found than there is
+    if (!all.find_links(team, pattern_.above, 0, 1, link, [this] { return read_stop(); })) {
+      stop_seen_ = true;  // with links missing, too much might be counted
       return;
     }
     count_slice(team, all, unit);
@@ -239,8 +241,11 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
   // Counts what is left, once the lanes' level has its vertex too.
   MOTIFLUX_DEVICE void close(const Neighborhood& all, std::uint32_t rank, std::uint32_t share, bool mine) {
     const std::uint32_t lanes = shape_.lanes(), every = 1u << share, home = rank / 32, words = all.words();
-    const bool two_sets = shape_.close() == UniversalVertexClosedForm::kProduct || shape_.close() == UniversalVertexClosedForm::kDistinct;
-    const auto part = [&](const UniversalVertexStep& step) { return UniversalVertexFilter(step, lanes, rank); };
+    const bool two_sets = shape_.close() == UniversalVertexClosedForm::kProduct ||
+                          shape_.close() == UniversalVertexClosedForm::kDistinct;
+    const auto part = [&](const UniversalVertexStep& step) {
+      return UniversalVertexFilter(step, lanes, rank);
+    };
     const UniversalVertexFilter first = shape_.at(lanes + 1, part);
     const std::uint32_t *row = all.row(rank), *one = set(all, lanes + 1);
     std::uint32_t size = 0;

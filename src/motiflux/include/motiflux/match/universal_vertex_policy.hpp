@@ -1,4 +1,5 @@
-// The shape of a cone as its kernel sees it: run-time data, or constants that the compiler knows.
+// The shape of a pattern with a universal vertex, as its kernel reads it: run-time data, or constants that
+// the compiler knows.
 //
 // A kernel asks for a level with shape.at(level, use), which calls use(step), as plans are asked.
 #pragma once
@@ -27,8 +28,8 @@ class RuntimeUniversalVertex {
   const UniversalVertexShape& shape_;
 };
 
-// Shape has a `static constexpr UniversalVertexShape kShape`. What is asked once per neighbourhood, or per vertex that a
-// warp takes, remains data.
+// Shape has a `static constexpr UniversalVertexShape kShape`. What is asked once per neighbourhood, or per
+// vertex that a warp takes, remains data.
 template <class Shape>
 class StaticUniversalVertex {
  public:

@@ -1,7 +1,7 @@
-// What the kernels that count cones are given.
+// The arguments of kernels that count patterns with a universal vertex.
 //
-// A cone is a pattern with a vertex, its apex, that is adjacent to all others. Those others are
-// its levels here: 0, 1, ... Images of the apex are the roots.
+// A universal vertex is adjacent to all other vertices of the pattern. The others are the levels here: 0, 1,
+// ... Images of the universal vertex are the roots; the neighbours of a root are its members.
 //
 //   levels:  | 0: a warp takes its vertices in turn | walked by the warp | lanes: one each | closed: 1 or 2 |
 #pragma once
@@ -47,7 +47,8 @@ struct UniversalVertexShape {
   UniversalVertexClosedForm close;
   UniversalVertexBase base[kMostUniversalVertexLevels];
   UniversalVertexStep step[kMostUniversalVertexLevels];
-  std::uint32_t renewed[kMostUniversalVertexLevels];  // levels whose sets are known once this one has its vertex
+  std::uint32_t
+      renewed[kMostUniversalVertexLevels];  // levels whose sets are known once this one has its vertex
 };
 
 struct UniversalVertexTask {

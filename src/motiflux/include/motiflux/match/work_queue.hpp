@@ -1,24 +1,24 @@
-// Work that changes hands between the groups of a running search.
+// The global work queue: groups of a running search that have no work wait for splits of other groups' work.
 //
-// A group that finds no more root arcs takes a seat and waits there. A group that has work looks from time to
-// time whether a seat waits for some; if so, it hands over the second half of its shallowest walk: a Split.
+// A group that finds no more root arcs takes a ticket, and waits in the wait slot that the ticket names. A
+// group that has work checks from time to time whether another group waits. If so, it pushes a Split: the
+// second half of its shallowest walk.
 //
-//   ticket        0       1       2       3       4       5       6
-//                 given   given   left    waits   waits
-//                                 issued          wanted
+//   ticket        0       1       2           3       4       5       6
+//                 split   split   abandoned   waits   waits
+//                                 issued              wanted
 //
-//   state[ticket % seats]:  2 * lap       its holder waits, or is yet to come: lap = ticket / seats
-//                           2 * lap + 1   the split is there
-//                           kAbandoned         its holder went home, and so does everyone who is to sit there
-//                           later
+//   state[ticket % wait_slots]:  2 * lap       the holder waits, or has not come yet
+//                                2 * lap + 1   the split is in the slot; lap = ticket / wait_slots
+//                                kAbandoned    the holder has left; so does every later holder
 //
-// Whoever works claims a ticket as a ring's producers do (device/ring.hpp): additions only, and it may be
-// told that no seat waits though one does. Who leaves a seat, and who puts a split there, both swap its
-// state, and one of them succeeds: nothing is handed to a seat that is empty.
+// A group that pushes claims a ticket as producers of a ring do (device/ring.hpp): by additions only. It may
+// find that no group waits although one does. A holder that leaves and a group that publishes a split both
+// swap the slot's state, and one of the two succeeds: no split is lost in an abandoned slot.
 //
-// Groups leave once the search is `closed`: all root arcs and splits are done, someone was told to stop, or
-// found no room for rows. That word is advice, and comes in copies far apart, since thousands of groups look
-// at it.
+// Groups leave once the queue is `closed`: all root arcs and splits are done, a group was stopped, or there
+// was no space for rows. The flag is only a hint. It has copies on memory lines far apart, since thousands of
+// groups poll it.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -35,19 +35,19 @@ MOTIFLUX_DEVICE std::uint32_t wait_slot_of(const WorkQueue& work_queue, std::uin
   return static_cast<std::uint32_t>(ticket) & (work_queue.wait_slots - 1);
 }
 
-// The state of a ticket's seat while its holder waits.
+// The state of a ticket's wait slot while its holder waits.
 MOTIFLUX_DEVICE std::uint32_t waiting_state(const WorkQueue& work_queue, std::uint64_t ticket) {
   return 2 * static_cast<std::uint32_t>(ticket / work_queue.wait_slots);
 }
 
-// Whether a seat waited a moment ago.
+// Whether a group waited a moment ago.
 MOTIFLUX_DEVICE bool a_group_waits(const WorkQueue& work_queue) {
   const auto wanted = device::device_wide(work_queue.counts->wanted).load(device::Order::kRelaxed);
   return device::device_wide(work_queue.counts->claimed).load(device::Order::kRelaxed) < wanted;
 }
 
-// One lane: a ticket whose holder waits for a split, its seat free to be written to; kNoTicket if there is
-// none.
+// One lane: a ticket whose holder waits for a split, and whose wait slot the caller may write; kNoTicket if
+// there is none.
 MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
   const auto claimed = device::device_wide(work_queue.counts->claimed);
   const auto wanted = device::device_wide(work_queue.counts->wanted).load(device::Order::kRelaxed);
@@ -67,7 +67,7 @@ MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
   }
 }
 
-// One lane: hands over what was written to the seat; false if its holder has left.
+// One lane: publishes the split that was written to the slot; false if its holder has left.
 MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ticket) {
   const auto state = device::device_wide(work_queue.states[wait_slot_of(work_queue, ticket)]);
   const std::uint32_t waits = waiting_state(work_queue, ticket);
@@ -77,9 +77,11 @@ MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ti
   return true;
 }
 
-// One lane: waits for a split; the seat where it lies, or kAbandoned. Give the seat back with `release_wait_slot`.
+// One lane: waits for a split; the wait slot that holds it, or kAbandoned. Release the slot with
+// `release_wait_slot`.
 MOTIFLUX_DEVICE std::uint32_t wait_for_split(const WorkQueue& work_queue, std::uint64_t& ticket) {
-  ticket = device::device_wide(work_queue.counts->wanted).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
+  ticket =
+      device::device_wide(work_queue.counts->wanted).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
   const std::uint32_t wait_slot = wait_slot_of(work_queue, ticket), waits = waiting_state(work_queue, ticket);
   const auto state = device::device_wide(work_queue.states[wait_slot]);
   const auto closed = device::device_wide(work_queue.closed[wait_slot % kClosedCopies * kClosedStride]);
@@ -101,7 +103,7 @@ MOTIFLUX_DEVICE void release_wait_slot(const WorkQueue& work_queue, std::uint64_
       .store(waiting_state(work_queue, ticket) + 2, device::Order::kRelease);
 }
 
-// All lanes: has those who wait go home.
+// All lanes: has the groups that wait leave.
 template <class Lanes>
 MOTIFLUX_DEVICE void close_queue(const Lanes& lanes, const WorkQueue& work_queue) {
   for (std::uint32_t copy = lanes.lane(); copy < kClosedCopies; copy += Lanes::kLanes)

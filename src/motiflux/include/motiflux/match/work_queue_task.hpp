@@ -1,4 +1,4 @@
-// Where work changes hands between the groups of a running search: match/work_queue.hpp says how.
+// The memory of the global work queue (match/work_queue.hpp), as kernels are given it.
 #pragma once
 
 #include "motiflux/match/state.hpp"
@@ -7,17 +7,17 @@
 namespace motiflux::match {
 
 struct WorkQueueCounts {
-  std::uint64_t wanted;   // tickets taken by those who wait
-  std::uint64_t claimed;  // claims to one, and attempts at a claim that are about to be withdrawn
-  std::uint64_t issued;   // tickets that someone brings a split for
+  std::uint64_t wanted;   // tickets taken by groups that wait
+  std::uint64_t claimed;  // claims of a ticket, and attempted claims about to be withdrawn
+  std::uint64_t issued;   // tickets that a group brings a split for
 };
 
 inline constexpr std::uint32_t kMostGroups = 16;  // of a block
 
-// Turns between looks whether another group waits for work: some microseconds.
+// Turns between checks whether another group waits for work: some microseconds.
 inline constexpr std::int32_t kCheckTurns = 64;
 
-// A walk to go on with, and how to get there.
+// A walk to continue, and the vertices that lead to it.
 struct Split {
   Cursor cursor;  // `base` is known at level 1 only: other levels' sets are computed anew
   std::uint32_t level;
@@ -30,10 +30,10 @@ inline constexpr std::uint32_t kClosedStride = 32;  // words: a line of memory
 // Zero before each launch, but for the splits.
 struct WorkQueue {
   WorkQueueCounts* counts;
-  std::uint32_t* closed;  // kClosedCopies words
-  std::uint32_t* states;  // [seats]
-  Split* splits;          // [seats]
-  std::uint32_t wait_slots;    // a power of two, at least the number of groups; 0 if nothing changes hands
+  std::uint32_t* closed;     // kClosedCopies words
+  std::uint32_t* states;     // [wait_slots]
+  Split* splits;             // [wait_slots]
+  std::uint32_t wait_slots;  // a power of two, at least the number of groups; 0 without a queue
 };
 
 }  // namespace motiflux::match

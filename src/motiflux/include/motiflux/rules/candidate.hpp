@@ -34,7 +34,7 @@ MOTIFLUX_HOST_DEVICE inline bool is_apart(std::uint32_t levels, const view::Adja
                                           std::uint32_t candidate, VertexOf&& vertex) {
   for (std::uint32_t rest = levels; rest != 0; rest &= rest - 1) {
     const std::uint32_t other = vertex(lowest_bit(rest));
-    if (sets::contains(sets::View{rows.begin(other), rows.end(other)}, candidate)) return false;
+    if (sets::contains(sets::Span{rows.begin(other), rows.end(other)}, candidate)) return false;
   }
   return true;
 }

@@ -29,7 +29,7 @@ MOTIFLUX_HOST_DEVICE inline Bounds bounds(std::uint32_t after, std::uint32_t bef
 }
 
 // The part of `set` within the bounds. Often all of it is: the first element tells.
-MOTIFLUX_HOST_DEVICE inline sets::View clip(sets::View set, const Bounds& allowed) {
+MOTIFLUX_HOST_DEVICE inline sets::Span clip(sets::Span set, const Bounds& allowed) {
   if (allowed.first > 0 && set.first != set.last && *set.first < allowed.first)
     set.first = sets::lower_bound(set.first, set.last, allowed.first);
   if (allowed.end <= 0xffffffffu) set.last = sets::lower_bound(set.first, set.last, allowed.end);

@@ -1,6 +1,6 @@
 // The kernel that draws samples: persistent warps, which take groups of 32 from their block's pool.
 //
-//   shared memory   pool | desk of each warp (warp_scratch.hpp)
+//   shared memory   pool | scratch of each warp (warp_scratch.hpp)
 //
 // Sample synchronisation (gSWORD, section 3.2): the lanes of a warp take a group through each level together,
 // and the next group when all are done. Iteration synchronisation, for comparison: a lane whose sample died
@@ -62,7 +62,8 @@ class Warp {
   }
 
   // Has lanes whose samples died go on with those of others, which live at `level`.
-  MOTIFLUX_DEVICE void inherit(Inheritance mode, std::uint32_t alive, ScratchState& state, std::uint32_t level) {
+  MOTIFLUX_DEVICE void inherit(Inheritance mode, std::uint32_t alive, ScratchState& state,
+                               std::uint32_t level) {
     if (mode == Inheritance::kOff || alive == bits_below(kGroup)) return;
     lanes_.sync();  // values of this level are there
     const std::uint32_t lane = lanes_.lane();
@@ -115,7 +116,7 @@ MOTIFLUX_DEVICE void draw_group(const DrawArgs& args, Warp<Policy, streaming>& w
   write_group(args, lanes, group, state.weight, work);
 }
 
-// The block's memory: the word of its pool, then the desks of its warps.
+// The block's memory: the word of its pool, then the scratch of its warps.
 inline constexpr std::uint32_t kPoolBytes = 16;
 
 MOTIFLUX_DEVICE std::uint64_t& pool_word(unsigned char* memory) {

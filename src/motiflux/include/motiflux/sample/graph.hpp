@@ -47,7 +47,7 @@ struct CandidateGraph {
 
 // The weight that a sample begins with. A weight is a product of at most 32 numbers below 2^32, divided by at
 // most 32 numbers of at most 32 (inheritance): between kUnit / 2^160 and kUnit * 2^1024, so that no double
-// ever overflows or underflows, whatever the pattern. Whoever reads a sum of weights multiplies by 2^200.
+// ever overflows or underflows, whatever the pattern. A reader of a sum of weights multiplies it by 2^200.
 inline constexpr int kUnitBits = 200;
 inline constexpr double kUnit = 0x1p-200;
 

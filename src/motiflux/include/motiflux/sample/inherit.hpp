@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kGroup = 32;
 enum class Inheritance : std::uint8_t {
   kOff = 0,     // lanes of dead samples idle until the group is done
   kOne = 1,     // all go on with that of the lowest living lane (Algorithm 2)
-  kSpread = 2,  // they are dealt to the living lanes in turn
+  kSpread = 2,  // the living lanes' samples are shared out in turn
 };
 
 struct Heritage {

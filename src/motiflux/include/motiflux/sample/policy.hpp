@@ -33,7 +33,7 @@ enum class Pick : std::uint8_t {
   kAny,       // each of the row alike; refine and refines are not called
   kRefined,   // each of those that refine lets through alike
   kWeighted,  // of those, in proportion to what sample gives
-  kSums,      // of the row that the tree follows, in proportion to what hangs from it (tree.hpp)
+  kSums,      // of the row that the tree follows, in proportion to the trees below it (tree.hpp)
 };
 
 }  // namespace motiflux::sample

@@ -2,6 +2,7 @@
 // that a sample is the same in whatever thread, group of lanes or order it is drawn.
 #pragma once
 
+#include "motiflux/number.hpp"
 #include "motiflux/random/philox.hpp"
 
 #if !defined(__CUDACC_RTC__)
@@ -25,16 +26,6 @@ struct Key {
 MOTIFLUX_HOST_DEVICE inline random::Words draw(const Key& key, Purpose purpose, std::uint32_t level,
                                                std::uint32_t part = 0) {
   return random::draw(key.seed, static_cast<std::uint32_t>(purpose) + level, key.id, part);
-}
-
-// The high half of a product.
-MOTIFLUX_HOST_DEVICE inline std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
-#if defined(__CUDACC_RTC__)
-  return __umul64hi(a, b);
-#else
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>(static_cast<Wide>(a) * b >> 64);
-#endif
 }
 
 // A number below `end`, from 64 random bits: each comes up as often as any other but for one part in 2^64 /

@@ -65,7 +65,8 @@ struct WeightedReservoir {
   std::uint64_t kept = 0;
 
   template <class Key>
-  MOTIFLUX_HOST_DEVICE void add(const Key& key, std::uint32_t level, std::uint32_t block, const WeightedBlock& candidates) {
+  MOTIFLUX_HOST_DEVICE void add(const Key& key, std::uint32_t level, std::uint32_t block,
+                                const WeightedBlock& candidates) {
     if (!(candidates.sum > 0)) return;
     total += candidates.sum;
     const random::Words words = draw(key, Purpose::kChoice, level, block);
@@ -78,20 +79,21 @@ struct WeightedReservoir {
 // The key of a candidate with a weight above 0.
 template <class Key>
 MOTIFLUX_HOST_DEVICE inline double reservoir_key(const Key& key, std::uint32_t level, std::uint32_t index,
-                                            double weight) {
+                                                 double weight) {
   const random::Words words = draw(key, Purpose::kKey, level, index);
   // 1 - u is in (0, 1]: its logarithm is finite.
   return log(1 - random::unit(random::joined(words.word[0], words.word[1]))) / weight;
 }
 
-// Refines the candidates of a row block by block, and keeps one. Whoever tests them, a lane alone or the
-// lanes of a warp together, ends each block with the sieve of the lane whose sample it is.
+// Refines the candidates of a row block by block, and keeps one. A lane tests them alone, or the lanes of
+// a warp do together; each block ends in the reservoir of the lane whose sample it is.
 template <class Policy, Pick pick = Policy::kPick>
 class CandidateReservoir {
  public:
   template <class State, class Key>
   MOTIFLUX_HOST_DEVICE void refine_block(const CandidateGraph& graph, const State& state, std::uint32_t level,
-                                       const Row& row, std::uint64_t begin, std::uint32_t count, const Key&) {
+                                         const Row& row, std::uint64_t begin, std::uint32_t count,
+                                         const Key&) {
     for (std::uint32_t i = 0; i < count; ++i)
       if (Policy::refine(graph, state, level, row, row[begin + i])) refined_ |= 1u << i;
   }
@@ -132,8 +134,8 @@ class CandidateReservoir<Policy, Pick::kWeighted> {
 
   template <class State, class Key>
   MOTIFLUX_HOST_DEVICE void refine_block(const CandidateGraph& graph, const State& state, std::uint32_t level,
-                                       const Row& row, std::uint64_t begin, std::uint32_t count,
-                                       const Key& key) {
+                                         const Row& row, std::uint64_t begin, std::uint32_t count,
+                                         const Key& key) {
     for (std::uint64_t index = begin; index < begin + count; ++index) {
       double own = 0;
       const double weight = weigh(graph, state, level, row, index, key, own);

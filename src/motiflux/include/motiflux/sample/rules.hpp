@@ -13,7 +13,7 @@ MOTIFLUX_HOST_DEVICE inline bool joins(const Source& source, std::uint32_t from,
     const std::uint32_t* row = source.bits + std::uint64_t{source.words} * from;
     return (row[to / 32] >> to % 32 & 1) != 0;
   }
-  return sets::contains(sets::View{source.rows.begin(from), source.rows.end(from)}, to);
+  return sets::contains(sets::Span{source.rows.begin(from), source.rows.end(from)}, to);
 }
 
 // Whether every query edge holds, but that of `row`, which the candidate is from.

@@ -13,8 +13,8 @@
 // its row; what is left of rows then is walked by each lane alone. Short rows, which candidate graphs are
 // full of, gain nothing by that. Packing gains where few lanes have much, and where neighbouring lanes read
 // neighbouring candidates; it costs a search for the owner of each. Where all blocks are short, and few more
-// than there are windows, lanes are as soon done alone (kAdaptive). Whatever is done, each lane's sieve meets
-// the same blocks with the same random numbers.
+// than there are windows, lanes are as soon done alone (kAdaptive). Whatever is done, each lane's reservoir
+// gets the same blocks with the same random numbers.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -30,7 +30,7 @@ enum class Streaming : std::uint32_t {
   kAdaptive,  // the same, but for rounds of short blocks, which each lane walks alone
 };
 
-// Looks at whether the kernel is to stop, all lanes together, now and then.
+// Checks whether the kernel is to stop, all lanes together, now and then.
 class Watch {
  public:
   MOTIFLUX_DEVICE Watch(const Lanes& lanes, match::Control* control) : lanes_(lanes), control_(control) {}
@@ -72,7 +72,8 @@ class Stream {
     CandidateReservoir<Policy> reservoir;
     const Row mine = wants ? row : Row{nullptr, 0, 0};
     std::uint64_t begin = 0;
-    if constexpr (streaming == Streaming::kLeader || streaming == Streaming::kPacked) publish_row(level, mine, key);
+    if constexpr (streaming == Streaming::kLeader || streaming == Streaming::kPacked)
+      publish_row(level, mine, key);
     if constexpr (streaming == Streaming::kAdaptive)
       adapt(reservoir, state, level, mine, key);
     else if constexpr (streaming == Streaming::kPacked)
@@ -102,11 +103,12 @@ class Stream {
   // Tests the candidate at `index` of a lane's row.
   MOTIFLUX_DEVICE void test(Window<Policy>& window, std::uint32_t owner, bool there, std::uint64_t index) {
     const ScratchState state{&graph_, scratch_.values + owner, 0};
-    window.test(lanes_, there, state, scratch_.lane_rows->levels[owner], scratch_.lane_rows->rows[owner], index,
-                Key{seed_, scratch_.lane_rows->ids[owner]});
+    window.test(lanes_, there, state, scratch_.lane_rows->levels[owner], scratch_.lane_rows->rows[owner],
+                index, Key{seed_, scratch_.lane_rows->ids[owner]});
   }
 
-  MOTIFLUX_DEVICE void pack(CandidateReservoir<Policy>& reservoir, std::uint32_t level, const Row& mine, const Key& key) {
+  MOTIFLUX_DEVICE void pack(CandidateReservoir<Policy>& reservoir, std::uint32_t level, const Row& mine,
+                            const Key& key) {
     Window<Policy> window(scratch_.window_weights);
     for (std::uint64_t begin = 0;; begin += kBlock) {
       const std::uint32_t size = block_size(mine, begin);
@@ -118,8 +120,8 @@ class Stream {
     }
   }
 
-  MOTIFLUX_DEVICE void adapt(CandidateReservoir<Policy>& reservoir, const ScratchState& state, std::uint32_t level,
-                             const Row& mine, const Key& key) {
+  MOTIFLUX_DEVICE void adapt(CandidateReservoir<Policy>& reservoir, const ScratchState& state,
+                             std::uint32_t level, const Row& mine, const Key& key) {
     Window<Policy> window(scratch_.window_weights);
     bool published = false;
     for (std::uint64_t begin = 0;; begin += kBlock) {
@@ -140,8 +142,9 @@ class Stream {
   }
 
   // Tests the blocks of all lanes that begin at `begin`: `all` candidates, this lane's after `before` others.
-  MOTIFLUX_DEVICE void pack_round(Window<Policy>& window, CandidateReservoir<Policy>& reservoir, std::uint64_t begin,
-                                  std::uint32_t size, std::uint32_t before, std::uint32_t all) {
+  MOTIFLUX_DEVICE void pack_round(Window<Policy>& window, CandidateReservoir<Policy>& reservoir,
+                                  std::uint64_t begin, std::uint32_t size, std::uint32_t before,
+                                  std::uint32_t all) {
     for (std::uint32_t base = 0; base < all; base += kGroup) {
       const std::uint32_t at = base + lanes_.lane();
       const std::uint32_t owner = owner_of(before + size, at);
@@ -161,8 +164,8 @@ class Stream {
   }
 
   // Returns how far this lane's row was gone through.
-  MOTIFLUX_DEVICE std::uint64_t collaborate(CandidateReservoir<Policy>& reservoir, std::uint32_t level, const Row& mine,
-                                            const Key& key) {
+  MOTIFLUX_DEVICE std::uint64_t collaborate(CandidateReservoir<Policy>& reservoir, std::uint32_t level,
+                                            const Row& mine, const Key& key) {
     Window<Policy> window(scratch_.window_weights);
     std::uint64_t begin = 0;
     for (;;) {
@@ -178,8 +181,8 @@ class Stream {
   }
 
   // Each lane alone, from `begin` on.
-  MOTIFLUX_DEVICE void walk(CandidateReservoir<Policy>& reservoir, const ScratchState& state, std::uint32_t level,
-                            const Row& mine, std::uint64_t begin, const Key& key) {
+  MOTIFLUX_DEVICE void walk(CandidateReservoir<Policy>& reservoir, const ScratchState& state,
+                            std::uint32_t level, const Row& mine, std::uint64_t begin, const Key& key) {
     while (lanes_.ballot(begin < mine.size) != 0 && !watch_.count_round()) {
       if (begin >= mine.size) continue;
       reservoir.refine_block(graph_, state, level, mine, begin, block_size(mine, begin), key);

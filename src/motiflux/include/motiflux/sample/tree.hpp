@@ -3,8 +3,8 @@
 // candidate graph; a sample is one of them, all alike; the edges that the tree leaves out, and that vertices
 // differ, are seen level by level, so that a sample dies as soon as it must.
 //
-//   sums   [arcs of the level's tree source]   beside the rows: within each row, how many trees hang from its
-//                                              candidates up to and including this one; null: one from each
+//   sums   [arcs of the level's tree source]   beside the rows: within each row, how many trees are below its
+//                                              candidates up to and including this one; null: one below each
 //   root_sums  [roots]                         the same of the roots
 //
 // Sums are relative: those of one level may all be multiplied by the same number. `trees` is not.
@@ -39,7 +39,7 @@ struct Tree {
   }
 };
 
-// The sums beside the row of a level that the tree follows; null where nothing hangs from its candidates.
+// The sums beside the row of a level that the tree follows; null if its candidates are leaves of the tree.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline const double* sums_of(const CandidateGraph& graph, const State& state,
                                                   std::uint32_t level) {

@@ -1,8 +1,8 @@
-// What the lanes of a warp show each other of their samples, in shared memory.
+// The scratch memory of a warp: what its lanes share of their samples.
 //
-//   LaneRows                 where candidates are refined: the row that each lane goes through
-//   WindowWeights                  where they have weights: those of the candidates that are being met
-//   values [levels][32]    of the samples: a lane's are a column, so that lanes meet in no bank
+//   LaneRows               where candidates are refined: the row that each lane goes through
+//   WindowWeights          where they have weights: those of the 32 candidates that are being tested
+//   values [levels][32]    of the samples: a lane's are a column, so that lanes do not conflict in a bank
 #pragma once
 
 #include "motiflux/sample/inherit.hpp"

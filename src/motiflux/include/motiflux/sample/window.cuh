@@ -2,8 +2,8 @@
 #pragma once
 
 #include "motiflux/lanes/group.hpp"
-#include "motiflux/sample/warp_scratch.hpp"
 #include "motiflux/sample/reservoir.hpp"
+#include "motiflux/sample/warp_scratch.hpp"
 
 namespace motiflux::sample {
 
@@ -22,9 +22,10 @@ class Window {
     passed_ = lanes.ballot(passed);
   }
 
-  // Tells a lane's sieve of `count` candidates from that of lane `first` on: the row's `index` and following.
-  MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first, std::uint32_t count,
-                            std::uint64_t index) const {
+  // Reports `count` candidates to a lane's reservoir, from that of lane `first` on: the row's `index` and
+  // following.
+  MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first,
+                                 std::uint32_t count, std::uint64_t index) const {
     reservoir.note(passed_ >> first & bits_below(count), static_cast<std::uint32_t>(index % kBlock));
   }
 
@@ -47,8 +48,8 @@ class Window<Policy, Pick::kWeighted> {
     lanes.sync();
   }
 
-  MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first, std::uint32_t count,
-                            std::uint64_t index) const {
+  MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first,
+                                 std::uint32_t count, std::uint64_t index) const {
     for (std::uint32_t i = 0; i < count; ++i)
       reservoir.note(index + i, window_weights_->weights[first + i], window_weights_->keys[first + i]);
   }

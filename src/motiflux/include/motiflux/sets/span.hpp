@@ -3,13 +3,19 @@
 
 #include "motiflux/platform.hpp"
 
+#if !defined(MOTIFLUX_SIMT)
+#include <algorithm>
+#endif
+
 namespace motiflux::sets {
 
-struct View {
-  const std::uint32_t* first;
-  const std::uint32_t* last;
+struct Span {
+  const std::uint32_t* first = nullptr;
+  const std::uint32_t* last = nullptr;
 
-  MOTIFLUX_HOST_DEVICE std::uint64_t size() const { return static_cast<std::uint64_t>(last - first); }
+  MOTIFLUX_HOST_DEVICE std::size_t size() const { return static_cast<std::size_t>(last - first); }
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* begin() const { return first; }
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* end() const { return last; }
 };
 
 // First element of [first, last) that is not less than `value`.
@@ -27,21 +33,25 @@ MOTIFLUX_HOST_DEVICE inline const T* lower_bound(const T* first, const T* last, 
 
 #if defined(MOTIFLUX_SIMT)
 
-MOTIFLUX_HOST_DEVICE inline bool contains(View set, std::uint32_t vertex) {
+MOTIFLUX_HOST_DEVICE inline bool contains(Span set, std::uint32_t vertex) {
   const std::uint32_t* place = lower_bound(set.first, set.last, vertex);
   return place != set.last && *place == vertex;
 }
 
 #else
 
-// On a CPU, no branch depends on the elements: a branch would be foretold wrongly half of the time.
-inline bool contains(View set, std::uint32_t vertex) {
-  std::uint64_t left = set.size();
+// Longer lists leave the caches; there a predicted branch starts the next load early.
+inline constexpr std::size_t kLongestWithoutBranches = std::size_t{1} << 17;
+
+// On a CPU, no branch depends on the elements of a shorter list: half of such branches would be mispredicted.
+inline bool contains(Span set, std::uint32_t vertex) {
+  std::size_t left = set.size();
+  if (left > kLongestWithoutBranches) return std::binary_search(set.first, set.last, vertex);
   if (left == 0) return false;
   while (left > 1) {
-    const std::uint64_t half = left / 2;
-    const std::uint64_t below = set.first[half - 1] < vertex;
-    set.first += half & (std::uint64_t{0} - below);  // compilers make a branch of a conditional
+    const std::size_t half = left / 2;
+    const std::size_t below = set.first[half - 1] < vertex;
+    set.first += half & (std::size_t{0} - below);  // compilers make a branch of a conditional
     left -= half;
   }
   return *set.first == vertex;

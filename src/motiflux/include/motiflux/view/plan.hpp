@@ -56,7 +56,7 @@ struct StepArgs {
 };
 
 struct PlanArgs {
-  const StepArgs* steps;       // [levels]
+  const StepArgs* steps;           // [levels]
   const std::uint16_t* adjacency;  // [sources]: which adjacency a source reads
 };
 

@@ -1,10 +1,9 @@
 // A tail as a kernel is given it: what is counted once the levels before are matched (motiflux/plan/shape.py,
 // Tail).
 //
-// Levels before `start` are enumerated. Those of the tail are counted in closed form, or, where something
-// hangs from them, walked with the number of what hangs. Whatever is to be counted belongs to the last level
-// that it depends on, enumerated or not: `levels` says what belongs to each. The numbers of all that belongs
-// to a level multiply.
+// Levels before `start` are enumerated. Levels of the tail are counted in closed form, or, if they have a
+// child block, walked with the number of that block. Each number belongs to the last level that it depends
+// on, enumerated or not: `levels` says what belongs to each. All numbers that belong to a level multiply.
 //
 //   components   numbers that follow from the sizes of sets
 //   sets         intersections of rows, within order restrictions, apart from the vertices of some levels
