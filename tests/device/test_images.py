@@ -14,7 +14,7 @@ from motiflux.device import devices_like
 from motiflux.device.arrays import DeviceArray
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.rows import ids as device_ids
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from motiflux.request.reports import ProgressReport
 from tests.backend.cases import clique, cycle, path
 
@@ -64,7 +64,7 @@ def rows_there(matches: mf.Matches) -> list[Row]:
     return [tuple(row) for batch in matches.device_batches() for row in batch.to_numpy().tolist()]
 
 
-WAYS = {"memory": rows_of, "ring": rows_of, "device": rows_there}
+WAYS = {"host": rows_of, "device": rows_there}
 
 
 def one_by_one(*asked: Any, **options: Any) -> mf.Matches:
@@ -76,7 +76,7 @@ def listed(way: str, *asked: Any, **options: Any) -> tuple[list[Row], bool | Non
     """Return the rows that come that way, and whether that is all."""
     if way == "device" and options["device"] == "cpu":
         pytest.skip("rows on the CPU are on no device")
-    matches = mf.match(*asked, tuning={"rows": "ring" if way == "ring" else "memory"}, **options)
+    matches = mf.match(*asked, **options)
     rows = WAYS[way](matches)
     assert matches.rows == len(rows)
     return rows, matches.complete
@@ -105,13 +105,9 @@ def test_a_limit_is_about_embeddings(graph: mf.Graph, device: str, way: str) -> 
         assert complete is (limit >= total), limit
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("batch_rows", [1, 7, 8, 20, 1000])
-def test_no_batch_has_more_rows_than_were_asked_for(
-    graph: mf.Graph, device: str, batch_rows: int, way: str
-) -> None:
-    tuning = {"rows": "ring" if way == "ring" else "memory"}
-    options: dict[str, Any] = {"device": device, "batch_rows": batch_rows, "tuning": tuning}
+def test_no_batch_has_more_rows_than_were_asked_for(graph: mf.Graph, device: str, batch_rows: int) -> None:
+    options: dict[str, Any] = {"device": device, "batch_rows": batch_rows}
     expected = sorted(rows_of(one_by_one(graph, SQUARE)))
     batches = list(mf.match(graph, SQUARE, **options))
     assert max(map(len, batches)) <= batch_rows
@@ -128,8 +124,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
 ) -> None:
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
-    monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
-    monkeypatch.setattr(ring_rows, "_RING_BYTES", 1)
+    monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
     monkeypatch.setattr(stored_rows, "_MOST_BATCH_BYTES", 8 * 4 * 8 * 5)
     for name in ("square", "star", "4-clique"):
         expected = rows_of(one_by_one(graph, PATTERNS[name]))
@@ -143,7 +138,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
 
 @on_a_gpu
 @pytest.mark.parametrize("limit", [None, 0, 1, 7, 8, 9, 500])
-@pytest.mark.parametrize("way", ["memory", "device"])
+@pytest.mark.parametrize("way", WAYS)
 def test_several_devices_share_a_limit(
     graph: mf.Graph, device: str, way: str, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 import motiflux as mf
 from motiflux.device import Device
 from motiflux.errors import ArgumentError, DeviceError, DeviceMemoryError
-from motiflux.gpu.rows import ring_rows, stored_rows
+from motiflux.gpu.rows import stored_rows
 from tests.backend.cases import PATH, TRIANGLE, clique, cycle, path
 from tests.device.test_device import settled
 
@@ -40,7 +40,7 @@ def breaks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     if request.param != "short pieces":
         monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
-        monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
+        monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -55,11 +55,10 @@ def test_a_kernel_that_breaks_off_finds_every_row_once(
     assert matches.complete is True
 
 
-@pytest.mark.parametrize("rows", ["memory", "ring"])
 @pytest.mark.parametrize("limit", [0, 1, 31, 32, 33, 1000])
-def test_a_limit_gives_so_many_rows(graph: mf.Graph, device: str, limit: int, rows: str) -> None:
+def test_a_limit_gives_so_many_rows(graph: mf.Graph, device: str, limit: int) -> None:
     expected = {tuple(row) for row in mf.match(graph, PATTERNS["path"]).to_numpy().tolist()}
-    matches = mf.match(graph, PATTERNS["path"], device=device, limit=limit, tuning={"rows": rows})
+    matches = mf.match(graph, PATTERNS["path"], device=device, limit=limit)
     found = matches.to_numpy()
     assert len(found) == min(limit, len(expected))
     assert len(set(map(tuple, found.tolist())) & expected) == len(found)
@@ -97,16 +96,13 @@ def test_a_limit_holds_on_the_device_too(graph: mf.Graph, device: str, limit: in
     assert matches.complete is (limit >= total)
 
 
-@pytest.mark.parametrize("rows", ["memory", "ring"])
 def test_time_is_up_for_a_consumer_that_is_slower_than_the_kernel(
-    device: str, rows: str, monkeypatch: pytest.MonkeyPatch
+    device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
-    monkeypatch.setattr(ring_rows, "_RING_BYTES", 1)
     dense = mf.Graph.from_edges(clique(60))
-    tuning = {"rows": rows}
-    assert len(mf.match(dense, PATH, device=device, limit=1, tuning=tuning).to_numpy()) == 1
-    matches = mf.match(dense, PATH, device=device, timeout=0.5, tuning=tuning, batch_rows=32)
+    assert len(mf.match(dense, PATH, device=device, limit=1).to_numpy()) == 1
+    matches = mf.match(dense, PATH, device=device, timeout=0.5, batch_rows=32)
     source: Any = matches._source
     search = source._source._search
     until = time.monotonic() + 10.0
@@ -147,8 +143,6 @@ def test_rows_that_find_no_memory_leave_nothing_behind(
 def test_rows_stay_on_no_device_without_one(graph: mf.Graph, device: str) -> None:
     with pytest.raises(DeviceError, match="expected rows on a GPU, found a search on 'cpu'"):
         next(mf.match(graph, TRIANGLE).device_batches())
-    with pytest.raises(DeviceError, match="rows on a GPU"):
-        next(mf.match(graph, TRIANGLE, device=device, tuning={"rows": "ring"}).device_batches())
     named = mf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a")])
     with pytest.raises(ArgumentError, match="integer ids"):
         next(mf.match(named, TRIANGLE, device=device).device_batches())

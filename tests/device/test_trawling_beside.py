@@ -15,6 +15,7 @@ import motiflux as mf
 from motiflux.cpu.trawling import Haul, Stream, Trawl
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
+from motiflux.request.deadline import Deadline
 from motiflux.sampling import clock_trawler
 from tests.unit.sampling_cases import random_graph
 from tests.unit.test_trawling import CUBIC, LARGE, LONG, MOST, cycle, distance
@@ -134,7 +135,7 @@ class TestByTheClock:
         """Have drawings take so long that there is time for searches, however busy the machine is."""
         real = DeviceSampler.finish
 
-        def finish(self: DeviceSampler, drawing: Drawing, deadline: float | None = None) -> Any:
+        def finish(self: DeviceSampler, drawing: Drawing, deadline: Deadline) -> Any:
             time.sleep(0.1)
             return real(self, drawing, deadline)
 
@@ -285,7 +286,7 @@ class TestEnds:
     ) -> None:
         real = DeviceSampler.finish
 
-        def fail(self: DeviceSampler, drawing: Drawing, deadline: float | None = None) -> Any:
+        def fail(self: DeviceSampler, drawing: Drawing, deadline: Deadline) -> Any:
             found = real(self, drawing, deadline)
             if drawing.count > 64:  # not of the pilot
                 raise DeviceError("it went away")

@@ -12,7 +12,6 @@ from motiflux.gpu.runtime import accelerator
 from motiflux.gpu.runtime.accelerator import Accelerator, register_accelerator
 from motiflux.jit import Compiler, KernelCache
 from tests.fault.benches import Bench, CountingToolchain, SharedDevice, real_gpu, toolchain_for
-from tests.simt.register import PATIENCE
 
 Connect = Callable[..., Bench]
 
@@ -35,10 +34,9 @@ def connect(device: str, no_devices: None) -> Connect:
     def connect(on: Device | None = None, *, cache: Path | None = None, eager: bool = False) -> Bench:
         gpu = on or (real_gpu() if device == "cuda" else SharedDevice())
         bench = Bench(gpu, CountingToolchain(gpu.name, toolchain_for(gpu.name)))
-        patience = Accelerator.patience if gpu.name == "cuda" else PATIENCE
 
         def make() -> Accelerator:
-            return Accelerator(gpu, Compiler(bench.toolchain, KernelCache(cache)), eager, patience)
+            return Accelerator(gpu, Compiler(bench.toolchain, KernelCache(cache)), eager)
 
         accelerator._open.clear()
         register(gpu.name, lambda: gpu)
