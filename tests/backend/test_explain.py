@@ -9,6 +9,7 @@ from itertools import combinations
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.gpu.engine import CAPABILITIES
 from motiflux.gpu.runtime.kernel_times import taking_times
 from tests.backend.cases import TRIANGLE, clique
@@ -74,7 +75,7 @@ def test_a_tail_whose_parts_can_share_vertices_is_counted_by_the_host_and_that_i
     assert told.actual is not None
     assert told.actual.count == expected
     told = mf.explain(
-        graph, pattern, device=device, devices=devices, tuning={**tuning, "meetings": "off"}
+        graph, pattern, device=device, devices=devices, tuning=private_tuning({**tuning, "meetings": "off"})
     ).report
     assert "the CPU" not in told.engine.reason
 

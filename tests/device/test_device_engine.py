@@ -20,12 +20,10 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.kernels import Goal
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceError, InternalError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch import prepare as prepare_module
-from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime import accelerator as accelerator_module
 from motiflux.gpu.runtime import search as search_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
@@ -36,11 +34,13 @@ from motiflux.gpu.storage.device_csr import RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.jit import Built, Compiler, KernelCache, Source, Toolchain
 from motiflux.plan import Plan, make_plan
+from motiflux.plan.physical import Family
 from motiflux.request import deadline as deadline_module
-from motiflux.request.deadline import OutOfTimeError
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import make_request
 from tests.backend.cases import EDGE, PATH, TRIANGLE, clique, cycle
 from tests.device.test_device import Job, Kernels, Spinning, settled, wait_until
+from tests.executing import count_by, engine_on, search_job
 
 if TYPE_CHECKING:
     from motiflux.device.base import Buffer, Device, Stream
@@ -55,13 +55,12 @@ PATIENCE = 60.0
 @pytest.fixture
 def accelerator(device: str, gpu: Device) -> Accelerator:
     """Return one with sessions and kernels of its own, and the compiler of all."""
-    shared = open_accelerator(device)
-    return Accelerator(gpu, shared.compiler, compiles_eagerly=False)
+    return Accelerator(gpu, open_accelerator(device).compiler, compiles_eagerly=False)
 
 
 @pytest.fixture
 def engine(accelerator: Accelerator) -> DfsEngine:
-    return DfsEngine(accelerator)
+    return engine_on(accelerator)
 
 
 @pytest.fixture
@@ -80,19 +79,32 @@ def options(**more: Any) -> Any:
     return make_request(semantics="isomorphism", symmetry="embeddings", **more)
 
 
-def plan_of(graph: mf.Graph, pattern: mf.Pattern) -> Plan:
+def plan_of(graph: mf.Graph, pattern: mf.Pattern, *, counting: bool = True) -> Plan:
     asked = options()
-    return make_plan(graph, pattern, semantics=asked.semantics, symmetry=asked.symmetry, tuning=asked.tuning)
+    return make_plan(
+        graph,
+        pattern,
+        semantics=asked.semantics,
+        symmetry=asked.symmetry,
+        counting=counting,
+        tuning=asked.tuning,
+    )
 
 
 def count(engine: DfsEngine, graph: mf.Graph, pattern: mf.Pattern, **more: Any) -> tuple[int, bool]:
-    outcome = engine.count(graph, plan_of(graph, pattern), options(**more), time.perf_counter())
+    outcome = count_by(engine, graph, plan_of(graph, pattern), options(**more))
     return outcome.value, outcome.complete
+
+
+def rows_of(engine: DfsEngine, graph: mf.Graph, pattern: mf.Pattern, batch_rows: int, **more: Any) -> Any:
+    asked = options(**more)
+    physical = engine.strategy(graph, plan_of(graph, pattern, counting=False), asked, counting=False)
+    return engine.rows(graph, physical, asked, batch_rows, Deadline.after(asked.timeout))[0]
 
 
 def start(accelerator: Accelerator, graph: mf.Graph, pattern: mf.Pattern) -> DeviceSearch:
     """Return a count that was launched."""
-    search = prepare(accelerator, graph, plan_of(graph, pattern), options(), Goal.COUNT, None)
+    search = search_job(accelerator, graph, plan_of(graph, pattern), options())
     search.launch()
     return search
 
@@ -163,7 +175,7 @@ class TestThreads:
     def test_matches_may_be_made_on_one_thread_and_taken_on_another(self, device: str) -> None:
         graph = mf.Graph.from_edges(clique(100))
         matches: Any = mf.match(graph, TRIANGLE, batch_rows=1000, device=device)
-        wait_until(matches._source._source._search.done)  # parked: the memory is full
+        wait_until(matches._source._source._search.done)  # paused: its memory is full
         first = len(Elsewhere(lambda: next(matches)).result())
         second = len(next(matches))
         rest = len(Elsewhere(matches.to_numpy).result())
@@ -186,15 +198,13 @@ class TestThreads:
         assert session in open_accelerator(device)._sessions
         assert mf.count(dense, EDGE, device=device) == 300 * 299
 
-    def test_threads_that_prepare_one_plan_at_once_get_whole_arguments(
-        self, accelerator: Accelerator, small: mf.Graph, monkeypatch: pytest.MonkeyPatch
+    def test_threads_that_prepare_one_stage_at_once_both_count_right(
+        self, engine: DfsEngine, small: mf.Graph, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """One is held up just before it has filled in its argument; the other does not take that one."""
-        plan = plan_of(small, TRIANGLE)
-        with prepare(accelerator, small, plan, options(), Goal.COUNT, None) as search:
-            arcs = search.task.arcs
-        draft = next(one for key, one in small.memo._results.items() if key[0] == "draft")
-        draft._arguments.clear()
+        request = options(tuning={"bitmaps": "off"})
+        physical = engine.strategy(small, plan_of(small, TRIANGLE), request)
+        assert [stage.family for stage in physical.stages] == [Family.SEARCH]
         packed_plainly = prepare_module.pack_runtime
         filling, filled_elsewhere = threading.Event(), threading.Event()
 
@@ -211,13 +221,16 @@ class TestThreads:
 
             return Slow.from_buffer_copy(packed)
 
+        def found() -> tuple[int, bool]:
+            outcome = engine.count(small, physical, request, Deadline.after(None))
+            return outcome.value, outcome.complete
+
         monkeypatch.setattr(prepare_module, "pack_runtime", pack)
-        first = Elsewhere(lambda: draft.argument(False))
+        first = Elsewhere(found)
         assert filling.wait(PATIENCE)
-        second = draft.argument(False)
+        second = found()
         filled_elsewhere.set()
-        assert [second.task.arcs, first.result().task.arcs] == [arcs, arcs]
-        assert arcs > 0
+        assert [second, first.result(), found()] == [(TRIANGLES, True)] * 3
 
 
 class TestStopFlags:
@@ -365,9 +378,9 @@ class TestInterrupts:
     ) -> None:
         dense = mf.Graph.from_edges(clique(300))
         plan = plan_of(dense, PATH)
-        prepare(accelerator, dense, plan, options(), Goal.COUNT, None).close()
+        search_job(accelerator, dense, plan, options()).close()
         uploader = accelerator._sessions.pop()
-        search = prepare(accelerator, dense, plan, options(), Goal.COUNT, None)
+        search = search_job(accelerator, dense, plan, options())
         search.stream.wait()  # so that no stop flag is cleared
         search.launch()
         session: Any = search._session
@@ -400,7 +413,7 @@ class TestInterrupts:
         assert count(engine, dense, EDGE) == (300 * 299, True)
         accelerator._sessions.clear()
         before = settled(gpu)
-        search = prepare(accelerator, dense, plan_of(dense, PATH), options(), Goal.COUNT, None)
+        search = search_job(accelerator, dense, plan_of(dense, PATH), options())
         search.stream.wait()  # so that no stop flag is cleared
         search.launch()
 
@@ -567,17 +580,8 @@ class TestReclaiming:
         self, accelerator: Accelerator, small: mf.Graph, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(accelerator_module, "_MOST_UNITS", 1)
-        engine = DfsEngine(accelerator)
-        request = options()
-        plan = make_plan(
-            small,
-            TRIANGLE,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            counting=False,
-            tuning=request.tuning,
-        )
-        rows = engine.rows(small, plan, request, 1000, time.perf_counter())
+        engine = engine_on(accelerator)
+        rows = rows_of(engine, small, TRIANGLE, 1000)
         taken = 0
         while (block := rows.next()) is not None:
             taken += len(block)
@@ -649,7 +653,7 @@ class TestTime:
     @pytest.fixture
     def slow(self, gate: Gate, gpu: Device) -> DfsEngine:
         """Return an engine whose kernels are compiled once the gate is opened."""
-        return DfsEngine(Accelerator(gpu, Compiler(gate, KernelCache(None)), compiles_eagerly=False))
+        return engine_on(Accelerator(gpu, Compiler(gate, KernelCache(None)), compiles_eagerly=False))
 
     def test_a_count_does_not_wait_for_its_kernel_beyond_the_timeout(
         self, slow: DfsEngine, gate: Gate, small: mf.Graph
@@ -663,8 +667,7 @@ class TestTime:
     def test_matches_do_not_wait_for_their_kernel_beyond_the_timeout(
         self, slow: DfsEngine, gate: Gate, small: mf.Graph
     ) -> None:
-        plan, request = plan_of(small, TRIANGLE), options(timeout=0.2)
-        rows = slow.rows(small, plan, request, 100, time.perf_counter())
+        rows = rows_of(slow, small, TRIANGLE, 100, timeout=0.2)
         assert rows.next() is None
         assert not rows.complete
         assert gate.built == []
@@ -673,19 +676,7 @@ class TestTime:
     def test_batches_on_the_device_do_not_wait_for_their_ids_beyond_the_timeout(
         self, slow: DfsEngine, gate: Gate, small: mf.Graph, gpu: Device
     ) -> None:
-        asked = options()
-        plan = make_plan(
-            small,
-            TRIANGLE,
-            semantics=asked.semantics,
-            symmetry=asked.symmetry,
-            counting=False,
-            tuning=asked.tuning,
-        )
-
-        def rows(**more: Any) -> Any:
-            return slow.rows(small, plan, options(**more), 100, time.perf_counter())
-
+        rows = partial(rows_of, slow, small, TRIANGLE, 100)
         ids = np.arange(30)
         gate.opened.set()
         rows().close()
@@ -730,7 +721,7 @@ class TestTime:
         copies = resident(small, gpu)
         key = RowsKey(AdjacencyKey(Direction.EITHER, None, None, None), above=False)
         with pytest.raises(OutOfTimeError):
-            copies.rows(small, key, UploadContext(stream, 1, deadline=0.5))
+            copies.rows(small, key, UploadContext(stream, 1, None, Deadline(0.0, 0.5)))
         assert uploads == 1
         wait_until(lambda: settled(gpu) <= used)
-        assert copies.rows(small, key, UploadContext(stream, 1)).arcs == 30 * 29
+        assert copies.rows(small, key, UploadContext(stream, 1, None, Deadline.after(None))).arcs == 30 * 29

@@ -20,6 +20,7 @@ from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.storage.device_csr import DeviceRows, resident
 from motiflux.gpu.storage.sample_candidates import DeviceCandidates
 from motiflux.plan.sampling import sampling_plan
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from motiflux.result.sample_groups import Groups
 from motiflux.sampling.samplers import open_sampler
@@ -115,10 +116,10 @@ class TestKeeping:
 
     def test_candidates_stay_while_they_are_drawn_from(self, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device)
-        drawing = sampler.start("alley", 1, 0, 4)
+        drawing = sampler.start("alley", 1, 0, 4, Deadline.after(None))
         resident(graph, open_accelerator(device).device).reclaim(1 << 40)
         assert len(kept(graph, device)) == 1
-        assert len(sampler.finish(drawing).valid) == 4
+        assert len(sampler.finish(drawing, Deadline.after(None)).valid) == 4
 
     def test_memory_goes_back_with_the_sampler(self, graph: mf.Graph, device: str) -> None:
         accelerator = open_accelerator(device)

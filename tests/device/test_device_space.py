@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.kernels import THREADS
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.storage import candidate_space as candidate_space_module
 from motiflux.gpu.storage.candidate_space import DeviceSpace, slot_keys
@@ -20,6 +19,7 @@ from motiflux.gpu.storage.device_csr import resident
 from motiflux.plan import Plan, make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique
+from tests.executing import search_job
 from tests.simt.image import chances_by
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plan_of(graph: mf.Graph, pattern: mf.Pattern, **tuning: str) -> Plan:
 
 def count(accelerator: Accelerator, graph: mf.Graph, plan: Plan) -> int:
     request = make_request(semantics="isomorphism", symmetry="embeddings")
-    with prepare(accelerator, graph, plan, request, Goal.COUNT, None) as search:
+    with search_job(accelerator, graph, plan, request) as search:
         search.launch()
         while not search.done():
             pass
@@ -87,7 +87,7 @@ class TestKeeping:
     ) -> None:
         request = make_request(semantics="isomorphism", symmetry="embeddings")
         plan = plan_of(graph, PATTERN)
-        with prepare(accelerator, graph, plan, request, Goal.COUNT, None):
+        with search_job(accelerator, graph, plan, request):
             resident(graph, accelerator.device).reclaim(1 << 40)
             assert len(spaces(graph, accelerator.device)) == 1
         resident(graph, accelerator.device).reclaim(1 << 40)
@@ -125,14 +125,11 @@ class TestRoom:
         def refuse(self: Any, nbytes: int) -> Any:
             raise DeviceMemoryError("a candidate space", nbytes, 0, "there is none in this test")
 
-        room, plan = 1 << 20, plan_of(graph, PATTERN)
-        monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
+        plan = plan_of(graph, PATTERN)
         with monkeypatch.context() as patched:
             patched.setattr(candidate_space_module._Builder, "_allocate", refuse)
             assert count(accelerator, graph, plan) == EXPECTED
-        assert count(accelerator, graph, plan) == EXPECTED
-        assert spaces(graph, accelerator.device) == []  # there is no more than there was
-        room += 1
+            assert spaces(graph, accelerator.device) == []
         assert count(accelerator, graph, plan) == EXPECTED
         assert len(spaces(graph, accelerator.device)) == 1
 
@@ -147,12 +144,10 @@ class TestRoom:
             tried += 1
             return build(*given)
 
-        plan, room = plan_of(graph, PATTERN), 1 << 20
+        plan = plan_of(graph, PATTERN)
         monkeypatch.setattr(candidate_space_module, "max_space_bytes", lambda graph: 16)
         monkeypatch.setattr(candidate_space_module._Builder, "_build", counted)
-        monkeypatch.setattr("motiflux.gpu.launch.prepare._room", lambda *given: room)
-        for _ in range(3):  # more memory is of no use
-            room += 1
+        for _ in range(3):
             assert count(accelerator, graph, plan) == EXPECTED
         assert tried == 1
         kept = resident(graph, accelerator.device)._kept.values()
@@ -207,7 +202,7 @@ class TestPlans:
             semantics="isomorphism", symmetry="embeddings", tuning=private_tuning({"packing": "off"})
         )
         plan = plan_of(graph, mf.Pattern.parse("(a:0)--(b:1)--(c:0)"))
-        with prepare(accelerator, graph, plan, request, Goal.COUNT, None) as search:
+        with search_job(accelerator, graph, plan, request) as search:
             (made,) = spaces(graph, accelerator.device)
             assert {rows.starts for rows in made.slots.values()} == {9}
             assert search._groups_of_block == THREADS // 16

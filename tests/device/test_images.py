@@ -65,7 +65,7 @@ def rows_there(matches: mf.Matches) -> list[Row]:
     return [tuple(row) for batch in matches.device_batches() for row in batch.to_numpy().tolist()]
 
 
-WAYS = {"memory": rows_of, "device": rows_there}
+WAYS = {"host": rows_of, "device": rows_there}
 
 
 def one_by_one(*asked: Any, **options: Any) -> mf.Matches:
@@ -125,7 +125,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
 ) -> None:
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
-    monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
+    monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
     monkeypatch.setattr(stored_rows, "_MOST_BATCH_BYTES", 8 * 4 * 8 * 5)
     for name in ("square", "star", "4-clique"):
         expected = rows_of(one_by_one(graph, PATTERNS[name]))
@@ -139,7 +139,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
 
 @on_a_gpu
 @pytest.mark.parametrize("limit", [None, 0, 1, 7, 8, 9, 500])
-@pytest.mark.parametrize("way", ["memory", "device"])
+@pytest.mark.parametrize("way", WAYS)
 def test_several_devices_share_a_limit(
     graph: mf.Graph, device: str, way: str, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

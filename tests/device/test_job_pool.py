@@ -17,12 +17,13 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels import table_run
-from motiflux.gpu.launch import job_pool
-from motiflux.gpu.launch.job_pool import resting
+from motiflux.gpu.launch import job_pool as job_pool_module
+from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.gpu.runtime.session import Session
 from motiflux.gpu.storage.device_csr import resident
+from motiflux.request.deadline import Deadline
 from tests.device.test_device import emptied, settled, wait_until
 from tests.device.test_device_engine import interrupt_at
 
@@ -69,7 +70,7 @@ def accelerator(device: str) -> Accelerator:
 
 
 def kept(graph: mf.Graph, accelerator: Accelerator) -> list[DeviceSearch]:
-    return [search for place in resting(graph, accelerator)._places.values() for search in place]
+    return [search for place in job_pool(graph, accelerator)._places.values() for search in place]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -151,17 +152,17 @@ def test_rows_that_are_given_up_are_not_read(way: str, graph: mf.Graph, device: 
         stream.wait()
 
 
-def test_what_rests_is_given_up_before_copies_of_any_graph(
+def test_what_is_kept_is_given_up_before_copies_of_any_graph(
     device: str, gpu: Device, accelerator: Accelerator
 ) -> None:
     emptied(gpu)
     graphs = [random_graph(seed) for seed in (1, 2)]
     for graph in graphs:
         mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1])
-    resting_bytes = sum(search.nbytes for graph in graphs for search in kept(graph, accelerator))
+    kept_bytes = sum(search.nbytes for graph in graphs for search in kept(graph, accelerator))
     copies = [len(resident(graph, gpu)._kept) for graph in graphs]
     held = settled(gpu)
-    gpu.allocate(resting_bytes // 2, "a test", budget=held).close()
+    gpu.allocate(kept_bytes // 2, "a test", budget=held).close()
     assert sum(len(kept(graph, accelerator)) for graph in graphs) == 1
     assert [len(resident(graph, gpu)._kept) for graph in graphs] == copies
     for graph in graphs:
@@ -173,7 +174,7 @@ def test_a_search_may_be_taken_while_it_is_given_up(
     graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = mf.count(graph, DIAMOND, device=device, tuning=SEARCH)
-    (place,) = resting(graph, accelerator)._places.values()
+    (place,) = job_pool(graph, accelerator)._places.values()
     taken: list[DeviceSearch] = []
     nbytes = DeviceSearch.nbytes.fget  # type: ignore[attr-defined]
 
@@ -184,12 +185,12 @@ def test_a_search_may_be_taken_while_it_is_given_up(
 
     with monkeypatch.context() as patched:
         patched.setattr(DeviceSearch, "nbytes", property(take))
-        assert resting(graph, accelerator).reclaim(1) > 0
+        assert job_pool(graph, accelerator).reclaim(1) > 0
     assert len(taken) == 1
     assert mf.count(graph, DIAMOND, device=device, tuning=SEARCH) == expected
 
 
-def test_rows_that_what_rests_reads_count_as_used(graph: mf.Graph, device: str, gpu: Device) -> None:
+def test_rows_that_what_is_kept_reads_count_as_used(graph: mf.Graph, device: str, gpu: Device) -> None:
     copies = resident(graph, gpu)
     star, triangles = WAYS["star"], WAYS["triangles by arcs"]
     for pattern, tuning in (star, triangles, star):
@@ -199,7 +200,7 @@ def test_rows_that_what_rests_reads_count_as_used(graph: mf.Graph, device: str, 
     assert of_triangles not in copies._kept
 
 
-def test_what_rests_serves_no_call_whose_budget_is_passed(
+def test_what_is_kept_serves_no_call_whose_budget_is_passed(
     graph: mf.Graph, device: str, gpu: Device, accelerator: Accelerator
 ) -> None:
     expected = mf.count(graph, HOUSE)
@@ -267,7 +268,7 @@ def test_threads_that_ask_for_the_same_at_once_have_one_each(device: str, accele
     for thread in threads:
         thread.join()
     assert not wrong
-    assert all(len(place) <= 1 for place in resting(graph, accelerator)._places.values())
+    assert all(len(place) <= 1 for place in job_pool(graph, accelerator)._places.values())
 
 
 @pytest.mark.parametrize("way", ["search", "cliques", "house"])
@@ -307,7 +308,7 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
 
 
 @pytest.mark.parametrize("way", ["search", "house"])
-@pytest.mark.parametrize("module", [job_pool, table_run], ids=["resting", "tables"])
+@pytest.mark.parametrize("module", [job_pool_module, table_run], ids=["jobs", "tables"])
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator
 ) -> None:
@@ -350,15 +351,16 @@ def test_a_search_that_was_stopped_is_not_kept(
 ) -> None:
     pattern, tuning = WAYS[way]
     expected = mf.count(graph, pattern)
-    ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
-    assert ask(timeout=9) == expected  # planned in a hurry, as the others
+    ask = partial(mf.count, graph, pattern, device=device, tuning=tuning, timeout=9)
+    assert ask() == expected
     (first,) = kept(graph, accelerator)
-    done = DeviceSearch.done
+    done, after = DeviceSearch.done, Deadline.after
     monkeypatch.setattr(DeviceSearch, "done", lambda search: search._stopping and done(search))
-    assert not ask(timeout=0.2).complete
+    monkeypatch.setattr(Deadline, "after", lambda _: after(0.2))
+    assert not ask().complete
     monkeypatch.undo()
     assert not kept(graph, accelerator)
-    assert ask(timeout=9) == expected
+    assert ask() == expected
     (second,) = kept(graph, accelerator)
     assert second is not first
 
@@ -474,7 +476,7 @@ def test_a_stop_that_came_late_does_not_stop_the_next_search(
         wait_until(search.done)
         session.stop()  # over already, and cleared for the next one
         search.close()
-        resting(graph, accelerator)._places.clear()
+        job_pool(graph, accelerator)._places.clear()
         for _ in range(3):
             found = ask()
             assert (found, found.complete) == (expected, True)

@@ -1,25 +1,29 @@
-"""Calls that come again are neither checked nor planned anew, and never taken for others."""
+"""Calls that come again are neither chosen for nor planned anew, and never taken for others."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from motiflux.dispatch.runtime_history import RuntimeHistory
 
 import motiflux as mf
-from motiflux.api import pattern_list
-from motiflux.config import private_tuning
-from motiflux.dispatch import prepared_query
-from motiflux.dispatch.auto import AutoEngine, KnownFaster
-from motiflux.dispatch.prepared_query import known_call
-from motiflux.errors import ArgumentError
+from motiflux.dispatch import prepared_query as prepared_query_module
+from motiflux.dispatch.auto import AutoEngine
+from motiflux.dispatch.prepared_query import PreparedQuery
+from motiflux.errors import ArgumentError, DeviceError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime import accelerator as accelerator_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.jit import Compiler, KernelCache
 from motiflux.request.request import Request
+from tests.device.test_device_engine import Gate
 from tests.device.test_job_pool import DIAMOND, HOUSE, WAYS, random_graph
-from tests.unit.dispatch_cases import NO_MEMORY, FakeEngine, FakeGpu
+from tests.executing import engine_on
+from tests.unit.dispatch_cases import ENDLESS, NO_MEMORY, FakeEngine, FakeGpu
+
+if TYPE_CHECKING:
+    from motiflux.device.base import Device
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
 
@@ -29,12 +33,23 @@ def graph() -> mf.Graph:
     return random_graph(7)
 
 
-def kept(graph: mf.Graph) -> dict[Any, Any]:
-    return dict(graph.memo._pools.get("calls", {}))
+def kept(graph: mf.Graph) -> list[PreparedQuery]:
+    return [*graph.memo._pools.get("prepared queries", {}).values()]
 
 
 def refuse(*_: object, **__: object) -> None:
     raise AssertionError("it was settled again")
+
+
+def settle_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have whatever chooses an engine or plans fail."""
+    monkeypatch.setattr("motiflux.api.pattern_list.choose_engine", refuse)
+    plan_no_more(monkeypatch)
+
+
+def plan_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("motiflux.gpu.engine.DfsEngine", "motiflux.cpu.engine.CpuEngine"):
+        monkeypatch.setattr(f"{name}.plan", refuse)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -44,13 +59,56 @@ def test_what_comes_again_is_not_settled_again(
     pattern, tuning = WAYS[way]
     first = mf.count(graph, pattern, device=device, tuning=tuning)
     assert first == mf.count(graph, pattern, device="cpu")
-    for name in ("choose_engine", "plan_for"):
-        monkeypatch.setattr(f"motiflux.api.pattern_list.{name}", refuse)
+    settle_no_more(monkeypatch)
     again = mf.count(graph, pattern, device=device, tuning=tuning)
     assert (again, again.complete) == (first, first.complete)
     assert (again.engine, again.device, again.reason) == (first.engine, first.device, first.reason)
     with pytest.raises(AssertionError):
         mf.count(graph, pattern, device=device, tuning=tuning, limit=10**6)
+
+
+def test_what_comes_again_on_the_cpu_is_not_settled_again(
+    graph: mf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = mf.count(graph, DIAMOND, device="cpu")
+    settle_no_more(monkeypatch)
+    again = mf.count(graph, DIAMOND, device="cpu")
+    assert (again, again.engine, again.reason) == (first, "cpu", "asked for by device='cpu'")
+
+
+def test_what_comes_again_is_known_whoever_watches(
+    graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def first(_: mf.ProgressReport) -> None: ...
+    def second(_: mf.ProgressReport) -> None: ...
+
+    expected = mf.count(graph, DIAMOND, device=device, progress=first)
+    settle_no_more(monkeypatch)
+    told: list[object] = []
+    plainly = DfsEngine.count
+
+    def count(engine: DfsEngine, searched: mf.Graph, physical: Any, request: Request, *more: Any) -> Any:
+        told.append(request.progress)
+        return plainly(engine, searched, physical, request, *more)
+
+    monkeypatch.setattr(DfsEngine, "count", count)
+    for progress in (second, False):
+        assert mf.count(graph, DIAMOND, device=device, progress=progress) == expected
+    assert told == [second, None]
+    assert len(kept(graph)) == 1
+
+
+def test_lists_of_patterns_know_what_came_alone_and_the_other_way_round(
+    graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [DIAMOND, HOUSE]
+    expected = [int(mf.count(graph, text, device="cpu")) for text in texts]
+    assert mf.count(graph, DIAMOND, device=device) == expected[0]
+    assert mf.count(graph, texts, device=device) == expected
+    plan_no_more(monkeypatch)
+    assert mf.count(graph, texts, device=device) == expected
+    settle_no_more(monkeypatch)
+    assert mf.count(graph, HOUSE, device=device) == expected[1]
 
 
 def test_calls_that_differ_in_anything_are_told_apart(graph: mf.Graph, device: str) -> None:
@@ -93,7 +151,7 @@ def test_a_device_that_was_opened_anew_is_asked_itself(
     monkeypatch.setitem(accelerator_module._makers, device, make)
     monkeypatch.setattr(accelerator_module, "_open", {})
     assert mf.count(graph, DIAMOND, device=device) == expected
-    assert [call.settled.engine._accelerator for call in kept(graph).values()] == made
+    assert [query.engine.group.first for query in kept(graph)] == made  # type: ignore[attr-defined]
     assert len(made) == 1
 
 
@@ -105,116 +163,163 @@ def test_a_graph_that_forgets_knows_no_call(graph: mf.Graph, device: str) -> Non
     assert mf.count(graph, DIAMOND, device=device) == mf.count(graph, DIAMOND, device="cpu")
 
 
-def test_patterns_made_for_one_call_each_push_out_no_plans(graph: mf.Graph, device: str) -> None:
-    expected = mf.count(graph, "(a)--(b)--(c)--(a)", device="cpu")
-    mf.count(graph, "(a)--(b)--(c)--(a)", device=device)
-    plans = len(graph.memo._results)
-    for _ in range(prepared_query._MOST + 5):
-        triangle = mf.Pattern.parse("(a)--(b)--(c)--(a)", name="one of many")
+def test_equal_patterns_made_for_one_call_each_are_one_query(
+    graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "(a)--(b)--(c)--(a)"
+    expected = mf.count(graph, text, device="cpu")
+    graph.forget()
+    mf.count(graph, text, device=device)
+    results = len(graph.memo._results)
+    settle_no_more(monkeypatch)
+    for _ in range(5):
+        triangle = mf.Pattern.parse(text)
         triangle = mf.Pattern(triangle.vertices, triangle.edges)
         assert mf.count(graph, triangle, device=device) == expected
-    assert len(kept(graph)) == prepared_query._MOST
-    assert len(graph.memo._results) < plans + 10
+    assert (len(kept(graph)), len(graph.memo._results)) == (1, results)
 
 
-def test_calls_that_somebody_watches_are_not_kept(graph: mf.Graph, device: str) -> None:
-    mf.count(graph, DIAMOND, device=device, progress=lambda _: None)
-    mf.count(graph, DIAMOND, device="cpu")
-    assert not kept(graph)
-
-
-LEARNED = 6
-"""Counts after which it is known who is faster, and one more."""
-
-
-def learn(graph: mf.Graph) -> None:
-    for _ in range(LEARNED):
-        mf.count(graph, DIAMOND)
+def test_queries_that_are_new_each_time_push_out_queries_but_no_plans(graph: mf.Graph, device: str) -> None:
+    text = "(a)--(b)--(c)--(a)"
+    expected = mf.count(graph, text, device="cpu")
+    mf.count(graph, text, device=device)
+    results = len(graph.memo._results)
+    for more in range(prepared_query_module._MOST + 5):
+        assert mf.count(graph, text, device=device, limit=10**6 + more) == expected
+    assert len(kept(graph)) == prepared_query_module._MOST
+    assert len(graph.memo._results) < results + 10
 
 
 class TestOpenChoices:
-    """``device="auto"``: kept once the GPU is known to be the faster one, and as long as it is."""
+    """``device="auto"``: chosen for again at the second call, and kept while nothing speaks against it."""
 
     @pytest.fixture
-    def gpu_engine(self, device: str) -> DfsEngine:
-        return DfsEngine(open_accelerator(device))
+    def expected(self, graph: mf.Graph) -> int:
+        found = int(mf.count(graph, DIAMOND, device="cpu"))
+        graph.forget()
+        return found
 
     @pytest.fixture
-    def host(self) -> FakeEngine:
-        """Return a CPU that never is done before the device is, however slow that is emulated."""
-        return FakeEngine(300.0)
+    def gpu_behind(self, device: str) -> FakeGpu:
+        """Return the device under test, which is expected to take no time."""
+        return FakeGpu(engine_on(open_accelerator(device)), 1e-9)
 
     @pytest.fixture
-    def took(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-        """Have what engines took be these seconds, whatever the clock says."""
-        took, remember = {"CPU": 0.2, "GPU": 0.001}, RuntimeHistory.took
-        monkeypatch.setattr(
-            RuntimeHistory, "took", lambda self, engine, _: remember(self, engine, took[engine])
-        )
-        return took
+    def choices(self, expected: int, gpu_behind: FakeGpu, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+        """Have ``"auto"`` choose between a CPU and the device; return each request that it looks at.
 
-    @pytest.fixture
-    def settlings(
-        self, host: FakeEngine, gpu_engine: DfsEngine, took: object, monkeypatch: pytest.MonkeyPatch
-    ) -> list[Request]:
-        """Have ``"auto"`` choose between a slow CPU and the device; return each request that it looks at."""
-        auto = AutoEngine(host, FakeGpu(gpu_engine, 1e-9))
+        Neither takes longer than it may, however slow it is emulated.
+        """
+        auto = AutoEngine(FakeEngine(), gpu_behind)
         looked: list[Request] = []
         monkeypatch.setattr(
-            pattern_list, "choose_engine", lambda request: (looked.append(request), (auto, ""))[1]
+            "motiflux.api.pattern_list.choose_engine",
+            lambda request: (looked.append(request), (auto, ""))[1],
         )
+        monkeypatch.setattr("motiflux.dispatch.auto.LEAST_BUDGET", ENDLESS)
         return looked
 
-    def test_are_settled_until_the_gpu_is_known(self, graph: mf.Graph, settlings: list[Request]) -> None:
-        expected = mf.count(graph, DIAMOND, device="cpu")
-        settlings.clear()
-        for _ in range(LEARNED):
-            found = mf.count(graph, DIAMOND)
-            assert (found, found.complete) == (expected, True)
-        assert 2 < len(settlings) < LEARNED
-        assert (found.engine, found.reason) == ("dfs", "the GPU was faster before")
-        assert [type(call.settled) for call in kept(graph).values()] == [KnownFaster]
+    @pytest.fixture
+    def gate(self, device: str, gpu: Device, gpu_behind: FakeGpu) -> Iterator[Gate]:
+        """Have kernels of the device be compiled once the gate is opened."""
+        gate = Gate(open_accelerator(device).compiler._toolchain)
+        gpu_behind.made = engine_on(
+            Accelerator(gpu, Compiler(gate, KernelCache(None)), compiles_eagerly=False)
+        )
+        yield gate
+        gate.opened.set()
 
-    def test_are_settled_anew_where_the_cpu_turns_out_faster(
-        self, graph: mf.Graph, settlings: list[Request], host: FakeEngine, took: dict[str, float]
+    @pytest.mark.parametrize("options", [{}, {"limit": 10**6}, {"timeout": ENDLESS}], ids=str)
+    def test_a_gpu_that_is_expected_to_be_faster_is_chosen_once(
+        self, options: dict[str, Any], graph: mf.Graph, expected: int, choices: list[Request]
     ) -> None:
-        expected = mf.count(graph, DIAMOND, device="cpu")
-        learn(graph)
-        (call,) = kept(graph).values()
-        took["CPU"] = host.seconds = 0.0
-        for _ in range(2):
-            call.settled.met.took("CPU", 0.0)
-        settlings.clear()
-        assert mf.count(graph, DIAMOND) == expected
-        assert len(settlings) == 1
+        for _ in range(3):
+            found = mf.count(graph, DIAMOND, **options)
+            assert (found, found.complete, found.engine) == (expected, True, "dfs")
+            assert found.reason == "the GPU is open, and expected to be faster than the CPU"
+        assert len(choices) == len(kept(graph)) == 1
 
-    def test_are_counted_by_the_cpu_where_the_gpu_refuses(
+    def test_a_query_that_is_new_is_chosen_for_again_at_its_second_call(
+        self, graph: mf.Graph, expected: int, choices: list[Request], gpu_behind: FakeGpu
+    ) -> None:
+        gpu_behind.more_at_first = ENDLESS
+        found = [mf.count(graph, DIAMOND) for _ in range(4)]
+        assert found == [expected] * 4
+        assert [one.engine for one in found] == ["fake", "dfs", "dfs", "dfs"]
+        assert len(choices) == 2
+
+    def test_a_cpu_that_is_expected_to_be_faster_is_kept_from_the_second_call_on(
+        self, graph: mf.Graph, expected: int, choices: list[Request], gpu_behind: FakeGpu
+    ) -> None:
+        gpu_behind.expected = ENDLESS
+        found = [mf.count(graph, DIAMOND) for _ in range(4)]
+        assert found == [expected] * 4
+        assert [one.engine for one in found] == ["fake"] * 4
+        assert len(choices) == 2
+
+    def test_are_made_anew_where_the_cpu_had_to_take_over(
         self,
         graph: mf.Graph,
-        settlings: list[Request],
-        host: FakeEngine,
+        expected: int,
+        choices: list[Request],
+        gate: Gate,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        expected = mf.count(graph, DIAMOND, device="cpu")
-        learn(graph)
-        host.seconds = 0.0
+        monkeypatch.setattr("motiflux.dispatch.auto.LEAST_BUDGET", 0.05)
+        found = mf.count(graph, DIAMOND)
+        assert (found, found.complete, found.engine) == (expected, True, "fake")
+        assert found.reason == "the GPU took longer than expected"
+        assert len(choices) == 1
+        monkeypatch.setattr("motiflux.dispatch.auto.LEAST_BUDGET", ENDLESS)
+        gate.opened.set()
+        for _ in range(2):
+            found = mf.count(graph, DIAMOND)
+            assert (found, found.complete, found.engine) == (expected, True, "dfs")
+        assert len(choices) == 2
+
+    def test_a_gpu_that_takes_too_long_twice_is_not_tried_first_again(
+        self,
+        graph: mf.Graph,
+        expected: int,
+        choices: list[Request],
+        gate: Gate,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("motiflux.dispatch.auto.LEAST_BUDGET", 0.05)
+        for _ in range(2):
+            found = mf.count(graph, DIAMOND)
+            assert (found, found.engine) == (expected, "fake")
+            assert found.reason == "the GPU took longer than expected"
+        monkeypatch.setattr(DfsEngine, "count", refuse)
+        for _ in range(2):
+            found = mf.count(graph, DIAMOND)
+            assert (found, found.engine) == (expected, "fake")
+            assert found.reason == "the GPU took longer than expected before"
+        assert len(choices) == 3
+
+    def test_are_counted_by_the_cpu_where_the_gpu_refuses(
+        self, graph: mf.Graph, expected: int, choices: list[Request], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert mf.count(graph, DIAMOND).engine == "dfs"
+        choices.clear()
 
         def refused(*_: object) -> None:
             raise NO_MEMORY
 
-        settlings.clear()
-        monkeypatch.setattr(DfsEngine, "count_in", refused)
-        found = mf.count(graph, DIAMOND)
-        assert (found, settlings, found.engine) == (expected, [], "fake")
+        with monkeypatch.context() as patched:
+            patched.setattr(DfsEngine, "count", refused)
+            found = mf.count(graph, DIAMOND)
+        assert (found, found.complete, choices, found.engine) == (expected, True, [], "fake")
         assert found.reason.startswith("the GPU cannot do it")
-        (call,) = kept(graph).values()
-        assert known_call(graph, call.pattern, call.request) is None
+        found = mf.count(graph, DIAMOND)
+        assert (found, found.engine, len(choices)) == (expected, "dfs", 1)
 
-    @pytest.mark.parametrize("options", [{"limit": 10**6}, {"tuning": private_tuning({"dispatch": "race"})}])
-    def test_are_not_kept_where_nothing_is_learned(
-        self, options: dict[str, Any], graph: mf.Graph, settlings: list[Request]
+    def test_are_counted_by_the_cpu_where_the_gpu_cannot_be_opened(
+        self, graph: mf.Graph, expected: int, choices: list[Request], gpu_behind: FakeGpu
     ) -> None:
-        for _ in range(LEARNED):
-            mf.count(graph, DIAMOND, **options)
-        assert len(settlings) == LEARNED
-        assert not kept(graph)
+        gpu_behind.error = DeviceError("it is gone")
+        for _ in range(3):
+            found = mf.count(graph, DIAMOND)
+            assert (found, found.engine) == (expected, "fake")
+            assert found.reason == "the GPU cannot do it: it is gone"
+        assert len(choices) == 1

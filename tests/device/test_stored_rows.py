@@ -40,7 +40,7 @@ def breaks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(stored_rows, "_MOST_BYTES", 1)
     if request.param != "short pieces":
         monkeypatch.setattr(stored_rows, "HAND_OUT_SECONDS", 0.0)
-        monkeypatch.setattr(stored_rows, "_SPIN_SECONDS", 0.0)
+        monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -167,7 +167,7 @@ class TestEnds:
     ) -> None:
         real = DeviceSampler.finish
 
-        def fail(self: DeviceSampler, drawing: Drawing, deadline: float | None = None) -> Any:
+        def fail(self: DeviceSampler, drawing: Drawing, deadline: Deadline) -> Any:
             found = real(self, drawing, deadline)
             if drawing.count > 64:  # not of the pilot
                 raise DeviceError("it went away")

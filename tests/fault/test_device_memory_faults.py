@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.engine import DfsEngine
+from motiflux.plan.physical import PhysicalPlan
 from tests.backend.cases import EDGE, TRIANGLE, clique
 from tests.fault.benches import Bench, SharedDevice
 from tests.fault.conftest import Connect
@@ -80,6 +83,16 @@ def lists(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return recorded(bench, monkeypatch)
 
 
+def plan_no_fallbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have nothing replace kernels that do not fit."""
+    plainly = DfsEngine.strategy
+
+    def strategy(*given: Any, **options: Any) -> PhysicalPlan:
+        return replace(plainly(*given, **options), fallback=None)
+
+    monkeypatch.setattr(DfsEngine, "strategy", strategy)
+
+
 def recorded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     allocate = bench.device.allocate
@@ -125,11 +138,29 @@ class TestBudgets:
         self, bench: Bench, graph: mf.Graph, shared: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("motiflux.gpu.kernels.cliques._SHARED_BYTES", shared)
-        budget = enough(graph, bench, tuning={})
+        with monkeypatch.context() as patched:
+            plan_no_fallbacks(patched)
+            budget = enough(graph, bench, tuning={})
         held = bench.held(graph)
         refusal(graph, bench, gpu_memory=budget - 1, tuning={})
         assert bench.held(graph) == held
         assert count(graph, bench, gpu_memory=budget, tuning={}) == on_cpu(graph)
+        assert bench.held(graph) == held
+
+    def test_cliques_in_bits_that_do_not_fit_give_way_to_a_search(
+        self, bench: Bench, graph: mf.Graph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        refused: list[str] = []
+
+        def refuse(*_: object) -> None:
+            refused.append("cliques")
+            raise DeviceMemoryError("neighbourhoods in bits", 100, 10, "for the test")
+
+        monkeypatch.setattr("motiflux.gpu.engine.prepare_cliques", refuse)
+        assert count(graph, bench, tuning={}) == on_cpu(graph)
+        assert refused == ["cliques"]
+        held = bench.held(graph)
+        assert str(refusal(graph, bench, gpu_memory=held + 100, tuning={})).startswith("a copy of the graph")
         assert bench.held(graph) == held
 
     @pytest.mark.parametrize("pattern", [EDGE, FIVE_CLIQUE], ids=["edge", "5-clique"])

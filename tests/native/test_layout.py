@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from motiflux.codegen import layout, local_counts_layout, sampling, space
+from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose
 
@@ -60,11 +61,11 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::candidates::SpaceArgs": space.SpaceArgs,
     "motiflux::match::CliqueTask": layout.CliqueTask,
     "motiflux::match::CliqueArgs": layout.CliqueArgs,
-    "motiflux::match::UniversalVertexBase": universal_vertex.Base,
-    "motiflux::match::UniversalVertexStep": universal_vertex.Step,
-    "motiflux::match::UniversalVertexShape": universal_vertex.Shape,
-    "motiflux::match::UniversalVertexTask": universal_vertex.Task,
-    "motiflux::match::UniversalVertexArgs": universal_vertex.Args,
+    "motiflux::match::UniversalVertexBase": universal_vertex_layout.Base,
+    "motiflux::match::UniversalVertexStep": universal_vertex_layout.Step,
+    "motiflux::match::UniversalVertexShape": universal_vertex_layout.Shape,
+    "motiflux::match::UniversalVertexTask": universal_vertex_layout.Task,
+    "motiflux::match::UniversalVertexArgs": universal_vertex_layout.Args,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,

@@ -154,7 +154,7 @@ class AutoEngine:
         if known is not None and known.overran and known.overruns > 1:
             on_gpu = known.physical.engine == self._host.name
             first = "CPU" if on_gpu else "GPU"
-            return Choice(on_gpu, host, gpu, f"the {first} took longer than expected before")
+            return Choice(on_gpu, host, gpu, f"the {first} did not finish before")
         if host is None:
             return Choice(False, None, gpu, "nothing was sampled, so that no time is expected")
         here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))

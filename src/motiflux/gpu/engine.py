@@ -108,13 +108,15 @@ class DfsEngine:
         if physical.plan.impossible is not None:
             return Outcome(0, True)
         found: Outcome | None = None
+        short: DeviceMemoryError | None = None
         while found is None:
             then = physical.fallback
             try:
                 found = self._execute(graph, physical, request, deadline)
-            except DeviceMemoryError:
+            except DeviceMemoryError as error:
+                short = short or error.with_traceback(None)
                 if then is None or _is_of(then, Family.HOST):
-                    raise  # a full device never falls back to the CPU
+                    raise short from None  # a full device never falls back to the CPU
             if found is None:
                 assert then is not None, "the host counts any number"
                 physical = then

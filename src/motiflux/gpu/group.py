@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -147,7 +147,7 @@ class GroupJob:
         self._limit = limit
         self._alone = True
         self._next_look = 0.0
-        self._open = ExitStack()
+        self._made: list[DeviceSearch] = []
         self._seen: dict[DeviceSearch, tuple[int, int, int]] = {}
 
     def gather(
@@ -178,7 +178,7 @@ class GroupJob:
         self._alone = group.alone
         if self._alone:
             search = make(group.first)
-            self._open.push(search)
+            self._made.append(search)
             self.searches.append(search)
             return
         refused: list[DeviceMemoryError] = []
@@ -201,7 +201,7 @@ class GroupJob:
                 search.take_share(number, devices, piece)
 
     def _add(self, search: DeviceSearch) -> None:
-        self._open.push(Closing(search))
+        self._made.append(search)
         if self.searches and not _alike(search, self.searches[0]):
             name, first = search.accelerator.device.name, self.searches[0].accelerator.device.name
             warnings.warn(
@@ -294,7 +294,7 @@ class GroupJob:
 
     def close(self) -> None:
         """Stop what runs, and give everything back."""
-        self._open.close()
+        close_all(self._made, alone=self._alone)
 
     def __enter__(self) -> GroupJob:
         return self
@@ -303,17 +303,15 @@ class GroupJob:
         self.close()
 
 
-class Closing:
-    """Closes a job on its device."""
-
-    def __init__(self, search: DeviceSearch) -> None:
-        self._search = search
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *raised: object) -> None:
-        with self._search.accelerator.device.current():
-            self._search.close()
+def close_all(searches: list[DeviceSearch], *, alone: bool) -> None:
+    """Close jobs, each on its device, the last one first; all are closed, whatever is raised meanwhile."""
+    while searches:
+        search = searches.pop()
+        try:
+            with nullcontext() if alone else search.accelerator.device.current():
+                search.close()
+        finally:
+            close_all(searches, alone=alone)
 
 
 def _share_space(

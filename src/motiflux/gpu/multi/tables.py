@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
-from motiflux.gpu.group import Closing, DeviceGroup, working_on
+from motiflux.gpu.group import DeviceGroup, close_all, working_on
 from motiflux.gpu.kernels.tables import DeviceTables, start_tables
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.graph import Graph
 from motiflux.plan.ir import Searched
 from motiflux.plan.physical import Stage
@@ -18,7 +19,7 @@ from motiflux.request.request import Request
 class SharedTables:
     """The evaluation of a formula on all devices; raises what `start_tables` does.
 
-    Roots are sorted by their work, and dealt out like cards (`motiflux.gpu.runtime.work_partition`).
+    Roots are sorted by their work and assigned to the devices in turn (`motiflux.gpu.runtime.work_partition`).
     """
 
     def __init__(
@@ -31,17 +32,17 @@ class SharedTables:
         search: Callable[[Searched], int],
     ) -> None:
         self._alone = group.alone
-        self._open = ExitStack()
+        self._made: list[DeviceSearch] = []
         self._parts: list[tuple[Accelerator, DeviceTables]] = []
         try:
             for number, accelerator in enumerate(group.accelerators):
                 share = (number, len(group.accelerators))
                 with self._on(accelerator):
                     part = start_tables(accelerator, graph, stage, request, deadline, search, share=share)
-                    self._open.push(Closing(part.run))
+                    self._made.append(part.run)
                     self._parts.append((accelerator, part))
         except BaseException:
-            self._open.close()
+            self.close()
             raise
 
     def _on(self, accelerator: Accelerator) -> AbstractContextManager[None]:
@@ -89,4 +90,4 @@ class SharedTables:
 
     def close(self) -> None:
         """Stop what runs, and give everything back."""
-        self._open.close()
+        close_all(self._made, alone=self._alone)
