@@ -129,7 +129,7 @@ class _Opening:
         self.names = column_names(first.fields, named=self._named)
 
     def choose(self, mapping: ColumnMapping | VertexMapping, given: bool) -> ChosenColumns:
-        """Return the columns of the mapping. An error is the caller's if a column is `given`, else the file's."""
+        """Return the columns of the mapping; if no column is `given`, an error is the file's."""
         path, first = self._file.path, self._first
         names = self.names or ["column0", "column1"]
         try:
