@@ -394,7 +394,7 @@ def _stealing(within: str) -> dict[str, Case]:
         f"{within}-tails": Case(
             lambda run: stealing_tails(run, within), units("tail-any-32", "parts-any-32")
         ),
-        f"{within}-rows": Case(lambda run: stealing_rows(run, within), units("store-any-16", "list-any-16")),
+        f"{within}-rows": Case(lambda run: stealing_rows(run, within), units("store-any-16")),
     }
 
 

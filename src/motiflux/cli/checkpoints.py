@@ -54,8 +54,8 @@ class Task:
 
     def going_on(self, earlier: "Earlier") -> "Task":
         """Return the task with the options of a saved run as defaults."""
-        facts, said = earlier.facts, self.facts()
-        output = said["output"] or facts.get("output")
+        facts, given = earlier.facts, self.facts()
+        output = given["output"] or facts.get("output")
         return Task(
             self.graph,
             self.stream,
@@ -219,12 +219,12 @@ class Earlier:
         """The position at which the stream continues."""
         return Position(self.facts["line"], self.facts["offset"])
 
-    def check(self, said: Mapping[str, Any]) -> None:
+    def check(self, given: Mapping[str, Any]) -> None:
         """Raise an error for an option that contradicts the checkpoint.
 
         Parameters
         ----------
-        said
+        given
             Parameters of the command that were given, by name.
 
         Raises
@@ -233,42 +233,45 @@ class Earlier:
             Names the first.
         """
         options = self.monitor._options.arguments()
-        self._check_names(said)
+        self._check_names(given)
         for name in _SAME_OPTIONS:
-            if name in said and str(said[name]) != str(options[name]):
-                self._refuse(name, options[name], said[name])
+            if name in given and str(given[name]) != str(options[name]):
+                self._refuse(name, options[name], given[name])
         for name in _SAME_FACTS:
-            if said.get(name) is not None and name in self.facts and said[name] != self.facts[name]:
-                self._refuse("stream_column" if name == "columns" else name, self.facts[name], said[name])
+            if given.get(name) is not None and name in self.facts and given[name] != self.facts[name]:
+                self._refuse("stream_column" if name == "columns" else name, self.facts[name], given[name])
         disorder = options["disorder"] or "error"
-        if "disorder" in said and said["disorder"] != disorder:
-            self._refuse("disorder", disorder, str(said["disorder"]))
-        self._check_parsed(said, options)
+        if "disorder" in given and given["disorder"] != disorder:
+            self._refuse("disorder", disorder, str(given["disorder"]))
+        self._check_parsed(given, options)
 
-    def _check_names(self, said: Mapping[str, Any]) -> None:
+    def _check_names(self, given: Mapping[str, Any]) -> None:
         """Compare names of files; a checkpoint saved by a program has none."""
         graph = self.facts.get("graph", NO_GRAPH)
-        if str(said["graph"]) != NO_GRAPH and absolute(str(said["graph"])) != graph:
-            self._refuse("GRAPH", graph, str(said["graph"]))
+        if str(given["graph"]) != NO_GRAPH and absolute(str(given["graph"])) != graph:
+            self._refuse("GRAPH", graph, str(given["graph"]))
         for name, what in (("stream", "STREAM"), ("output", "output")):
-            if name in said and name in self.facts and absolute(str(said[name])) != self.facts[name]:
-                self._refuse(what, self.facts[name], str(said[name]))
+            if name in given and name in self.facts and absolute(str(given[name])) != self.facts[name]:
+                self._refuse(what, self.facts[name], str(given[name]))
 
-    def _check_parsed(self, said: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def _check_parsed(self, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Compare options that have several equivalent texts."""
         from motiflux.config import resolve_tuning
         from motiflux.stream.window import parse_window
 
-        if "window" in said:
+        if "window" in given:
             window = None if options["window"] is None else parse_window(options["window"])
-            if parse_window(said["window"]) != window:
-                self._refuse("window", None if window is None else str(window), said["window"])
-        if "directed" in said and said["directed"] != self.monitor._base.directed:
-            self._refuse("directed", self.monitor._base.directed, said["directed"])
-        if "settings" in said and dict(resolve_tuning(opt.tuning_of(said["settings"]))) != options["tuning"]:
-            self._refuse("set", "the switches of the saved run", said["settings"])
-        if "patterns" in said and tuple(opt.read_patterns(said["patterns"])) != self.monitor.patterns:
-            self._refuse("pattern", [str(one) for one in self.monitor.patterns], said["patterns"])
+            if parse_window(given["window"]) != window:
+                self._refuse("window", None if window is None else str(window), given["window"])
+        if "directed" in given and given["directed"] != self.monitor._base.directed:
+            self._refuse("directed", self.monitor._base.directed, given["directed"])
+        if (
+            "settings" in given
+            and dict(resolve_tuning(opt.tuning_of(given["settings"]))) != options["tuning"]
+        ):
+            self._refuse("set", "the switches of the saved run", given["settings"])
+        if "patterns" in given and tuple(opt.read_patterns(given["patterns"])) != self.monitor.patterns:
+            self._refuse("pattern", [str(one) for one in self.monitor.patterns], given["patterns"])
 
     def _refuse(self, name: str, expected: object, found: object) -> None:
         option = name if name.isupper() else "--" + name.replace("_", "-")

@@ -71,18 +71,18 @@ OPTIONS = {
     ),
 }
 
-_said: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
+_given: ContextVar[dict[str, Any] | None] = ContextVar("given", default=None)
 
 
-def said() -> dict[str, Any]:
+def given() -> dict[str, Any]:
     """Return the column options of the command line as keywords of `motiflux.read_graph`."""
-    return dict(_said.get() or {})
+    return dict(_given.get() or {})
 
 
 def with_columns(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options to a command.
 
-    The command does not receive them; `said` passes them to the reader of the graph.
+    The command does not receive them; `given` passes them to the reader of the graph.
     """
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -91,11 +91,11 @@ def with_columns(run: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(run)
     def taking(**options: Any) -> Any:
-        token = _said.set({name: value for name in OPTIONS if (value := options.pop(name)) is not None})
+        token = _given.set({name: value for name in OPTIONS if (value := options.pop(name)) is not None})
         try:
             return run(**options)
         finally:
-            _said.reset(token)
+            _given.reset(token)
 
     signature = inspect.signature(run)
     every = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in signature.parameters.values()]

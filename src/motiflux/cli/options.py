@@ -184,9 +184,9 @@ def read_graph(
 
     if progress and not is_shown():
         with reading_meter(path):
-            return mf.read_graph(path, directed=directed, threads=threads, **columns.said())
+            return mf.read_graph(path, directed=directed, threads=threads, **columns.given())
     shown = progress is not False
-    return mf.read_graph(path, directed=directed, threads=threads, progress=shown, **columns.said())
+    return mf.read_graph(path, directed=directed, threads=threads, progress=shown, **columns.given())
 
 
 def read_pattern(source: str) -> "mf.Pattern":

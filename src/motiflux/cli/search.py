@@ -36,10 +36,10 @@ class Search:
         ArgumentError
             A setting is invalid.
         """
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        del said["directed"], said["settings"]
-        enums = {name: said[name].value for name in ("semantics", "symmetry", "engine")}
-        return {**said, **enums, "tuning": opt.tuning_of(self.settings)}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        del given["directed"], given["settings"]
+        enums = {name: given[name].value for name in ("semantics", "symmetry", "engine")}
+        return {**given, **enums, "tuning": opt.tuning_of(self.settings)}
 
     def read(self, graph: Path, pattern: str, progress: bool | None) -> opt.Inputs:
         """Read a graph and a pattern."""

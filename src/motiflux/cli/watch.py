@@ -81,7 +81,7 @@ def run(
     earlier = None
     if resume is not None:
         earlier = Earlier(resume, threads)
-        earlier.check({**_said(context), "graph": graph, "stream": stream, "columns": columns})
+        earlier.check({**_given(context), "graph": graph, "stream": stream, "columns": columns})
         task = task.going_on(earlier)
     elif not patterns:
         raise UsageError("--pattern: expected at least one pattern, found none")
@@ -135,7 +135,7 @@ def _check_together(
         raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
 
 
-def _said(context: typer.Context) -> dict[str, Any]:
+def _given(context: typer.Context) -> dict[str, Any]:
     """Return the parameters that the command line gives."""
     return {
         name: value
@@ -156,8 +156,8 @@ def _begun(
             task.graph, task.patterns, directed=directed, threads=threads, progress=progress
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
-    if col.said():
-        raise UsageError(f"{', '.join(col.said())}: expected a graph table, found none")
+    if col.given():
+        raise UsageError(f"{', '.join(col.given())}: expected a graph table, found none")
     nothing = mf.Graph.from_edges([], directed=bool(directed))
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
 

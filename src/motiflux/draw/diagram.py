@@ -237,8 +237,8 @@ def _draw_link(panel: Panel, link: Link, curve: Curve | None) -> None:
             corners = [(float(x), float(y)) for x, y in tip_of(curve)]
             steps = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in corners) + "z"
             inner.path(steps, corners, f"{link.style}-tip")
-    told = {"data-link": f"{link.source} {link.target}"}
-    panel.group(inner, told, link.title or ", ".join(link.label))
+    attributes = {"data-link": f"{link.source} {link.target}"}
+    panel.group(inner, attributes, link.title or ", ".join(link.label))
 
 
 def _draw_node(panel: Panel, position: int, node: Node, box: Outline, at: NDArray[np.float64]) -> None:

@@ -103,9 +103,9 @@ def _document(panel: Panel, name: str, description: str) -> str:
     sheet.box(0, 0, panel.width + 2 * MARGIN, panel.height + 2 * MARGIN, "card", radius=12)
     sheet.put(panel, MARGIN, MARGIN)
     body = "\n".join(sheet.shapes)
-    told = element("title", {}, words(name))
-    told += element("desc", {}, words(shortened(description))) if description else ""
-    scope = "mf-" + hashlib.sha256((told + body).encode()).hexdigest()[:12]
+    title = element("title", {}, words(name))
+    title += element("desc", {}, words(shortened(description))) if description else ""
+    scope = "mf-" + hashlib.sha256((title + body).encode()).hexdigest()[:12]
     # The card's edge is a pixel wide: half of it lies outside its box.
     width, height = number(sheet.width + 2), number(sheet.height + 2)
     attributes = {
@@ -120,4 +120,4 @@ def _document(panel: Panel, name: str, description: str) -> str:
         "style": "max-width:100%;height:auto",
     }
     style = element("style", {}, dark_sheet(scope, sheet.roles))
-    return element("svg", attributes, f"{told}\n{style}\n{body}\n")
+    return element("svg", attributes, f"{title}\n{style}\n{body}\n")

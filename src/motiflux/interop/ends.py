@@ -210,5 +210,5 @@ def _place(name: str, row: int) -> str:
 
 
 def _odd(name: str, row: int, found: object) -> GraphError:
-    said = "none" if found is None else repr(found)
-    return GraphError(f"{_place(name, row)}: expected {_EXPECTED}, found {said}")
+    described = "none" if found is None else repr(found)
+    return GraphError(f"{_place(name, row)}: expected {_EXPECTED}, found {described}")

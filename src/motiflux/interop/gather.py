@@ -84,9 +84,9 @@ class Gathered:
                     self._refuse(start + row, value)
 
     def _refuse(self, row: int, found: object) -> None:
-        said = "none" if found is None else repr(found)
+        described = "none" if found is None else repr(found)
         raise GraphError(
-            f"column {self._name!r}, row {row}: expected a label, an integer or a string, found {said}"
+            f"column {self._name!r}, row {row}: expected a label, an integer or a string, found {described}"
         )
 
 

@@ -82,7 +82,7 @@ class ColumnMapping:
     time: ColumnName | None = None
     attributes: Sequence[ColumnName] | None = None
 
-    def said(self) -> dict[str, object]:
+    def given(self) -> dict[str, object]:
         """Return the arguments that were given, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
@@ -155,13 +155,13 @@ class VertexMapping:
     id: ColumnName | None = None
     label: ColumnName | None = None
 
-    def said(self) -> dict[str, object]:
+    def given(self) -> dict[str, object]:
         """Return the arguments that were given, by name."""
         return {f"vertex_{name}": value for name, value in vars(self).items() if value is not None}
 
     def refuse_alone(self) -> None:
         """Refuse arguments for a table of vertices if there is none."""
-        for argument, found in self.said().items():
+        for argument, found in self.given().items():
             raise ArgumentError(argument, "a table of vertices beside it (vertices=)", found)
 
     def choose(self, names: Sequence[str], table: str = "the table of vertices") -> ChosenColumns:

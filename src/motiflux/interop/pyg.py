@@ -73,8 +73,8 @@ def _is_undirected(data: Any) -> bool:
 def _one_way(columns: GraphColumns) -> GraphColumns:
     """Return the columns with each edge once instead of in both directions, if both have equal values."""
     labels = [] if columns.edge_labels is None else [columns.edge_labels]
-    said = [*labels, *columns.edge_attributes.values()]
-    kept = one_way(columns.sources, columns.targets, [part for values in said for part in _parts(values)])
+    given = [*labels, *columns.edge_attributes.values()]
+    kept = one_way(columns.sources, columns.targets, [part for values in given for part in _parts(values)])
     if kept is None:
         return columns
 

@@ -30,21 +30,21 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
     ArgumentError
         It has no such columns.
     """
-    with naming(path, said=bool(mapping.said())) as pa:
+    with naming(path, given=bool(mapping.given())) as pa:
         return read_edges(opened(path, pa, threads), mapping, str(path), resolve_threads(threads))
 
 
 def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:
     """Read a table of vertices; raises the same errors as `read_edge_table`."""
-    with naming(path, said=bool(mapping.said())) as pa:
+    with naming(path, given=bool(mapping.given())) as pa:
         return read_vertices(opened(path, pa, None), mapping, str(path))
 
 
 @contextmanager
-def naming(path: Path, *, said: bool) -> Iterator[Any]:
+def naming(path: Path, *, given: bool) -> Iterator[Any]:
     """Yield the package pyarrow; errors in the ``with`` block are raised again with the name of the file.
 
-    A column that is not there is the caller's fault where one was `said`, else the file's.
+    A column that is not there is the caller's fault where one was `given`, else the file's.
     """
     if format_suffix(path) != path.suffix.lower():
         raise FormatError(path, "found a compressed file, expected one as it is: its columns are compressed")
@@ -53,7 +53,7 @@ def naming(path: Path, *, said: bool) -> Iterator[Any]:
     try:
         yield pa
     except ArgumentError as error:
-        if said:
+        if given:
             raise
         raise FormatError(path, str(error)) from error
     except GraphError as error:

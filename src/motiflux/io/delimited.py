@@ -45,16 +45,16 @@ def read(
     ArgumentError
         There is no such column.
     """
-    said = (mapping.src, mapping.dst)
-    opening = _Opening(path, options, [*mapping.said().values()], said, least=2)
-    chosen = opening.choose(mapping, bool(mapping.said()))
+    given = (mapping.src, mapping.dst)
+    opening = _Opening(path, options, [*mapping.given().values()], given, least=2)
+    chosen = opening.choose(mapping, bool(mapping.given()))
     return edge_columns(opening.parse(chosen, threads), chosen)
 
 
 def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
     """Read a table of vertices; see `read`."""
-    opening = _Opening(path, options, [*mapping.said().values()], (mapping.id,), least=1)
-    chosen = opening.choose(mapping, bool(mapping.said()))
+    opening = _Opening(path, options, [*mapping.given().values()], (mapping.id,), least=1)
+    chosen = opening.choose(mapping, bool(mapping.given()))
     table = opening.parse(chosen, None)
     (codes,), names = table.ids(0)
     labels = None if chosen.label is None else table.labels(1)
@@ -106,7 +106,7 @@ class _Opening:
         self,
         path: Path,
         options: TextOptions,
-        said: Sequence[object],
+        given: Sequence[object],
         ends: Sequence[ColumnName | None],
         *,
         least: int,
@@ -116,7 +116,7 @@ class _Opening:
         blanks = separator == BLANKS
         self._layout = _native.Layout(separator, quotes=not blanks, comments=False, trims=False)
         self._first = first = self._file.first_record(self._layout)
-        by_name = any(isinstance(one, str) for one in _flat(said))
+        by_name = any(isinstance(one, str) for one in _flat(given))
         self._named = options.header if options.header is not None else by_name or not _is_data(first, ends)
         if self._named and not first.fields:
             raise FormatError(path, "found nothing, expected a first line that names the columns")
@@ -128,14 +128,14 @@ class _Opening:
             )
         self.names = column_names(first.fields, named=self._named)
 
-    def choose(self, mapping: ColumnMapping | VertexMapping, said: bool) -> ChosenColumns:
-        """Return the columns that are wanted; only where something is said can that be at fault."""
+    def choose(self, mapping: ColumnMapping | VertexMapping, given: bool) -> ChosenColumns:
+        """Return the columns of the mapping; if no column is `given`, an error is the file's."""
         path, first = self._file.path, self._first
         names = self.names or ["column0", "column1"]
         try:
             return mapping.choose(names, str(path))
         except ArgumentError as error:
-            if said:
+            if given:
                 raise
             raise FormatError(path, str(error), first.lines_before + 1) from None
 
@@ -159,5 +159,5 @@ def _is_data(first: Record, ends: Sequence[ColumnName | None]) -> bool:
     )
 
 
-def _flat(said: Sequence[object]) -> list[object]:
-    return [one for item in said for one in (item if isinstance(item, (list, tuple)) else (item,))]
+def _flat(given: Sequence[object]) -> list[object]:
+    return [one for item in given for one in (item if isinstance(item, (list, tuple)) else (item,))]

@@ -49,7 +49,7 @@ def read(
         nothing = np.empty(0, dtype=np.int64)
         return GraphColumns(nothing, nothing)
     width, reason = len(first.fields), f" as on line {first.lines_through}"
-    if mapping.said():
+    if mapping.given():
         names = column_names(first.fields, named=bool(options.header))
         chosen = mapping.choose(names, str(path))
     elif width in (2, 3):

@@ -101,7 +101,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     of_vertices = next(
         (one for one in (vertex_ids, vertex_labels, *vertex_attributes.values()) if one is not None), None
     )
-    said = num_vertices is not None
+    given = num_vertices is not None
     if num_vertices is None:
         num_vertices = _implied_vertices(edges, of_vertices)
     _check_length(path, "vertex_ids", vertex_ids, num_vertices, "vertices")
@@ -116,7 +116,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         edge_attributes["time"] = times
     _check_ids(path, edges, num_vertices)
     if of_vertices is None:
-        _check_size(path, num_vertices, len(edges), said=said)
+        _check_size(path, num_vertices, len(edges), given=given)
     columns = GraphColumns(
         *edges.take(),
         vertex_ids=vertex_ids,
@@ -302,8 +302,10 @@ class _Archive:
                     found += len(chunk)
                     take(chunk)
             if found != size:
-                said = f"{found} bytes" if found < size else "more bytes"
-                raise self._fault(f"{key}: found {said} of data, expected {size} as its header announces")
+                size_text = f"{found} bytes" if found < size else "more bytes"
+                raise self._fault(
+                    f"{key}: found {size_text} of data, expected {size} as its header announces"
+                )
         except FormatError:
             raise
         except _BAD_ARCHIVE as error:
@@ -348,9 +350,11 @@ def _implied_vertices(edges: _Edges, of_vertices: AnyArray | None) -> int:
     return max(0, min(edges.largest, _MAX_ID) + 1)
 
 
-def _check_size(path: Path, num_vertices: int, num_edges: int, *, said: bool) -> None:
+def _check_size(path: Path, num_vertices: int, num_edges: int, *, given: bool) -> None:
     if num_vertices > max(_FREE_VERTICES, _VERTICES_PER_EDGE * num_edges):
-        found = f"num_vertices: found {num_vertices}" if said else f"edges: found an id of {num_vertices - 1}"
+        found = (
+            f"num_vertices: found {num_vertices}" if given else f"edges: found an id of {num_vertices - 1}"
+        )
         edges = "1 edge" if num_edges == 1 else f"{num_edges} edges"
         raise FormatError(
             path, f"{found} with {edges}, expected at most {_VERTICES_PER_EDGE} vertices for each"

@@ -229,10 +229,10 @@ class _Wanted(NamedTuple):
         """Refuse all arguments, as the format has no columns."""
         beside = {} if self.vertices is None else {"vertices": self.vertices}
         for argument, found in {
-            **self.edges.said(),
+            **self.edges.given(),
             **beside,
-            **self.of_vertices.said(),
-            **self.text.said(),
+            **self.of_vertices.given(),
+            **self.text.given(),
         }.items():
             raise ArgumentError(argument, f"nothing: {suffix} files have no columns to choose from", found)
 
@@ -338,8 +338,8 @@ def _unknown_suffix(path: Path, what: str, known: Iterable[str]) -> FormatError:
     found = "".join(path.suffixes[-2:]) if is_compressed(path) else path.suffix
     mapped = "".join(f", {suffix}" for suffix in known if suffix in _NEVER_COMPRESSED)  # and never compressed
     expected = ", ".join(suffix for suffix in known if suffix not in _NEVER_COMPRESSED)
-    said = f"suffix {found!r}" if found else "no suffix"
+    described = f"suffix {found!r}" if found else "no suffix"
     text = "; a pattern's text is for Pattern.parse" if "(" in path.name else ""
     return FormatError(
-        path, f"found {said}, expected {what} in {expected} (or with .gz or .zst after it){mapped}{text}"
+        path, f"found {described}, expected {what} in {expected} (or with .gz or .zst after it){mapped}{text}"
     )

@@ -65,7 +65,7 @@ class TextOptions:
             return
         raise ArgumentError("sep", "one ASCII character other than a quote or a line end", sep)
 
-    def said(self) -> dict[str, object]:
+    def given(self) -> dict[str, object]:
         """Return the arguments that were given, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 

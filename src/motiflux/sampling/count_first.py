@@ -23,8 +23,8 @@ from motiflux.statistics import GROUP
 _BRIEF_NODES = 1 << 19
 _BRIEF_NODES_PER_SAMPLE = 8
 """At most 2 to 5 ms; less for few samples."""
-_LEAST_WORK = 1 << 22
-"""Expected work of sampling from which the longer count is tried: 0.03 to 0.1 s of samples."""
+_LEAST_WORK = 1 << 21
+"""Expected work of sampling from which the longer count is tried: 0.01 to 0.05 s of samples."""
 _MOST_NODES = 1 << 27
 """Maximum of the longer count: 0.5 to 1.1 s on one thread."""
 _TIME_SHARE = 0.25

@@ -90,7 +90,7 @@ class Changing(Core):
         start = time.perf_counter()
         call = Call()
         marked = None
-        heard: KeyboardInterrupt | None = None
+        interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call)
             native = self._open()
@@ -123,11 +123,11 @@ class Changing(Core):
                     self._back_to(marked)
                     marked = None
                 except KeyboardInterrupt as interrupt:  # from the beginning: nothing stays half done
-                    heard = interrupt
+                    interrupted_by = interrupt
             if self._call is call:
                 self._call = None
-            if heard is not None:
-                raise heard from error
+            if interrupted_by is not None:
+                raise interrupted_by from error
             if isinstance(error, _TimeIsUp):
                 return self._no_delta(time.perf_counter() - start)
             if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):
@@ -236,9 +236,16 @@ class Changing(Core):
             listed = MatchRows(table, original(updates, origin), signs.view(bool))
         if self.mode == "batch":
             numbers = matches = NO_NUMBERS
-        came: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
+        net_signs: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
         return PatternDelta(
-            pattern, positive, negative, original(numbers, origin), matches, came, listed, self._numbering.ids
+            pattern,
+            positive,
+            negative,
+            original(numbers, origin),
+            matches,
+            net_signs,
+            listed,
+            self._numbering.ids,
         )
 
     def _check_strict(self, updates: Updates, columns: NativeUpdates) -> None:

@@ -41,7 +41,7 @@ class StreamColumns:
     dst_label: Name | None = None
 
     @classmethod
-    def of(cls, said: Mapping[str, Name] | StreamColumns | None) -> StreamColumns:
+    def of(cls, given: Mapping[str, Name] | StreamColumns | None) -> StreamColumns:
         """Return the columns of a mapping from parts to columns.
 
         Raises
@@ -49,16 +49,16 @@ class StreamColumns:
         ArgumentError
             There is no such part.
         """
-        if isinstance(said, StreamColumns):
-            return said
-        if not isinstance(said, (Mapping, NoneType)):
-            raise ArgumentError("columns", "a mapping from parts to columns", said)
-        for part, column in (said or {}).items():
+        if isinstance(given, StreamColumns):
+            return given
+        if not isinstance(given, (Mapping, NoneType)):
+            raise ArgumentError("columns", "a mapping from parts to columns", given)
+        for part, column in (given or {}).items():
             if part not in PARTS:
                 raise ArgumentError("columns", f"parts out of {', '.join(PARTS)}", part)
             if not isinstance(column, (str, int)) or isinstance(column, bool):
                 raise ArgumentError(f"columns, {part}", "the name of a column, or its position", column)
-        return cls(**(said or {}))
+        return cls(**(given or {}))
 
     @property
     def by_name(self) -> bool:
@@ -77,16 +77,16 @@ class StreamColumns:
         return {part: place for part, place in found.items() if place is not None}
 
     def _place(self, part: str, names: Sequence[str], what: str) -> int | None:
-        said = getattr(self, part)
-        if isinstance(said, int):
-            if 0 <= said < len(names):
-                return said
-            raise ArgumentError(f"columns, {part}", f"a position below {len(names)} in {what}", said)
-        wanted = (said,) if said is not None else _NAMES[part]
+        given = getattr(self, part)
+        if isinstance(given, int):
+            if 0 <= given < len(names):
+                return given
+            raise ArgumentError(f"columns, {part}", f"a position below {len(names)} in {what}", given)
+        wanted = (given,) if given is not None else _NAMES[part]
         for name in wanted:
             if name in names:
                 return list(names).index(name)
-        if said is None and part not in _NEEDED:
+        if given is None and part not in _NEEDED:
             return None
         raise ArgumentError(
             f"columns, {part}", f"a column {' or '.join(map(repr, wanted))} in {what}", ", ".join(names)

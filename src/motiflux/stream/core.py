@@ -230,8 +230,8 @@ class Core:
             raise
         return added
 
-    def _drop(self, gone: Pattern) -> None:
-        watched = self._watched.pop(gone)
+    def _drop(self, removed: Pattern) -> None:
+        watched = self._watched.pop(removed)
         self._forget(watched.slot, watched.lists)
 
     def _forget(self, slot: int, lists: Sequence[int]) -> None:

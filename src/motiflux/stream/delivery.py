@@ -135,7 +135,7 @@ class Shield:
 
     def __init__(self) -> None:
         self._is_up = False
-        self._came: list[tuple[int, FrameType | None]] = []
+        self._arrived: list[tuple[int, FrameType | None]] = []
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> None:
@@ -154,7 +154,7 @@ class Shield:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self._is_up:
-            self._came.append((number, frame))
+            self._arrived.append((number, frame))
         else:
             self._handlers[number](number, frame)
 
@@ -165,6 +165,6 @@ class Shield:
     def down(self) -> None:
         """Handle an interrupt that arrived."""
         self._is_up = False
-        came, self._came = self._came, []
-        for number, frame in came[:1]:
+        arrived, self._arrived = self._arrived, []
+        for number, frame in arrived[:1]:
             self._handlers[number](number, frame)

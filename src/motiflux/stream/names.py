@@ -180,11 +180,11 @@ class GrowingIds:
 
     def keep(self, count: int) -> None:
         """Drop the ids after the first `count`."""
-        gone = self._ids[count : self._size]
-        for name in gone.tolist():
+        dropped = self._ids[count : self._size]
+        for name in dropped.tolist():
             self._late.pop(name, None)
         if self._table is not None:
-            self._table[gone[(gone >= 0) & (gone < len(self._table))]] = _UNKNOWN
+            self._table[dropped[(dropped >= 0) & (dropped < len(self._table))]] = _UNKNOWN
         self._size = count
 
     def names(self, vertices: VertexArray | NDArray[np.int64]) -> NDArray[Any]:

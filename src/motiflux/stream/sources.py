@@ -96,7 +96,7 @@ def open_source(
     _check_on_error(on_error)
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise ArgumentError("path", "the name of a file, or '-'", path)
-    said = StreamColumns.of(columns)
+    given = StreamColumns.of(columns)
     begin = _position(start)
     is_stdin = str(path) == STDIN
     file = Path(path)
@@ -113,7 +113,7 @@ def open_source(
         if is_stdin and follow:
             raise ArgumentError("follow", "a file: standard input is waited for anyway", STDIN)
         reader = PipeReader(sys.stdin, "standard input") if is_stdin else FileReader(file, follow=follow)
-        return TextSource(reader, form, columns=said, header=header, sep=sep, on_error=on_error, start=begin)
+        return TextSource(reader, form, columns=given, header=header, sep=sep, on_error=on_error, start=begin)
     for argument, value in (("follow", follow or None), ("header", header), ("sep", sep)):
         if value is not None:
             raise ArgumentError(argument, "a file of text", str(path))
@@ -122,10 +122,10 @@ def open_source(
 
     @contextmanager
     def opened() -> Iterator[Table]:
-        with naming(file, said=said != StreamColumns()) as pa:
+        with naming(file, given=given != StreamColumns()) as pa:
             yield _TABLE_FILES[form](file, pa, None)
 
-    return TableSource(opened, str(file), columns=said, on_error=on_error, start=begin)
+    return TableSource(opened, str(file), columns=given, on_error=on_error, start=begin)
 
 
 def _check_on_error(on_error: str) -> None:
@@ -158,19 +158,19 @@ def as_source(
         return source
     if isinstance(source, (str, os.PathLike)):
         return open_source(source, columns=columns, on_error=on_error, start=start)
-    said, begin = StreamColumns.of(columns), _position(start)
+    given, begin = StreamColumns.of(columns), _position(start)
     if isinstance(source, queue.Queue) or (hasattr(source, "get") and hasattr(source, "put")):
-        return QueueSource(source, columns=said, on_error=on_error, start=begin)
+        return QueueSource(source, columns=given, on_error=on_error, start=begin)
     if isinstance(source, Updates):
-        return RowSource([source], columns=said, on_error=on_error, start=begin)
+        return RowSource([source], columns=given, on_error=on_error, start=begin)
     if is_table(source):
         return TableSource(
             lambda: nullcontext(open_table(source, "table")),
             "table",
-            columns=said,
+            columns=given,
             on_error=on_error,
             start=begin,
         )
     if isinstance(source, Iterable):
-        return RowSource(source, columns=said, on_error=on_error, start=begin)
+        return RowSource(source, columns=given, on_error=on_error, start=begin)
     raise ArgumentError("source", "a file, a queue, a table, Updates, or an iterable of rows", source)

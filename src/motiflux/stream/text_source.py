@@ -161,19 +161,19 @@ class TextSource:
     def _choose(self, first: tuple[int, int, int, int, list[str]]) -> tuple[list[str], dict[str, int], bool]:
         """Return names of the columns, their meanings, and whether the first record names them."""
         fields = first[4]
-        said = self._columns != StreamColumns()
+        given = self._columns != StreamColumns()
         named = self._header if self._header is not None else self._columns.are_names(fields)
         if not fields:
             return [], {}, False
         names = column_names(fields, named=named)
-        if not named and not said:
+        if not named and not given:
             if len(fields) >= 3 and (self._header is False or fields[0] in OPS):
                 return names, in_order(len(fields)), False
             named, names = True, fields
         try:
             return names, self._columns.choose(names, self._reader.name), named
         except ArgumentError as error:
-            if said:
+            if given:
                 raise
             raise FormatError(self._reader.name, str(error), first[2] + 1) from None
 

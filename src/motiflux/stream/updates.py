@@ -169,14 +169,14 @@ class Updates:
         deletes: object = None,
     ) -> Updates:
         """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])``."""
-        gone, come = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
+        deleted, inserted = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
         labels = None
-        if gone[2] is not None or come[2] is not None:
-            labels = _joined([_labels_or_default(part) for part in (gone, come)], "labels")
+        if deleted[2] is not None or inserted[2] is not None:
+            labels = _joined([_labels_or_default(part) for part in (deleted, inserted)], "labels")
         return cls(
-            np.repeat([False, True], [len(gone[0]), len(come[0])]),
-            _joined([gone[0], come[0]], "sources"),
-            _joined([gone[1], come[1]], "targets"),
+            np.repeat([False, True], [len(deleted[0]), len(inserted[0])]),
+            _joined([deleted[0], inserted[0]], "sources"),
+            _joined([deleted[1], inserted[1]], "targets"),
             labels,
         )
 
