@@ -14,6 +14,7 @@ import motiflux as mf
 from motiflux.cpu.trawling import Trawl
 from motiflux.errors import DeviceError
 from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
+from motiflux.request.deadline import Deadline
 from tests.unit.sampling_cases import random_graph
 from tests.unit.test_trawling import CUBIC, LARGE, LONG, cycle
 

@@ -19,7 +19,8 @@ from motiflux.request.request import Request
 class SharedTables:
     """The evaluation of a formula on all devices; raises what `start_tables` does.
 
-    Roots are sorted by their work and assigned to the devices in turn (`motiflux.gpu.runtime.work_partition`).
+    Roots are sorted by their work and assigned to the devices in turn
+    (`motiflux.gpu.runtime.work_partition`).
     """
 
     def __init__(
