@@ -24,12 +24,14 @@ _u8, _u16, _i16, _u32, _u64, _i32 = (
 class Adjacency(ctypes.Structure):
     """``view::Adjacency``."""
 
+    __slots__ = ()
     _fields_ = [("offsets", _u64), ("neighbors", _u64)]
 
 
 class StepShape(ctypes.Structure):
     """``view::StepShape``."""
 
+    __slots__ = ()
     _fields_ = [
         ("first_source", _u32),
         ("source_count", _u32),
@@ -48,12 +50,14 @@ class StepShape(ctypes.Structure):
 class StepArgs(ctypes.Structure):
     """``view::StepArgs``."""
 
+    __slots__ = ()
     _fields_ = [("min_out_degree", _u32), ("min_in_degree", _u32)]
 
 
 class RuntimePlan(ctypes.Structure):
     """``match::RuntimePlan``."""
 
+    __slots__ = ()
     _fields_ = [
         ("level_count", _u32),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
@@ -67,6 +71,7 @@ class RuntimePlan(ctypes.Structure):
 class Ring(ctypes.Structure):
     """``device::Ring``."""
 
+    __slots__ = ()
     _fields_ = [
         ("tickets", _u64),
         ("tail", _u64),
@@ -80,12 +85,14 @@ class Ring(ctypes.Structure):
 class Tickets(ctypes.Structure):
     """``device::Tickets``."""
 
+    __slots__ = ()
     _fields_ = [("claimed", _u64), ("issued", _u64), ("tail_seen", _u64)]
 
 
 class Control(ctypes.Structure):
     """``match::Control``."""
 
+    __slots__ = ()
     _fields_ = [
         ("taken", _u64),
         ("done", _u64),
@@ -102,12 +109,14 @@ class Control(ctypes.Structure):
 class WorkQueue(ctypes.Structure):
     """``match::WorkQueue``."""
 
+    __slots__ = ()
     _fields_ = [("counts", _u64), ("closed", _u64), ("states", _u64), ("splits", _u64), ("wait_slots", _u32)]
 
 
 class Task(ctypes.Structure):
     """``match::Task``."""
 
+    __slots__ = ()
     _fields_ = [
         ("out", Adjacency),
         ("in_", Adjacency),
@@ -147,12 +156,14 @@ TAIL_ONE, TAIL_SAME, TAIL_PAIR, TAIL_MIXED = 0, 1, 2, 3
 class TailSource(ctypes.Structure):
     """``view::TailSource``."""
 
+    __slots__ = ()
     _fields_ = [("place", _u16), ("level", _u16)]
 
 
 class TailSet(ctypes.Structure):
     """``view::TailSet``."""
 
+    __slots__ = ()
     _fields_ = [
         ("after", _u32),
         ("before", _u32),
@@ -166,6 +177,7 @@ class TailSet(ctypes.Structure):
 class TailComponent(ctypes.Structure):
     """``view::TailComponent``."""
 
+    __slots__ = ()
     _fields_ = [
         ("kind", _u8),
         ("levels", _u8),
@@ -183,12 +195,14 @@ class TailComponent(ctypes.Structure):
 class TailTerm(ctypes.Structure):
     """``view::TailTerm``."""
 
+    __slots__ = ()
     _fields_ = [("coefficient", _i16), ("size", _u8 * MOST_TAIL_FACTORS), ("factors", _u8), ("unused", _u8)]
 
 
 class TailLevel(ctypes.Structure):
     """``view::TailLevel``."""
 
+    __slots__ = ()
     _fields_ = [
         ("first_component", _u8),
         ("components", _u8),
@@ -207,6 +221,7 @@ class TailLevel(ctypes.Structure):
 class Tail(ctypes.Structure):
     """``view::Tail``."""
 
+    __slots__ = ()
     _fields_ = [
         ("start", _u32),
         ("early", _u32),
@@ -223,6 +238,7 @@ class Tail(ctypes.Structure):
 class RuntimeArgs(ctypes.Structure):
     """``match::SearchArgs<match::RuntimePlan>``."""
 
+    __slots__ = ()
     _fields_ = [("plan", RuntimePlan), ("task", Task)]
 
 
@@ -233,12 +249,14 @@ TAIL_FIELDS: list[tuple[str, Any]] = [("tail", Tail), ("kept", _u64), ("kept_mas
 class RuntimeTailArgs(ctypes.Structure):
     """``match::TailArgs<match::RuntimePlan>``."""
 
+    __slots__ = ()
     _fields_ = [("plan", RuntimePlan), ("task", Task), *TAIL_FIELDS]
 
 
 class CliqueTask(ctypes.Structure):
     """``match::CliqueTask``."""
 
+    __slots__ = ()
     _fields_ = [
         ("rows", Adjacency),
         ("units", _u64),
@@ -262,12 +280,14 @@ class CliqueTask(ctypes.Structure):
 class CliqueArgs(ctypes.Structure):
     """``match::CliqueArgs``."""
 
+    __slots__ = ()
     _fields_ = [("task", CliqueTask)]
 
 
 class TriangleTask(ctypes.Structure):
     """``match::TriangleTask``."""
 
+    __slots__ = ()
     _fields_ = [
         ("rows", Adjacency),
         ("arcs", _u64),
@@ -284,6 +304,7 @@ class TriangleTask(ctypes.Structure):
 class TriangleArgs(ctypes.Structure):
     """``match::TriangleArgs``."""
 
+    __slots__ = ()
     _fields_ = [("task", TriangleTask)]
 
 
@@ -305,24 +326,28 @@ def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes
 class EchoArgs(ctypes.Structure):
     """``device::EchoArgs``."""
 
+    __slots__ = ()
     _fields_ = [("in_", Ring), ("out", Ring), ("stop", _u64), ("record_words", _u32)]
 
 
 class FloodArgs(ctypes.Structure):
     """``device::FloodArgs``."""
 
+    __slots__ = ()
     _fields_ = [("out", Ring), ("next", _u64), ("stop", _u64), ("records", _u64), ("record_words", _u32)]
 
 
 class Permutation(ctypes.Structure):
     """``random::Permutation``."""
 
+    __slots__ = ()
     _fields_ = [("keys", _u64 * 8), ("size", _u64), ("left_bits", _u32), ("right_bits", _u32)]
 
 
 class Quadrants(ctypes.Structure):
     """``generate::Quadrants``."""
 
+    __slots__ = ()
     _fields_ = [("end", _u32 * 3)]
 
 
@@ -333,6 +358,7 @@ MAX_RMAT_LEVELS = 31
 class Rmat(ctypes.Structure):
     """``generate::Rmat``."""
 
+    __slots__ = ()
     _fields_ = [
         ("seed", _u64),
         ("ids", Permutation),
@@ -346,12 +372,14 @@ class Rmat(ctypes.Structure):
 class RmatArgs(ctypes.Structure):
     """``generate::RmatArgs``."""
 
+    __slots__ = ()
     _fields_ = [("rmat", Rmat), ("first", _u64), ("count", _u64), ("sources", _u64), ("targets", _u64)]
 
 
 class NumberArgs(ctypes.Structure):
     """``rows::NumberArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("vertices", _u64),
         ("ids", _u64),
@@ -367,24 +395,28 @@ class NumberArgs(ctypes.Structure):
 class Span(ctypes.Structure):
     """``sets::Span``."""
 
+    __slots__ = ()
     _fields_ = [("first", _u64), ("last", _u64)]
 
 
 class Cursor(ctypes.Structure):
     """``match::Cursor``."""
 
+    __slots__ = ()
     _fields_ = [("base", _u64), ("next", _u32), ("end", _u32), ("waiting", _u32)]
 
 
 class LevelState(ctypes.Structure):
     """``match::LevelState``."""
 
+    __slots__ = ()
     _fields_ = [("base", _u64), ("base_size", _u32), ("vertex", _u32), ("cursor", Cursor)]
 
 
 class Place(ctypes.Structure):
     """``match::Place``."""
 
+    __slots__ = ()
     _fields_ = [
         ("arc", _u64),
         ("arc_end", _u64),
@@ -398,24 +430,28 @@ class Place(ctypes.Structure):
 class WorkQueueCounts(ctypes.Structure):
     """``match::WorkQueueCounts``."""
 
+    __slots__ = ()
     _fields_ = [("wanted", _u64), ("claimed", _u64), ("issued", _u64)]
 
 
 class Split(ctypes.Structure):
     """``match::Split``."""
 
+    __slots__ = ()
     _fields_ = [("cursor", Cursor), ("level", _u32), ("vertices", _u32 * MAX_PATTERN_VERTICES)]
 
 
 class KeptNumber(ctypes.Structure):
     """``match::KeptNumber``."""
 
+    __slots__ = ()
     _fields_ = [("state", _u32), ("key", _u32 * MOST_KEY_WORDS), ("number", _u64 * 2)]
 
 
 class TailFrame(ctypes.Structure):
     """``match::TailFrame``."""
 
+    __slots__ = ()
     _fields_ = [
         ("sum", _u64 * 2),
         ("product", _u64 * 2),
@@ -428,6 +464,7 @@ class TailFrame(ctypes.Structure):
 class Saved(ctypes.Structure):
     """``match::Saved``."""
 
+    __slots__ = ()
     _fields_ = [("place", Place), ("cursor", Cursor)]
 
 

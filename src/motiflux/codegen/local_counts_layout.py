@@ -26,12 +26,14 @@ SELF, SOURCE, TARGET = 0, 1, 2
 class Frame(ctypes.Structure):
     """``local_counts::Frame``."""
 
+    __slots__ = ()
     _fields_ = [("control", _u64), ("failed", _u64)]
 
 
 class Roots(ctypes.Structure):
     """``local_counts::Roots``."""
 
+    __slots__ = ()
     _fields_ = [
         ("order", _u64),
         ("work", _u64),
@@ -46,6 +48,7 @@ class Roots(ctypes.Structure):
 class OrderArgs(ctypes.Structure):
     """``local_counts::OrderArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("first", Adjacency),
         ("second", Adjacency),
@@ -59,6 +62,7 @@ class OrderArgs(ctypes.Structure):
 class TriangleArgs(ctypes.Structure):
     """``local_counts::TriangleArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("rows", Adjacency),
         ("ranks", _u64),
@@ -77,6 +81,7 @@ class TriangleArgs(ctypes.Structure):
 class WedgeArgs(ctypes.Structure):
     """``local_counts::WedgeArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("first", Adjacency),
         ("second", Adjacency),
@@ -98,18 +103,21 @@ class WedgeArgs(ctypes.Structure):
 class MergeArgs(ctypes.Structure):
     """``local_counts::MergeArgs``."""
 
+    __slots__ = ()
     _fields_ = [("rows", Adjacency), ("ranks", _u64), ("vertices", _u32), ("table", _u64)]
 
 
 class WedgeKind(ctypes.Structure):
     """``local_counts::WedgeKind``."""
 
+    __slots__ = ()
     _fields_ = [("first", Adjacency), ("second", Adjacency), ("number", _u64)]
 
 
 class KindArgs(ctypes.Structure):
     """``local_counts::KindArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("kinds", WedgeKind * MOST_KINDS),
         ("count", _u32),
@@ -126,6 +134,7 @@ class KindArgs(ctypes.Structure):
 class WalkStep(ctypes.Structure):
     """``local_counts::WalkStep``."""
 
+    __slots__ = ()
     _fields_ = [
         ("rows", Adjacency),
         ("weights", _u64),
@@ -140,6 +149,7 @@ class WalkStep(ctypes.Structure):
 class WalkArgs(ctypes.Structure):
     """``local_counts::WalkArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("steps", WalkStep * MOST_STEPS),
         ("count", _u32),
@@ -160,24 +170,28 @@ class WalkArgs(ctypes.Structure):
 class Factor(ctypes.Structure):
     """``local_counts::Factor``."""
 
+    __slots__ = ()
     _fields_ = [("table", _u64), ("at", _u32), ("unused", _u32)]
 
 
 class Product(ctypes.Structure):
     """``local_counts::Product``."""
 
+    __slots__ = ()
     _fields_ = [("factors", Factor * MOST_FACTORS), ("count", _u64)]
 
 
 class Domain(ctypes.Structure):
     """``local_counts::Domain``."""
 
+    __slots__ = ()
     _fields_ = [("rows", Adjacency), ("size", _u64), ("vertices", _u32), ("by_rows", _u32)]
 
 
 class SumArgs(ctypes.Structure):
     """``local_counts::SumArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("domain", Domain),
         ("frame", Frame),
@@ -190,12 +204,14 @@ class SumArgs(ctypes.Structure):
 class Lesser(ctypes.Structure):
     """``local_counts::Lesser``."""
 
+    __slots__ = ()
     _fields_ = [("table", _u64), ("times", _u64)]
 
 
 class JoinArgs(ctypes.Structure):
     """``local_counts::JoinArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("domain", Domain),
         ("frame", Frame),

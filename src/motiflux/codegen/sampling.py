@@ -148,12 +148,14 @@ def draw_sources() -> list[Source]:
 class SampleSource(ctypes.Structure):
     """``sample::Source``."""
 
+    __slots__ = ()
     _fields_ = [("rows", Adjacency), ("level", _u32), ("words", _u32), ("bits", _u64)]
 
 
 class Level(ctypes.Structure):
     """``sample::Level``."""
 
+    __slots__ = ()
     _fields_ = [
         ("members", _u64),
         ("sums", _u64),
@@ -169,6 +171,7 @@ class Level(ctypes.Structure):
 class CandidateGraph(ctypes.Structure):
     """``sample::CandidateGraph``."""
 
+    __slots__ = ()
     _fields_ = [
         ("sources", _u64),
         ("roots", _u64),
@@ -185,12 +188,14 @@ class CandidateGraph(ctypes.Structure):
 class BitsArgs(ctypes.Structure):
     """``sample::BitsArgs``."""
 
+    __slots__ = ()
     _fields_ = [("rows", Adjacency), ("bits", _u64), ("starts", _u32), ("words", _u32)]
 
 
 class DrawArgs(ctypes.Structure):
     """``sample::DrawArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("graph", CandidateGraph),
         ("seed", _u64),

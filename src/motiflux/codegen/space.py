@@ -50,18 +50,21 @@ def space_source() -> Source:
 class Group(ctypes.Structure):
     """``candidates::Group``."""
 
+    __slots__ = ()
     _fields_ = [("kind", _u32), ("mask", _u32), ("least", _u32)]
 
 
 class RowSet(ctypes.Structure):
     """``candidates::RowSet``."""
 
+    __slots__ = ()
     _fields_ = [("kind", _u32), ("from_", _u32), ("to", _u32)]
 
 
 class Report(ctypes.Structure):
     """``candidates::Report``."""
 
+    __slots__ = ()
     _fields_ = [
         ("started", _u64 * MAX_PATTERN_VERTICES),
         ("removed", _u64 * MAX_PATTERN_VERTICES * MAX_ROUNDS),
@@ -73,6 +76,7 @@ class Report(ctypes.Structure):
 class SpaceArgs(ctypes.Structure):
     """``candidates::SpaceArgs``."""
 
+    __slots__ = ()
     _fields_ = [
         ("out", Adjacency),
         ("in_", Adjacency),

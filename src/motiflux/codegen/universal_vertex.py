@@ -22,18 +22,21 @@ _FIELDS = "joined", "apart", "after", "before", "distinct"
 class Base(ctypes.Structure):
     """``match::UniversalVertexBase``."""
 
+    __slots__ = ()
     _fields_ = [("kind", _u32), ("order", _u32)]
 
 
 class Step(ctypes.Structure):
     """``match::UniversalVertexStep``."""
 
+    __slots__ = ()
     _fields_ = [*((name, _u32) for name in _FIELDS), ("start", _i32), ("base", _u32)]
 
 
 class Shape(ctypes.Structure):
     """``match::UniversalVertexShape``."""
 
+    __slots__ = ()
     _fields_ = [
         ("levels", _u32),
         ("lanes", _u32),
@@ -48,12 +51,14 @@ class Shape(ctypes.Structure):
 class Task(ctypes.Structure):
     """``match::UniversalVertexTask``."""
 
+    __slots__ = ()
     _fields_ = [("above", Adjacency), ("kinds", _u64)]
 
 
 class Args(ctypes.Structure):
     """``match::UniversalVertexArgs``."""
 
+    __slots__ = ()
     _fields_ = [("task", CliqueTask), ("pattern", Task), ("shape", Shape)]
 
 

@@ -20,7 +20,7 @@ class Listing : public EveryLevel {
   }
 
   template <class Search>
-  MOTIFLUX_DEVICE bool take_last(Search&, sets::View) {
+  MOTIFLUX_DEVICE bool take_last(Search&, sets::Span) {
     return false;
   }
 

@@ -3,6 +3,7 @@
 
 #include "motiflux/match/state.hpp"
 #include "motiflux/match/task.hpp"
+#include "motiflux/number.hpp"
 #include "motiflux/view/tail.hpp"
 
 namespace motiflux::match {
