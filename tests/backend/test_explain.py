@@ -89,7 +89,7 @@ def test_a_device_has_time_and_memory_predicted(device: str) -> None:
     assert told.predicted.memory.device is not None
     assert told.predicted.memory.device >= 4 * GRAPH.num_edges
     assert told.no_space is not None
-    assert "nothing but edges" in told.no_space
+    assert "no labels or conditions" in told.no_space
 
 
 @pytest.mark.devices("emulated", "cuda", reason="it is about the memory of devices")

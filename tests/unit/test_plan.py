@@ -568,7 +568,9 @@ class TestExplain:
         told = mf.explain(mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(clique(4)))
         assert "set of level 2 & neighbours(2)" in told
         assert "24 automorphisms; one image of each embedding: 0 < 1, 1 < 2, 2 < 3" in told
-        assert told.splitlines()[4].endswith("; the count is multiplied by 24; listed as its 24 images")
+        assert told.splitlines()[4].endswith(
+            "; the count is multiplied by 24; a listing has 24 rows for each embedding found"
+        )
         assert "images" not in mf.explain(
             mf.Graph.from_edges(clique(6)), "(a)--(b)", tuning=private_tuning({"images": "off"})
         )
