@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.group import DeviceGroup, GroupJob, wait_for
+from motiflux.gpu.group import DeviceGroup, GroupJob, Job, wait_for
 from motiflux.gpu.kernels.cliques import prepare_cliques
 from motiflux.gpu.kernels.table_run import TooWide
-from motiflux.gpu.kernels.tables import table_bytes
+from motiflux.gpu.kernels.tables import DeviceTables, start_tables, table_bytes
 from motiflux.gpu.kernels.universal_vertex import prepare_cone
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
@@ -149,24 +149,15 @@ class DfsEngine:
         reports = in_parts(request.progress, [stage.share for stage in physical.stages])
         for stage, report in zip(physical.stages, reports, strict=True):
             left = None if most is None else most - found
-            with GroupJob(left) as job:
-                try:
-                    job.gather(
-                        group,
-                        lambda one, stage=stage, left=left: self._prepared(  # type: ignore[misc]
-                            one, group, graph, stage, request, left, deadline
-                        ),
-                        graph,
-                        stage.plan,
-                        request,
-                        deadline,
-                    )
-                except OutOfTimeError:
-                    complete = False
-                    break
+            try:
+                job = self._job(graph, stage, group, request, left, deadline)
+            except OutOfTimeError:
+                complete = False
+                break
+            with job:
                 complete, one = _run(job, deadline, report, found, times)
-                if one is None:
-                    return None
+            if one is None:
+                return None
             found += one
             if not complete or (most is not None and found > most):
                 break
@@ -174,6 +165,30 @@ class DfsEngine:
         if request.limit is not None and total > request.limit:
             return Outcome(request.limit, False)
         return Outcome(total, complete)
+
+    def _job(
+        self,
+        graph: Graph,
+        stage: Stage,
+        group: DeviceGroup,
+        request: Request,
+        limit: int | None,
+        deadline: Deadline,
+    ) -> Job:
+        """Return the job of a stage: of one device itself, else a job on each device."""
+        if group.alone:
+            return self._prepared(group.first, group, graph, stage, request, limit, deadline)
+
+        def make(accelerator: Accelerator) -> DeviceSearch:
+            return self._prepared(accelerator, group, graph, stage, request, limit, deadline)
+
+        job = GroupJob(limit)
+        try:
+            job.gather(group, make, graph, stage.plan, request, deadline)
+        except BaseException:
+            job.close()
+            raise
+        return job
 
     def _prepared(
         self,
@@ -219,9 +234,13 @@ class DfsEngine:
             return found.value
 
         try:
-            tables = SharedTables(group, graph, stage, request, deadline, search)
-            with contextlib.closing(tables):
-                if not wait_for(tables, deadline, request.progress):
+            tables: DeviceTables | SharedTables
+            if group.alone:
+                tables = start_tables(group.first, graph, stage, request, deadline, search)
+            else:
+                tables = SharedTables(group, graph, stage, request, deadline, search)
+            with contextlib.closing(tables.run):
+                if not wait_for(tables.run, deadline, request.progress):
                     return Outcome(0, False)
                 total = tables.total()
         except OutOfTimeError:
@@ -303,7 +322,7 @@ def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
 
 
 def _run(
-    job: GroupJob, deadline: Deadline, progress: ProgressCallback | None, before: int, times: int
+    job: Job, deadline: Deadline, progress: ProgressCallback | None, before: int, times: int
 ) -> tuple[bool, int | None]:
     """Launch a job and wait for its end; return whether nothing was cut, and the number found.
 

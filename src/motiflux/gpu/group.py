@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Protocol
 
 import numpy as np
@@ -133,8 +134,33 @@ def wait_for(
     return True
 
 
+class Job(Work, Protocol):
+    """A job that counts, on one device or on several. Close it, or use it as a context."""
+
+    def expect_looks(self) -> None:
+        """Have `look` never return what an earlier job has left in the same memory: before the launch."""
+
+    def launch(self) -> None:
+        """Start it."""
+
+    def found(self) -> int:
+        """Return the number found, once it has ended."""
+
+    def was_limited(self) -> bool:
+        """Whether it stopped because of its limit."""
+
+    def passed_128_bits(self) -> bool:
+        """Whether a number did not fit; the number found is of no use then."""
+
+    def __enter__(self) -> Job: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 class GroupJob:
-    """A job on each device of a group that takes part. Close it, or use it as a context.
+    """A job on each device of a group that takes part.
 
     Parameters
     ----------
@@ -145,7 +171,6 @@ class GroupJob:
     def __init__(self, limit: int | None = None) -> None:
         self.searches: list[DeviceSearch] = []
         self._limit = limit
-        self._alone = True
         self._next_look = 0.0
         self._made: list[DeviceSearch] = []
         self._seen: dict[DeviceSearch, tuple[int, int, int]] = {}
@@ -175,12 +200,6 @@ class GroupJob:
         OutOfTimeError
             Time was up before all were ready.
         """
-        self._alone = group.alone
-        if self._alone:
-            search = make(group.first)
-            self._made.append(search)
-            self.searches.append(search)
-            return
         refused: list[DeviceMemoryError] = []
         for accelerator in group.accelerators:
             try:
@@ -210,29 +229,23 @@ class GroupJob:
             return
         self.searches.append(search)
 
-    def _on(self, search: DeviceSearch) -> AbstractContextManager[None]:
-        """Make the device of a job the thread's for a while, if there are several."""
-        return nullcontext() if self._alone else working_on(search.accelerator)
-
     def expect_looks(self) -> None:
         """Have `look` never return what an earlier job has left in the same memory: before the launch."""
         for search in self.searches:
-            with self._on(search):
+            with working_on(search.accelerator):
                 search.expect_looks()
 
     def launch(self) -> None:
         """Start all kernels."""
         for search in self.searches:
-            with self._on(search):
+            with working_on(search.accelerator):
                 search.launch()
 
     def done(self) -> bool:
         """Whether all kernels have ended, or enough was found; raises what failed on a device."""
-        if self._alone:
-            return self.searches[0].done()
         ended = 0
         for search in self.searches:
-            with self._on(search):
+            with working_on(search.accelerator):
                 if search.done():
                     ended += 1
                     if search.was_limited() or search.passed_128_bits():
@@ -248,15 +261,12 @@ class GroupJob:
         if self._limit is None or now < self._next_look:
             return False
         self._next_look = now + _LIMIT_SECONDS
-        seen = self.look()
-        return seen is not None and seen[2] > self._limit
+        return self.look()[2] > self._limit
 
-    def look(self) -> tuple[int, int, int] | None:
-        """Return units done, units in all and the number found, as far as is known; None if nothing is."""
-        if self._alone:
-            return self.searches[0].look()
+    def look(self) -> tuple[int, int, int]:
+        """Return units done, units in all and the number found, as far as is known."""
         for search in self.searches:
-            with self._on(search):
+            with working_on(search.accelerator):
                 if not search.is_open:  # a device that lists is done before others
                     continue
                 seen = search.look()
@@ -271,13 +281,13 @@ class GroupJob:
     def stop_and_wait(self) -> None:
         """Stop the kernels that run; what they had found counts."""
         for search in self.searches:
-            with self._on(search):
+            with working_on(search.accelerator):
                 search.stop_and_wait()
 
     def tell_time(self) -> None:
         """Add the kernels' time on all devices to the times that are being taken."""
         for search in self.searches:
-            with self._on(search):
+            with working_on(search.accelerator):
                 search.tell_time()
 
     def found(self) -> int:
@@ -294,7 +304,7 @@ class GroupJob:
 
     def close(self) -> None:
         """Stop what runs, and give everything back."""
-        close_all(self._made, alone=self._alone)
+        close_all(self._made)
 
     def __enter__(self) -> GroupJob:
         return self
@@ -303,15 +313,15 @@ class GroupJob:
         self.close()
 
 
-def close_all(searches: list[DeviceSearch], *, alone: bool) -> None:
+def close_all(searches: list[DeviceSearch]) -> None:
     """Close jobs, each on its device, the last one first; all are closed, whatever is raised meanwhile."""
     while searches:
         search = searches.pop()
         try:
-            with nullcontext() if alone else search.accelerator.device.current():
+            with search.accelerator.device.current():
                 search.close()
         finally:
-            close_all(searches, alone=alone)
+            close_all(searches)
 
 
 def _share_space(

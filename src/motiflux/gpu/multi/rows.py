@@ -238,7 +238,7 @@ class SeveralRows:
         if self._request.progress is None or now < self._next_look or self._over:
             return
         self._next_look = now + _LOOK_SECONDS
-        done, units, found = self._job.look() or (0, 0, 0)
+        done, units, found = self._job.look()
         self._request.progress(
             ProgressReport(done, units, found * self._of_each, now - self._deadline.started)
         )

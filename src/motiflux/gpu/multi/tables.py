@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
 from motiflux.gpu.group import DeviceGroup, close_all, working_on
 from motiflux.gpu.kernels.tables import DeviceTables, start_tables
@@ -32,13 +31,12 @@ class SharedTables:
         deadline: Deadline,
         search: Callable[[Searched], int],
     ) -> None:
-        self._alone = group.alone
         self._made: list[DeviceSearch] = []
         self._parts: list[tuple[Accelerator, DeviceTables]] = []
         try:
             for number, accelerator in enumerate(group.accelerators):
                 share = (number, len(group.accelerators))
-                with self._on(accelerator):
+                with working_on(accelerator):
                     part = start_tables(accelerator, graph, stage, request, deadline, search, share=share)
                     self._made.append(part.run)
                     self._parts.append((accelerator, part))
@@ -46,29 +44,30 @@ class SharedTables:
             self.close()
             raise
 
-    def _on(self, accelerator: Accelerator) -> AbstractContextManager[None]:
-        """Make a device of several the thread's for a while."""
-        return nullcontext() if self._alone else working_on(accelerator)
+    @property
+    def run(self) -> SharedTables:
+        """The work of all devices."""
+        return self
 
     def done(self) -> bool:
         """Whether all devices are done; raises what failed on one."""
         return all(self._is_done(*part) for part in self._parts)
 
     def _is_done(self, accelerator: Accelerator, part: DeviceTables) -> bool:
-        with self._on(accelerator):
+        with working_on(accelerator):
             return part.run.done()
 
     def stop_and_wait(self) -> None:
         """Stop all devices."""
         for accelerator, part in self._parts:
-            with self._on(accelerator):
+            with working_on(accelerator):
                 part.run.stop_and_wait()
 
     def look(self) -> tuple[int, int, int] | None:
         """Return roots done, roots in all, and 0; None if not known of all devices."""
         done, roots = 0, 0
         for accelerator, part in self._parts:
-            with self._on(accelerator):
+            with working_on(accelerator):
                 seen = part.run.look()
             if seen is None:
                 return None
@@ -78,17 +77,17 @@ class SharedTables:
     def tell_time(self) -> None:
         """Add the kernels' time on all devices to what is being taken."""
         for accelerator, part in self._parts:
-            with self._on(accelerator):
+            with working_on(accelerator):
                 part.run.tell_time()
 
     def total(self) -> int:
         """Return what the formula comes to, once all are done; raises what `DeviceTables.total` does."""
         total = 0
         for accelerator, part in self._parts:
-            with self._on(accelerator):
+            with working_on(accelerator):
                 total += part.total()
         return total
 
     def close(self) -> None:
         """Stop what runs, and give everything back."""
-        close_all(self._made, alone=self._alone)
+        close_all(self._made)
