@@ -17,13 +17,13 @@ from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu import strategy as strategy_module
 from motiflux.gpu.kernels import cliques, universal_vertex
-from motiflux.gpu.kernels.universal_vertex import bytes_of, cut_cone
+from motiflux.gpu.kernels.universal_vertex import bytes_of, cut_universal_vertex
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.strategy import DeviceFacts, gather, strategy
 from motiflux.plan import make_plan
 from motiflux.plan.neighborhood import bits as bits_module
 from motiflux.plan.neighborhood.bits import Bits
-from motiflux.plan.neighborhood.choices import find_cones
+from motiflux.plan.neighborhood.choices import universal_vertex_plans
 from motiflux.plan.physical import Family, RootFilter
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, path
@@ -179,7 +179,8 @@ def _cut_alike_but_for_the_least(graph: mf.Graph, one: mf.Pattern, other: mf.Pat
     """Whether the roots of two counts differ in nothing but the neighbours that a root needs."""
     plans = make_plan(graph, one, space=True), make_plan(graph, other, semantics="homomorphism", space=True)
     cones = [
-        [(c.rows.roots, c.shape, c.plan.estimates, c.least) for c in find_cones(graph, p, 1)] for p in plans
+        [(c.rows.roots, c.shape, c.plan.estimates, c.least) for c in universal_vertex_plans(graph, p, 1)]
+        for p in plans
     ]
     return any(a[:3] == b[:3] and a[3] != b[3] for a in cones[0] for b in cones[1])
 
@@ -261,7 +262,7 @@ def test_what_does_not_fit_in_bits_is_searched_for(device: str, monkeypatch: pyt
         asked.append(True)
         raise DeviceMemoryError("what bits take", 2, 1, "")
 
-    monkeypatch.setattr("motiflux.gpu.engine.prepare_cone", refuse)
+    monkeypatch.setattr("motiflux.gpu.engine.prepare_universal_vertex", refuse)
     graph = with_hubs(4)
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected
@@ -362,7 +363,7 @@ def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatc
     bits = bits_of(graph, PATTERNS["wheel of 4"])
     assert bits is not None
     degrees = np.diff(graph.adjacency(bits.cone.rows.roots)[0]).astype(np.int64)
-    units = cut_cone(degrees, bits.cone, teams=1 << 20)
+    units = cut_universal_vertex(degrees, bits.cone, teams=1 << 20)
     taken = sorted(
         (int(root), place)
         for root, word in units.units

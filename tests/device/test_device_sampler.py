@@ -164,7 +164,7 @@ class TestManyLaunches:
     def test_their_memory_is_used_again(self, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device)
         sampler.draw("alley", 1, 0, 20)
-        assert len(sampler._trays) == 2
+        assert len(sampler._kept_results) == 2
 
     def test_no_groups_are_no_launches(self, graph: mf.Graph, device: str) -> None:
         none = sampler_of(graph, device).draw("alley", 1, 0, 0)

@@ -471,7 +471,7 @@ def test_a_stop_that_came_late_does_not_stop_the_next_search(
         session = accelerator._sessions[-1]
         (search,) = kept(graph, accelerator)
         assert search.begin_again()
-        search.rest_when_over(lambda _: pytest.fail("what was told to stop is kept"))
+        search.keep_when_over(lambda _: pytest.fail("what was told to stop is kept"))
         search.launch()
         wait_until(search.done)
         session.stop()  # over already, and cleared for the next one
@@ -531,7 +531,7 @@ def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
     (search,) = kept(graph, accelerator)
     with search:
         assert search.begin_again()
-        search.rest_when_over(lambda _: None)
+        search.keep_when_over(lambda _: None)
         search.look()
         search.launch()
         wait_until(search.done)

@@ -15,7 +15,7 @@ import pytest
 from motiflux.codegen import layout, local_counts_layout, sampling, space
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
-from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose
+from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
 
 REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "src/motiflux/include"
@@ -99,7 +99,7 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::match::kMostUniversalVertexLevels": MOST_LEVELS,
     **{
         f"static_cast<int>(motiflux::match::UniversalVertexClosedForm::k{close.name.title()})": close
-        for close in ConeClose
+        for close in ClosedForm
     },
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.STAGED_ROWS,

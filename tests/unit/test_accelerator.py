@@ -127,7 +127,7 @@ class TestResting:
     def test_it_is_asked_for_memory_until_enough_came_back(self) -> None:
         accelerator, some = make(), [Rests() for _ in range(5)]
         for one in some:
-            accelerator.add_resting(one)
+            accelerator.add_job_pool(one)
         assert (accelerator.reclaim(3), accelerator.reclaim(100)) == (3, 5)
         del some[1:], one
         assert accelerator.reclaim(100) == 1
@@ -138,7 +138,7 @@ class TestResting:
         sys.setswitchinterval(1e-6)
         try:
             threads = [
-                threading.Thread(target=lambda part: [*map(accelerator.add_resting, part)], args=(part,))
+                threading.Thread(target=lambda part: [*map(accelerator.add_job_pool, part)], args=(part,))
                 for part in (some[::2], some[1::2])
             ]
             for thread in threads:

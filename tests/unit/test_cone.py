@@ -11,8 +11,8 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.plan import make_plan
-from motiflux.plan.neighborhood.choices import Cone, find_cones
-from motiflux.plan.neighborhood.universal_vertex import ConeClose
+from motiflux.plan.neighborhood.choices import UniversalVertexPlan, universal_vertex_plans
+from motiflux.plan.neighborhood.universal_vertex import ClosedForm
 from motiflux.types import Semantics, Symmetry
 
 RANDOM = np.random.default_rng(5)
@@ -33,34 +33,34 @@ def cones(
     semantics: Semantics = Semantics.ISOMORPHISM,
     graph: mf.Graph = GRAPH,
     **options: Any,
-) -> list[Cone]:
-    return find_cones(graph, make_plan(graph, pattern, semantics=semantics, **options), threads=1)
+) -> list[UniversalVertexPlan]:
+    return universal_vertex_plans(graph, make_plan(graph, pattern, semantics=semantics, **options), threads=1)
 
 
 @pytest.mark.parametrize(
     ("pattern", "semantics", "options", "ways"),
     [
-        (WHEEL, Semantics.ISOMORPHISM, {}, {ConeClose.PAIRS, ConeClose.SIZE}),
-        (without(5, (3, 4)), Semantics.ISOMORPHISM, {}, {ConeClose.PAIRS}),
+        (WHEEL, Semantics.ISOMORPHISM, {}, {ClosedForm.PAIRS, ClosedForm.SIZE}),
+        (without(5, (3, 4)), Semantics.ISOMORPHISM, {}, {ClosedForm.PAIRS}),
         (
             without(5, (3, 4)),
             Semantics.ISOMORPHISM,
             {"tuning": private_tuning({"multiply": "off"})},
-            {ConeClose.ORDERED},
+            {ClosedForm.ORDERED},
         ),
-        (GEM, Semantics.ISOMORPHISM, {}, {ConeClose.DISTINCT}),
-        (GEM, Semantics.HOMOMORPHISM, {}, {ConeClose.PRODUCT}),
-        (WHEEL, Semantics.INDUCED, {}, {ConeClose.SIZE}),
+        (GEM, Semantics.ISOMORPHISM, {}, {ClosedForm.DISTINCT}),
+        (GEM, Semantics.HOMOMORPHISM, {}, {ClosedForm.PRODUCT}),
+        (WHEEL, Semantics.INDUCED, {}, {ClosedForm.SIZE}),
         (
             DIAMOND,
             Semantics.ISOMORPHISM,
             {},
-            {ConeClose.SIZE},
+            {ClosedForm.SIZE},
         ),  # a level must be left for lanes, and for warps
     ],
 )
 def test_the_last_levels_are_sizes_where_they_are_not_adjacent(
-    pattern: mf.Pattern, semantics: Semantics, options: dict[str, Any], ways: set[ConeClose]
+    pattern: mf.Pattern, semantics: Semantics, options: dict[str, Any], ways: set[ClosedForm]
 ) -> None:
     found = cones(pattern, semantics, **options)
     assert {cone.shape.close for cone in found} == ways

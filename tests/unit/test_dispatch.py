@@ -20,10 +20,12 @@ from motiflux.cpu.engine import CpuEngine
 from motiflux.device.presence import look
 from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.choose import choose_engine
+from motiflux.dispatch.prepared_query import PreparedQuery
 from motiflux.errors import CountOverflowError, DeviceError
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.request.costs import GpuCosts, GpuState, HostWork
 from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from tests.backend.cases import clique, cycle, path
@@ -134,10 +136,35 @@ class TestBudget:
         assert why == f"the GPU cannot do it: {error}"
 
     @pytest.mark.parametrize("opened", [True, False])
-    def test_a_gpu_that_cannot_be_opened_is_left(self, small: mf.Graph, opened: bool) -> None:
-        gpu = FakeGpu(FakeEngine(), 1e-9, opened, error=DeviceError("no driver"))
-        outcome, engine, why = counted(gpu, small, TRIANGLE)
-        assert (outcome.value, engine, why) == (24360, "cpu", "the GPU cannot do it: no driver")
+    @pytest.mark.parametrize("expected", [1e-9, 0.01])
+    @pytest.mark.parametrize("seconds", [0.0, 0.2])
+    def test_a_gpu_that_cannot_be_opened_is_left(
+        self, small: mf.Graph, opened: bool, expected: float, seconds: float
+    ) -> None:
+        gpu = FakeGpu(FakeEngine(), expected, opened, error=DeviceError("no driver"))
+        outcome, engine, why = counted(gpu, small, TRIANGLE, named("cpu", seconds))
+        assert (outcome.value, outcome.complete, engine) == (24360, True, "cpu")
+        if expected < 0.01 or seconds:
+            assert why == "the GPU cannot do it: no driver"
+
+    def test_a_cpu_of_which_nothing_is_expected_has_a_budget_too(self) -> None:
+        labelled = mf.Graph.from_edges(clique(8), vertex_labels=[0, 1] * 4)
+        pattern = mf.Pattern.parse("(a:0)~>(b:1)")
+        fake, host = FakeEngine(), named("cpu", ENDLESS)
+        outcome, engine, _ = counted(
+            FakeGpu(fake, 0.01), labelled, pattern, host, tuning={"candidates": "off"}
+        )
+        assert (outcome.complete, engine) == (True, "fake")
+
+    def test_a_limit_that_the_other_engine_reached_counts_as_overrun(self, small: mf.Graph) -> None:
+        request = asking(limit=100)
+        fake = FakeEngine(ENDLESS)
+        engine = AutoEngine(CpuEngine(), FakeGpu(fake, 1e-9))
+        (physical,) = plans_of(engine, small, [TRIANGLE], request)
+        query = PreparedQuery(engine, physical, Ran("fake", "fake", ""))
+        outcome = engine.count(small, physical, request, Deadline.after(None))
+        query.note(outcome, 0.1, request.limit)
+        assert (outcome.value, query.overran, query.overruns) == (100, True, 1)
 
     @pytest.mark.parametrize("again", [False, True])
     def test_other_errors_are_raised(self, small: mf.Graph, again: bool) -> None:
@@ -192,7 +219,7 @@ class TestQueriesThatComeAgain:
         engines = calls(small, gpu, named("cpu", 0.05), 12)
         assert engines[:3] == ["cpu"] * 3
         assert engines[-3:] == ["fake"] * 3
-        assert self.choices == 3
+        assert self.choices == 4  # once more when the GPU is open
 
     def test_a_cpu_that_is_faster_is_kept(self, small: mf.Graph, calls: Callable[..., list[str]]) -> None:
         fake = FakeEngine()
@@ -225,12 +252,28 @@ class TestCutShort:
         assert 0.3 <= time.perf_counter() - started < 5
         assert fake.calls == 0 or fake.ended.wait(5)
 
-    def test_of_two_counts_that_were_cut_the_larger_is_known(self, dense: mf.Graph) -> None:
-        outcome, engine, _ = counted(
-            FakeGpu(FakeEngine(ENDLESS), 1e-9), dense, LONG_PATH, timeout=0.3, **LONG
-        )
+    def test_of_two_counts_that_were_cut_the_larger_is_known(
+        self, dense: mf.Graph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("motiflux.dispatch.auto.LONGEST_BUDGET", 0.05)
+        fake = FakeEngine(ENDLESS)
+        outcome, engine, _ = counted(FakeGpu(fake, 1e-9), dense, LONG_PATH, timeout=0.5, **LONG)
         assert not outcome.complete
-        assert (outcome.value > 0) == (engine == "cpu")
+        assert fake.calls > 0
+        assert outcome.value > 0
+        assert engine == "cpu"
+
+    def test_progress_never_goes_back(self, dense: mf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("motiflux.dispatch.auto.LONGEST_BUDGET", 0.02)
+        told: list[float] = []
+
+        def progress(report: ProgressReport) -> None:
+            told.append(report.done / report.total)
+
+        host, fake = named("cpu", ENDLESS), FakeEngine(ENDLESS)
+        counted(FakeGpu(fake, 1e-9), dense, LONG_PATH, host, timeout=0.5, progress=progress, **LONG)
+        assert (host.calls > 0, fake.calls > 1) == (True, True)
+        assert told == sorted(told)
 
     @pytest.mark.parametrize("expected", [1e-9, ENDLESS])
     @pytest.mark.parametrize("again", [False, True])

@@ -106,7 +106,7 @@ def _keep(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery
     """Keep how a query was executed, and what that took."""
     if (before := prepared_query(graph, pattern, request)) is not None:
         query.spent, query.overruns = before.spent, before.overruns
-    query.note(found.outcome, found.seconds)
+    query.note(found.outcome, found.seconds, request.limit)
     keep_query(graph, pattern, request, query)
 
 
@@ -114,7 +114,7 @@ def _again(graph: Graph, query: PreparedQuery, request: Request, deadline: Deadl
     """Return the count of a query that came before."""
     found = query.engine.count(graph, query.physical, request, deadline)
     seconds = deadline.elapsed()
-    query.note(found, seconds)
+    query.note(found, seconds, request.limit)
     ran = found.ran or query.ran
     return Count(
         found.value,
@@ -198,6 +198,8 @@ _LATE = _Found(Outcome(0, False), 0.0)
 
 
 def _count(planned: _Planned, found: _Found, ran: Ran) -> Count:
+    if planned.physical is not None and planned.physical.why:
+        ran = replace(ran, why=planned.physical.why)
     ran = found.outcome.ran or ran
     return Count(
         found.outcome.value,

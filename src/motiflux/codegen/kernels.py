@@ -13,7 +13,7 @@ from motiflux.codegen.space import space_source
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
-from motiflux.plan.neighborhood.universal_vertex import cone_shape
+from motiflux.plan.neighborhood.universal_vertex import neighborhood_shape
 from motiflux.plan.shape import PlanShape, StepShape
 from motiflux.plan.shape import Source as PlanSource
 
@@ -165,7 +165,7 @@ _STEALING = (
 
 
 _ALL_THREE = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1, 2))
-_WHEEL = cone_shape(
+_WHEEL = neighborhood_shape(
     (
         StepShape(),
         StepShape(_BOTH[:1]),

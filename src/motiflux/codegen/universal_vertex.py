@@ -11,7 +11,12 @@ from collections.abc import Iterable
 
 from motiflux.codegen.layout import Adjacency, CliqueTask
 from motiflux.jit import Source
-from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ConeClose, ConeShape, ConeStep
+from motiflux.plan.neighborhood.universal_vertex import (
+    MOST_LEVELS,
+    ClosedForm,
+    NeighborhoodShape,
+    NeighborhoodStep,
+)
 
 _u32, _i32, _u64 = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64
 
@@ -62,7 +67,7 @@ class Args(ctypes.Structure):
     _fields_ = [("task", CliqueTask), ("pattern", Task), ("shape", Shape)]
 
 
-def pack(shape: ConeShape) -> Shape:
+def pack(shape: NeighborhoodShape) -> Shape:
     """Return a shape as kernels are given it."""
     packed = Shape(levels=len(shape.steps), lanes=shape.lanes, bases=len(shape.bases), close=shape.close)
     for number, (kind, order) in enumerate(shape.bases):
@@ -74,7 +79,7 @@ def pack(shape: ConeShape) -> Shape:
 
 
 def universal_vertex_source(
-    shape: ConeShape | None = None, entry: str = "motiflux_search", threads: int = 128
+    shape: NeighborhoodShape | None = None, entry: str = "motiflux_search", threads: int = 128
 ) -> Source:
     """Return the unit that counts any pattern with a universal vertex, or those of one `shape` only."""
     kind = "any" if shape is None else f"{len(shape.steps) + 1}v"
@@ -95,8 +100,8 @@ extern "C" __global__ void __launch_bounds__({threads})
     )
 
 
-def _static_shape(shape: ConeShape) -> str:
-    close = f"motiflux::match::UniversalVertexClosedForm::k{ConeClose(shape.close).name.title()}"
+def _static_shape(shape: NeighborhoodShape) -> str:
+    close = f"motiflux::match::UniversalVertexClosedForm::k{ClosedForm(shape.close).name.title()}"
     bases = ", ".join(
         f"{{{kind}, static_cast<motiflux::match::UniversalVertexOrder>({order})}}"
         for kind, order in shape.bases
@@ -121,7 +126,7 @@ using Shape = motiflux::match::StaticUniversalVertex<Constants>;
 """
 
 
-def _words(step: ConeStep) -> list[int]:
+def _words(step: NeighborhoodStep) -> list[int]:
     masks = [_mask(getattr(step, name)) for name in _FIELDS]
     return [*masks, _NO_REUSE if step.start is None else step.start, step.base]
 

@@ -83,10 +83,11 @@ class CpuEngine:
         if plan.impossible is not None:
             return Outcome(0, True)
         if physical.stages[0].family is Family.TABLES:
+            assert physical.fallback is not None
             try:
                 return count_from_tables(graph, plan, request, deadline)
-            except OverflowError:
-                pass  # weights of walks hold 64 bits; the search holds any number
+            except OverflowError:  # weights of walks hold 64 bits; the search holds any number
+                return self.count(graph, physical.fallback, request, deadline)
         search = _prepare(graph, plan, request)
         total, stop, sizes = native.count(
             search,

@@ -21,17 +21,17 @@ from motiflux.request.costs import host_work, usable_formula
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import CANNOT, Capabilities, Engine, Outcome, Ran
 from motiflux.request.planning import logical_plan
-from motiflux.request.request import Request
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import ProgressCallback, Request
 from motiflux.result.rows import NoRows, RowSource
 from motiflux.units import seconds_text
 
-LEAST_BUDGET = 5e-3
-"""Seconds that the first engine has at least."""
+LEAST_BUDGET, LONGEST_BUDGET = 5e-3, 60.0
+"""Seconds that the first engine has at least and at most."""
 _OVER_EXPECTED = 2.0
-"""How many times its own expected time the first engine has at least."""
+"""How many times its own expected time the first engine has at least, up to `LONGEST_BUDGET`."""
 _GROWTH = 4.0
-"""How many times the budget of the try before an engine has. So a count takes at most a few times as long as
-with the better engine, however wrong both expectations are."""
+"""How many times the budget of the try before an engine has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Choice:
 
     @property
     def budget(self) -> float | None:
-        """Seconds that the chosen engine has before the other one is tried; None if that is not known."""
-        first, second = (self.gpu, self.host) if self.on_gpu else (self.host, self.gpu)
-        if first is None or second is None:
+        """Seconds that the chosen engine has before the other one is tried; None if there is no other."""
+        if self.gpu is None:
             return None
-        return max(LEAST_BUDGET, _OVER_EXPECTED * first, second)
+        first, second = (self.gpu, self.host) if self.on_gpu else (self.host, self.gpu)
+        return min(max(LEAST_BUDGET, _OVER_EXPECTED * (first or 0.0), second or 0.0), LONGEST_BUDGET)
 
 
 class AutoEngine:
@@ -88,7 +88,7 @@ class AutoEngine:
 
     def is_current(self) -> bool:
         """Whether this process would choose between the same engines."""
-        return self._host.is_current() and (not self._drafts or self._gpu.is_open())
+        return self._host.is_current() and self._drafts == self._gpu.is_open()
 
     def executor(self, physical: PhysicalPlan) -> Engine:
         """Return the engine that executes a plan."""
@@ -121,7 +121,7 @@ class AutoEngine:
             try:
                 engine = self._gpu.engine()
             except DeviceError as error:
-                choice = replace(choice, on_gpu=False, why=_refused(error), expires=None)
+                choice = replace(choice, on_gpu=False, gpu=None, why=_refused(error), expires=None)
         physical = engine.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
         if physical is None:
             return None
@@ -154,7 +154,7 @@ class AutoEngine:
         if known is not None and known.overran and known.overruns > 1:
             on_gpu = known.physical.engine == self._host.name
             first = "CPU" if on_gpu else "GPU"
-            return Choice(on_gpu, host, gpu, f"the {first} did not finish before")
+            return Choice(on_gpu, host, gpu, f"the {first} did not give the count before")
         if host is None:
             return Choice(False, None, gpu, "nothing was sampled, so that no time is expected")
         here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
@@ -176,21 +176,24 @@ class AutoEngine:
         if physical.plan.impossible is not None:
             return Outcome(0, True, ran=Ran(self.name, self.device, physical.why))
         budget, why = physical.budget, physical.why
+        if request.progress is not None:
+            request = replace(request, progress=_Forward(request.progress))
         tries: list[PhysicalPlan | None] = [physical, None]
         best: Outcome | None = None
         refused: Exception | None = None
         turn = 0
         while True:
-            plan = tries[turn] or self._plan_of_other(graph, physical, request, deadline)
-            if plan is None:
-                return best or Outcome(0, False, ran=Ran(self.name, self.device, why))
-            tries[turn] = plan
             within = deadline if budget is None or refused is not None else deadline.within(budget)
+            on_host = (turn == 0) == (physical.engine == self._host.name)
             try:
-                engine = self.executor(plan)
+                engine = self._host if on_host else self._gpu.engine()
+                plan = tries[turn] or _plan_again(engine, graph, physical.plan, request, deadline)
+                if plan is None:
+                    return best or Outcome(0, False, ran=Ran(self.name, self.device, why))
+                tries[turn] = plan
                 found = engine.count(graph, plan, request, within)
             except CANNOT as error:
-                if refused is not None or plan.engine == self._host.name:
+                if refused is not None or on_host:
                     raise
                 refused, why = error, _refused(error)
             else:
@@ -200,17 +203,9 @@ class AutoEngine:
                 if found.complete or found.value == request.limit or within is deadline or deadline.passed:
                     return best
                 assert budget is not None
-                why = f"the {'CPU' if plan.engine == self._host.name else 'GPU'} took longer than expected"
+                why = f"the {'CPU' if on_host else 'GPU'} took longer than expected"
                 budget *= _GROWTH
             turn = 1 - turn
-
-    def _plan_of_other(
-        self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
-    ) -> PhysicalPlan | None:
-        """Return the plan of the engine that was not chosen; None if time was up before."""
-        engine = self._gpu.engine() if physical.engine == self._host.name else self._host
-        assert physical.plan.asked is not None
-        return engine.plan(graph, physical.plan.asked, request, deadline)
 
     def count_together(
         self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
@@ -249,6 +244,28 @@ class AutoEngine:
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
         """Return the expected result, time and memory of a count, without searching."""
         return self.executor(physical).predict(graph, physical, request)
+
+
+def _plan_again(
+    engine: Engine, graph: Graph, plan: Plan, request: Request, deadline: Deadline
+) -> PhysicalPlan | None:
+    """Return the plan of an engine for the pattern of another plan; None if time was up before."""
+    assert plan.asked is not None
+    return engine.plan(graph, plan.asked, request, deadline)
+
+
+class _Forward:
+    """Forwards reports of progress that are not behind an earlier one: each try begins anew."""
+
+    def __init__(self, report: ProgressCallback) -> None:
+        self._report = report
+        self._share = 0.0
+
+    def __call__(self, report: ProgressReport) -> None:
+        share = report.done / max(report.total, 1)
+        if share >= self._share:
+            self._share = share
+            self._report(report)
 
 
 def _refused(error: Exception) -> str:

@@ -27,7 +27,7 @@ class PreparedQuery:
     ran
         The engine and why, if the outcome does not say.
     spent
-        Seconds that its counts took so far.
+        Seconds that the chosen engine has counted so far.
     overruns
         Counts in which the engine that was tried first did not finish within its budget.
     overran
@@ -46,11 +46,11 @@ class PreparedQuery:
         expires = self.physical.expires
         return self.engine.is_current() and not self.overran and (expires is None or self.spent < expires)
 
-    def note(self, outcome: Outcome, seconds: float) -> None:
+    def note(self, outcome: Outcome, seconds: float, limit: int | None) -> None:
         """Note what a count took, and whether another engine had to take over."""
-        self.spent += seconds
-        other = outcome.ran is not None and outcome.ran.engine != self.physical.engine
-        self.overran = outcome.complete and other
+        other = (outcome.ran or self.ran).engine != self.physical.engine
+        self.spent += 0.0 if other else seconds
+        self.overran = other and (outcome.complete or outcome.value == limit)
         self.overruns += self.overran
 
 

@@ -12,7 +12,7 @@ from motiflux.gpu.group import DeviceGroup, GroupJob, Job, wait_for
 from motiflux.gpu.kernels.cliques import prepare_cliques
 from motiflux.gpu.kernels.table_run import TooWide
 from motiflux.gpu.kernels.tables import DeviceTables, start_tables, table_bytes
-from motiflux.gpu.kernels.universal_vertex import prepare_cone
+from motiflux.gpu.kernels.universal_vertex import prepare_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
 from motiflux.gpu.launch.prepare import prepare, task_limit
@@ -32,7 +32,7 @@ from motiflux.plan.estimate.predict import distinct_keys, expected_count, narrow
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
 from motiflux.plan.ir import Searched
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
-from motiflux.plan.neighborhood.universal_vertex import is_cone
+from motiflux.plan.neighborhood.universal_vertex import has_universal_vertex
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.engine import Capabilities, Engine, Outcome
@@ -115,8 +115,8 @@ class DfsEngine:
                 found = self._execute(graph, physical, request, deadline)
             except DeviceMemoryError as error:
                 short = short or error.with_traceback(None)
-                if then is None or _is_of(then, Family.HOST):
-                    raise short from None  # a full device never falls back to the CPU
+                if then is None or _is_of(physical, Family.SEARCH):
+                    raise short from None  # a full device does not make the CPU search
             if found is None:
                 assert then is not None, "the host counts any number"
                 physical = then
@@ -205,13 +205,13 @@ class DfsEngine:
         A device that shares the work with others sets up a new one each time: its share is its own.
         """
         pool = job_pool(graph, accelerator)
-        name = (id(stage), request.gpu_memory)
+        name = (stage.family, id(stage.plan), stage.kernel, stage.roots, request.gpu_memory)
         if group.alone and (search := pool.begin(name, DeviceSearch, request)) is not None:
             search.task.limit = task_limit(limit)
             return search
         devices = len(group.accelerators)
         if stage.family is Family.UNIVERSAL_VERTEX:
-            search = prepare_cone(accelerator, graph, stage, request, limit, deadline, devices)
+            search = prepare_universal_vertex(accelerator, graph, stage, request, limit, deadline, devices)
         elif stage.family is Family.CLIQUES:
             search = prepare_cliques(accelerator, graph, stage, request, limit, deadline, devices)
         else:
@@ -227,8 +227,7 @@ class DfsEngine:
 
         def search(table: Searched) -> int:
             inner = replace(request, limit=None, progress=None)
-            physical = self.strategy(graph, table.plan, inner)
-            found = self.count(graph, physical, inner, deadline)
+            found = self.count(graph, stage.searched[table], inner, deadline)
             if not found.complete:
                 raise OutOfTimeError
             return found.value
@@ -318,7 +317,7 @@ def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
     """Return whether a plan without parts may be counted in bits, which is shorter than a look for parts."""
     if request.tuning["bitmaps"] in ("cliques", "off") or request.tuning["parts"] == "on":
         return False
-    return is_cone(bind(pattern, graph), request.semantics)
+    return has_universal_vertex(bind(pattern, graph), request.semantics)
 
 
 def _run(

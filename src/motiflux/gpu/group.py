@@ -78,9 +78,9 @@ class DeviceGroup:
 
     @property
     def facts(self) -> DeviceFacts:
-        """What a strategy has to know of it."""
+        """What a strategy has to know of one of them."""
         device = self.first.device
-        return DeviceFacts(device.multiprocessors, getattr(device, "speed", 0.0), len(self.accelerators))
+        return DeviceFacts(device.multiprocessors, getattr(device, "speed", 0.0))
 
     def only_first(self) -> DeviceGroup:
         """Return the group of the first device."""
@@ -214,7 +214,7 @@ class GroupJob:
         for one in refused:
             warnings.warn(f"a device takes no part: {one}", MotifluxWarning, stacklevel=2)
         devices = len(self.searches)
-        piece = self.searches[0].deal.piece_for(devices)
+        piece = self.searches[0].partition.piece_for(devices)
         for number, search in enumerate(self.searches):
             with working_on(search.accelerator):
                 search.take_share(number, devices, piece)
@@ -357,5 +357,5 @@ def _alike(one: DeviceSearch, other: DeviceSearch) -> bool:
     """
     spaces = [_space_of(search) for search in (one, other)]
     filtered = [None if space is None else space.filtered for space in spaces]
-    same = type(one.deal) is type(other.deal) and one.deal.extent == other.deal.extent
+    same = type(one.partition) is type(other.partition) and one.partition.extent == other.partition.extent
     return same and filtered[0] is filtered[1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import isqrt
 
 import numpy as np
@@ -12,7 +13,7 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import arcs_of
-from motiflux.plan.ir import Walks, Wedges
+from motiflux.plan.ir import Searched, Walks, Wedges
 from motiflux.plan.local_counts.schedule import Schedule, schedule_of
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
 from motiflux.plan.neighborhood.bits import MOST_MEMBERS, Bits, bits_of, is_worth_bits
@@ -47,13 +48,10 @@ class DeviceFacts:
         Of one device.
     speed
         Multiprocessors times clock, in hertz; 0 if not known.
-    devices
-        Number of devices.
     """
 
     multiprocessors: int
     speed: float = 0.0
-    devices: int = 1
 
     @property
     def scale(self) -> float:
@@ -85,6 +83,8 @@ class Statistics:
         How the plan is counted in bits, if a vertex is universal and that is worth a look.
     schedule
         How the formula of the plan is evaluated, if it counts.
+    searched
+        How the searches in that formula are executed.
     """
 
     vertices: int
@@ -92,6 +92,7 @@ class Statistics:
     clique: RowLengths | None = None
     bits: Bits | None = None
     schedule: Schedule | None = None
+    searched: Mapping[Searched, PhysicalPlan] = field(default_factory=dict)
 
 
 def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> Statistics:
@@ -101,8 +102,14 @@ def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> S
     work = host_work(plan, None, request)
     searching = None if work is None else H100.search(work, device.speed)
     if (formula := usable_formula(plan, request, DEVICE_SPEEDS)) is not None:
-        # Cliques and patterns with a universal vertex have no formula that is faster than their kernels.
-        return Statistics(graph.num_vertices, searching, schedule=schedule_of(formula))
+        # If the tables do not fit, a plain search replaces them: no other kernel is looked for.
+        schedule, inner = schedule_of(formula), replace(request, limit=None, progress=None)
+        searched = {
+            table: strategy(table.plan, gather(graph, table.plan, device, inner), device, inner)
+            for table in schedule.scalars
+            if isinstance(table, Searched)
+        }
+        return Statistics(graph.num_vertices, searching, schedule=schedule, searched=searched)
     switch = request.tuning["bitmaps"]
     clique = bits = None
     if switch != "off" and (key := clique_key(plan)) is not None:
@@ -125,11 +132,15 @@ def _lengths(graph: Graph, key: AdjacencyKey, vertices: int, threads: int) -> Ro
     if not graph.directed:
         longest = min(longest, isqrt(len(graph.forward.neighbors)) + 1)  # ids ascend by degree
     if longest > _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
-        offsets, neighbors = graph.adjacency(key, threads)
-        sources = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
-        above = sources[neighbors > sources]
-        arcs, longest = len(above), int(np.bincount(above).max(initial=0))
+        return graph.memo.keep(("rows above", key), lambda: _exact_lengths(graph, key, threads))
     return RowLengths(arcs, longest)
+
+
+def _exact_lengths(graph: Graph, key: AdjacencyKey, threads: int) -> RowLengths:
+    offsets, neighbors = graph.adjacency(key, threads)
+    sources = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
+    above = sources[neighbors > sources]
+    return RowLengths(len(above), int(np.bincount(above).max(initial=0)))
 
 
 def _best_bits(
@@ -145,9 +156,14 @@ def _best_bits(
             return None
     if not forced and not is_worth_bits(searching, graph, plan):
         return None
-    found = bits_of(graph, plan, request.threads, searching, scale=device.scale, call=H100.call)
-    countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.cone.plan)]
-    return min(countable, key=lambda bits: bits.seconds, default=None)
+
+    def make() -> tuple[Plan, Bits | None]:
+        found = bits_of(graph, plan, request.threads, searching, scale=device.scale, call=H100.call)
+        countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.cone.plan)]
+        # With the plan, so that no other one gets its identity.
+        return plan, min(countable, key=lambda bits: bits.seconds, default=None)
+
+    return graph.memo.get(("bits", id(plan), forced, device.speed, MOST_MEMBERS), make)[1]
 
 
 def _is_countable(plan: Plan) -> bool:
@@ -183,16 +199,18 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
     elif bits is not None:
         physical = replace(physical, notes=f"; {bits.words}{physical.notes}")
     if statistics.schedule is not None:
-        physical = _by_tables(plan, statistics.schedule, physical)
+        physical = _by_tables(plan, statistics.schedule, statistics.searched, physical)
     return physical
 
 
-def _by_tables(plan: Plan, schedule: Schedule, fallback: PhysicalPlan) -> PhysicalPlan:
+def _by_tables(
+    plan: Plan, schedule: Schedule, searched: Mapping[Searched, PhysicalPlan], fallback: PhysicalPlan
+) -> PhysicalPlan:
     whole = any(isinstance(scalar, Walks | Wedges) for scalar in schedule.scalars)  # sums that devices share
     return PhysicalPlan(
         ENGINE,
         plan,
-        (Stage(Family.TABLES, plan, schedule=schedule),),
+        (Stage(Family.TABLES, plan, schedule=schedule, searched=searched),),
         schedule.formula.seconds,
         whole=whole,
         fallback=replace(fallback, notes=""),
@@ -218,7 +236,8 @@ def _stages_of(bits: Bits, device: DeviceFacts, request: Request) -> tuple[Stage
     if bits.left == 0:
         return (in_bits,)
     roots = RootFilter(bits.cone.rows.roots, MOST_MEMBERS)
-    kernel = search_kernel(plan, counting_goal(plan), device, request)
+    few = replace(plan, estimates=tuple(bits.left * size for size in plan.estimates))
+    kernel = search_kernel(few, counting_goal(plan), device, request)
     return in_bits, Stage(Family.SEARCH, plan, kernel, roots=roots, share=bits.left)
 
 

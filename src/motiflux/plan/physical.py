@@ -6,13 +6,14 @@ memory and dispatch read it and decide nothing again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from motiflux.graph import AdjacencyKey
-from motiflux.plan.ir import Plan
+from motiflux.plan.ir import Plan, Searched
 from motiflux.plan.local_counts.schedule import Schedule
-from motiflux.plan.neighborhood.choices import Cone
+from motiflux.plan.neighborhood.choices import UniversalVertexPlan
 
 
 class Family(StrEnum):
@@ -85,6 +86,8 @@ class Stage:
         How a pattern with a universal vertex is counted in bits.
     schedule
         How a formula is evaluated.
+    searched
+        How the searches in it are executed.
     roots
         Where a search begins; None for everywhere.
     share
@@ -95,8 +98,9 @@ class Stage:
     plan: Plan
     kernel: SearchKernel | None = None
     clique: AdjacencyKey | None = None
-    universal: Cone | None = None
+    universal: UniversalVertexPlan | None = None
     schedule: Schedule | None = field(default=None, compare=False, repr=False)
+    searched: Mapping[Searched, PhysicalPlan] = field(default_factory=dict, compare=False, repr=False)
     roots: RootFilter | None = None
     share: float = 1.0
 

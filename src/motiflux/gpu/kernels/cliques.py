@@ -205,7 +205,7 @@ def _set_up(
     graph: Graph,
     what: tuple[AdjacencyKey, int],
     rows: DeviceRows,
-    means: UploadContext,
+    context: UploadContext,
     limit: int | None,
     devices: int,
 ) -> None:
@@ -214,19 +214,19 @@ def _set_up(
     teams = (_BLOCKS_AT_ONCE if alone else _BLOCKS_OF_SEVERAL) * device.multiprocessors * devices
     most = _MOST_SLICES if alone else _MOST_OF_SEVERAL
     units = graph.memo.get(
-        ("cliques", what, teams), lambda: cut(_degrees(rows, graph, means), vertices, teams, most)
+        ("cliques", what, teams), lambda: cut(_degrees(rows, graph, context), vertices, teams, most)
     )
     name = ("cliques", vertices, teams)
     copy = resident(graph, device).keep(
-        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, means)
+        (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, context)
     )
     search.read([copy])
-    kernel = search.accelerator.kernel(clique_source(), means.deadline)
+    kernel = search.accelerator.kernel(clique_source(), context.deadline)
     argument = layout.CliqueArgs()
     argument.task.rows = layout.Adjacency(*rows.addresses)
     argument.task.units, argument.task.vertices = copy.buffer.address, vertices
     argument.task.limit = task_limit(limit)
-    set_up_units(search, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), means)
+    set_up_units(search, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), context)
 
 
 def set_up_units(
@@ -235,7 +235,7 @@ def set_up_units(
     argument: Any,
     units: RootTasks,
     bytes_of_row: BytesOfRow,
-    means: UploadContext,
+    context: UploadContext,
 ) -> None:
     """Say how units of work are shared out among blocks and warps, and give those that need it memory."""
     device, task = search.accelerator.device, argument.task
@@ -248,7 +248,7 @@ def set_up_units(
         task.spill_bytes = -(-bytes_of_row(units.longest[1], WARPS) // 128) * 128
         at_once = max(1, _SPILL_BYTES // task.spill_bytes)
         task.spill_blocks, buffer = allocate_for(
-            device, task.spill_bytes, means.budget, min(units.spilled, grid, at_once)
+            device, task.spill_bytes, context.budget, min(units.spilled, grid, at_once)
         )
         if buffer is not None:
             search.hold(buffer)
@@ -261,11 +261,11 @@ def set_up_units(
 
 
 def _set_up_arcs(
-    search: DeviceSearch, graph: Graph, rows: DeviceRows, means: UploadContext, limit: int | None
+    search: DeviceSearch, graph: Graph, rows: DeviceRows, context: UploadContext, limit: int | None
 ) -> None:
     """Have triangles be counted by arcs: nothing is built for rows that are short."""
     device = search.accelerator.device
-    kernel = search.accelerator.kernel(triangle_source(), means.deadline)
+    kernel = search.accelerator.kernel(triangle_source(), context.deadline)
     argument = layout.TriangleArgs()
     task = argument.task
     task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
@@ -290,17 +290,17 @@ def _shared_of_warp(units: RootTasks, bytes_of_row: BytesOfRow) -> int:
     return -(-max(-(-block // WARPS), warp) // 16) * 16
 
 
-def _degrees(rows: DeviceRows, graph: Graph, means: UploadContext) -> NDArray[np.int64]:
+def _degrees(rows: DeviceRows, graph: Graph, context: UploadContext) -> NDArray[np.int64]:
     offsets = np.empty(graph.num_vertices + 1, np.uint64)
-    means.stream.download(rows.offsets, offsets)
-    means.stream.wait()
+    context.stream.download(rows.offsets, offsets)
+    context.stream.wait()
     return np.diff(offsets).astype(np.int64)
 
 
-def upload_units(units: RootTasks, rows: DeviceRows, device: Device, means: UploadContext) -> CopiedArray:
+def upload_units(units: RootTasks, rows: DeviceRows, device: Device, context: UploadContext) -> CopiedArray:
     """Return units of work on a device, which were derived from these rows."""
-    buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=means.budget)
+    buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=context.budget)
     if units.units.nbytes:
-        means.stream.upload(buffer, units.units)
-        means.stream.wait()
+        context.stream.upload(buffer, units.units)
+        context.stream.wait()
     return CopiedArray(buffer, rows.origin)

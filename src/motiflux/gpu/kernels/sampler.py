@@ -62,39 +62,39 @@ class Drawing(DeviceSearch):
     def __init__(self, accelerator: Accelerator, count: int) -> None:
         super().__init__(accelerator)
         self.count = count
-        self._tray: SampleResults | None = None
+        self._results: SampleResults | None = None
 
-    def start(self, entries: Mapping[str, Kernel], args: DrawArgs, tray: SampleResults) -> None:
+    def start(self, entries: Mapping[str, Kernel], args: DrawArgs, results: SampleResults) -> None:
         """Launch the kernels, and fetch their results after them."""
-        self._tray = tray
-        count, results = self.count, tray.results.address
-        args.weights, args.valid, args.work = results, results + 8 * count, results + 12 * count
-        self.hold(tray.results)
-        if tray.samples is not None:
-            self.hold(tray.samples)
-            args.sample_weights = tray.samples.address
-            args.sample_work = tray.samples.address + 8 * GROUP * count
+        self._results = results
+        count, address = self.count, results.results.address
+        args.weights, args.valid, args.work = address, address + 8 * count, address + 12 * count
+        self.hold(results.results)
+        if results.samples is not None:
+            self.hold(results.samples)
+            args.sample_weights = results.samples.address
+            args.sample_work = results.samples.address + 8 * GROUP * count
         session = self._on()
         args.control = session.control.address
         session.begin()
         session.start(timed=self.timed)
         try:
-            self._launch(entries, args, tray)
-            self.stream.download(tray.results, tray.fetched.array[: _GROUP_BYTES * count])
+            self._launch(entries, args, results)
+            self.stream.download(results.results, results.fetched.array[: _GROUP_BYTES * count])
         finally:
             session.finish(timed=self.timed)
 
-    def _launch(self, entries: Mapping[str, Kernel], args: DrawArgs, tray: SampleResults) -> None:
+    def _launch(self, entries: Mapping[str, Kernel], args: DrawArgs, results: SampleResults) -> None:
         count, kernel = self.count, entries[DrawKernel.DRAW]
         shared = POOL_BYTES + _WARPS * args.scratch_bytes
         grid = self._blocks(kernel, shared)
-        self.stream.clear(tray.results, 8 * count, 4 * count)
+        self.stream.clear(results.results, 8 * count, 4 * count)
         args.pool = _WARPS
-        if tray.samples is not None:
-            self.stream.clear(tray.samples, 8 * GROUP * count, 4 * GROUP * count)
+        if results.samples is not None:
+            self.stream.clear(results.samples, 8 * GROUP * count, 4 * GROUP * count)
             args.pool = _WARPS * GROUP
         self.stream.launch(kernel, grid, DRAW_THREADS, shared, args)
-        if tray.samples is not None:
+        if results.samples is not None:
             self.stream.launch(entries[DrawKernel.ADD_GROUPS], grid, DRAW_THREADS, 0, args)
 
     def _blocks(self, kernel: Kernel, shared: int) -> int:
@@ -105,9 +105,9 @@ class Drawing(DeviceSearch):
 
     def groups_drawn(self) -> Groups:
         """Return the groups that were drawn, from the first on without a gap, once the kernels are done."""
-        assert self._tray is not None
+        assert self._results is not None
         count = self.count
-        words = self._tray.fetched.array[: _GROUP_BYTES * count]
+        words = self._results.fetched.array[: _GROUP_BYTES * count]
         valid = words[8 * count : 12 * count].view(np.uint32)
         missing = valid == 0
         drawn = int(missing.argmax()) if missing.any() else count
@@ -156,7 +156,7 @@ class DeviceSampler:
         self.candidates = candidates
         bits = request.tuning["edge_bits"] == "on"
         self._loader = Loader(self._accelerator, graph, plan, self.candidates, bits=bits)
-        self._trays: list[SampleResults] = []
+        self._kept_results: list[SampleResults] = []
 
     def expect(self, groups: int) -> None:
         """Do nothing: there is no choice."""
@@ -232,14 +232,14 @@ class DeviceSampler:
         drawing = Drawing(self._accelerator, count)
         drawing.timed = self.timed
         try:
-            means = UploadContext(drawing.stream, self._request.threads, self._request.gpu_memory, deadline)
+            context = UploadContext(drawing.stream, self._request.threads, self._request.gpu_memory, deadline)
             args = DrawArgs()
             own = not isinstance(estimator, str)  # it may read the graph's arcs
-            args.graph = self._loader.load(drawing, means, tree=estimator == "tree", arcs=own)
+            args.graph = self._loader.load(drawing, context, tree=estimator == "tree", arcs=own)
             args.seed, args.first, args.count = seed, first, count
             args.inheritance = INHERITANCE[inheritance_of(self._request)]
             args.scratch_bytes = scratch_bytes(chosen, args.graph.levels)
-            drawing.start(entries, args, self._tray(count))
+            drawing.start(entries, args, self._results(count))
         except BaseException:
             drawing.close()
             raise
@@ -260,12 +260,12 @@ class DeviceSampler:
 
     def close(self) -> None:
         """Give back what it holds, the candidate graph excepted, which is kept with the data graph."""
-        self._trays.clear()
+        self._kept_results.clear()
 
-    def _tray(self, count: int) -> SampleResults:
-        for number, tray in enumerate(self._trays):
-            if tray.groups >= count:
-                return self._trays.pop(number)
+    def _results(self, count: int) -> SampleResults:
+        for number, results in enumerate(self._kept_results):
+            if results.groups >= count:
+                return self._kept_results.pop(number)
         device, budget = self._accelerator.device, self._request.gpu_memory
         groups = max(_LEAST_GROUPS, 1 << (count - 1).bit_length())
         what = "results of samples"
@@ -282,9 +282,9 @@ class DeviceSampler:
     def _give_back(self, drawing: Drawing) -> None:
         """Close a drawing; its memory serves the next."""
         drawing.close()
-        if drawing._tray is not None:
-            self._trays.append(drawing._tray)
-            drawing._tray = None
+        if drawing._results is not None:
+            self._kept_results.append(drawing._results)
+            drawing._results = None
 
 
 def _estimator_of(asked: str | SamplingPolicy) -> Estimator:

@@ -128,7 +128,7 @@ class TableRun(DeviceSearch):
         """Of the roots of what is launched next, the first one and how many until the one after it."""
         self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
         super().__init__(accelerator)
-        self.means = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
+        self.context = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
 
     def begin(self) -> None:
         """Prepare for launches, which are done together: the device does not wait for the host in between."""
@@ -146,7 +146,7 @@ class TableRun(DeviceSearch):
 
     def launch(self, *, resume: bool = False) -> None:
         """Launch all kernels, and fetch the numbers that they leave."""
-        self.means.deadline.check()
+        self.context.deadline.check()
         session = self._on()
         self._clear_all()
         session.start(timed=self.timed)
@@ -159,7 +159,7 @@ class TableRun(DeviceSearch):
 
     def launch_again(self, request: Request, deadline: Deadline) -> None:
         """Launch what was prepared for an earlier evaluation."""
-        self.means = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
+        self.context = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
         self.launch()
 
     def _go_on(self, *, moved: bool) -> None:
@@ -201,7 +201,7 @@ class TableRun(DeviceSearch):
         """Return rows of the graph, copied if they are not there yet."""
         assert self._graph is not None
         copies = resident(self._graph, self.accelerator.device)
-        rows = copies.rows(self._graph, RowsKey(key, above=False), self.means)
+        rows = copies.rows(self._graph, RowsKey(key, above=False), self.context)
         if self not in rows.users:
             self.read([rows])
         return rows
@@ -209,7 +209,7 @@ class TableRun(DeviceSearch):
     def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
         """Return the order of the roots of wedges along `first` and `second`."""
         assert self._graph is not None
-        roots = roots_of(self._graph, self.accelerator, first, second, below=below, means=self.means)
+        roots = roots_of(self._graph, self.accelerator, first, second, below=below, context=self.context)
         if self not in roots.users:
             self.read([roots])
         return roots
@@ -218,7 +218,7 @@ class TableRun(DeviceSearch):
         nbytes = max(nbytes, 8)
         if free := self._free.get(nbytes):
             return free.pop()
-        buffer = self.accelerator.device.allocate(nbytes, what, budget=self.means.budget)
+        buffer = self.accelerator.device.allocate(nbytes, what, budget=self.context.budget)
         self.hold(buffer)
         return buffer
 
@@ -229,7 +229,7 @@ class TableRun(DeviceSearch):
     def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
         """Return memory with these numbers, which the host found for this evaluation."""
         self.repeatable = False
-        buffer = self.accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.means.budget)
+        buffer = self.accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.context.budget)
         self.hold(buffer)
         if numbers.nbytes:
             self.stream.upload(buffer, numbers)
@@ -248,7 +248,7 @@ class TableRun(DeviceSearch):
 
     def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
         """Allocate what each block needs, zero, for as many blocks as fit; return their number too."""
-        device, budget = self.accelerator.device, self.means.budget
+        device, budget = self.accelerator.device, self.context.budget
         while True:
             try:
                 return grid, self.zeros(bytes_of_block * grid, what)
@@ -274,7 +274,7 @@ class TableRun(DeviceSearch):
 
     def kernel_of(self, kernel: LocalCountKernel) -> Kernel:
         """Return a kernel, compiled if it is not yet."""
-        return self.accelerator.kernel(_SOURCES[kernel], self.means.deadline)
+        return self.accelerator.kernel(_SOURCES[kernel], self.context.deadline)
 
     def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
         """Return the blocks of kernels that take the roots of `rows`, with room for so many bytes each."""
@@ -340,7 +340,7 @@ class TableRun(DeviceSearch):
         self._launch_plain(kernel, grid, TABLE_THREADS, layout.SCRATCH_BYTES, args)
 
     def _launch_plain(self, kernel: Kernel, grid: int, threads: int, shared: int, args: Any) -> None:
-        self.means.deadline.check()
+        self.context.deadline.check()
         if hasattr(args, "frame"):
             self._frames.append(args)
         self._queue.append(lambda stream: stream.launching(kernel, grid, threads, shared, args))

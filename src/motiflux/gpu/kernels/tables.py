@@ -157,7 +157,7 @@ class _Preparation:
     # What is written down.
 
     def _make(self, table: Table, join: Join | None) -> None:
-        self._run.means.deadline.check()
+        self._run.context.deadline.check()
         if join is not None:
             self._made[table] = self._join(join)
             return
@@ -177,10 +177,10 @@ class _Preparation:
     def _search_arcs(self, table: Searched) -> Buffer:
         """Have the host search from each arc, and copy what it finds."""
         with on_host():
-            threads = self._run.means.threads
+            threads = self._run.context.threads
             search = native.prepare(self._graph, table.plan, intersect="auto", threads=threads)
-            self._run.means.deadline.check()
-            left = self._run.means.deadline.left()
+            self._run.context.deadline.check()
+            left = self._run.context.deadline.left()
             counts = native.count_arcs(search, threads=threads, timeout=left)
         if counts is None:
             raise OutOfTimeError
@@ -424,7 +424,7 @@ def start_tables(
         if isinstance(scalar, Searched) and share[0] == 0
     )
     pool = job_pool(graph, accelerator)
-    name = (id(stage), share, request.gpu_memory)
+    name = ("tables", id(schedule.formula), share, request.gpu_memory, request.switches)
     known = pool.begin(name, TableRun, request)
     with setting_up(known or TableRun(accelerator, graph, request, deadline)) as run:
         if known is None:

@@ -16,7 +16,7 @@ from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, UploadContext,
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
 from motiflux.plan.neighborhood.bits import LOOK_UP, MOST_MEMBERS, ROOT, degrees_of, instructions, words_of
-from motiflux.plan.neighborhood.choices import Cone
+from motiflux.plan.neighborhood.choices import UniversalVertexPlan
 from motiflux.plan.physical import Stage
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
@@ -38,7 +38,7 @@ def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
     return 12 * row + 6 * capacity + 4 * bits
 
 
-def cut_cone(degrees: NDArray[np.int64], cone: Cone, teams: int) -> RootTasks:
+def cut_universal_vertex(degrees: NDArray[np.int64], cone: UniversalVertexPlan, teams: int) -> RootTasks:
     """Cut up the roots with so many neighbours each, but for those with too many."""
     kept = np.where(degrees <= MOST_MEMBERS, degrees, 0)
     levels, bases = cone.levels, len(cone.shape.bases)
@@ -49,7 +49,7 @@ def cut_cone(degrees: NDArray[np.int64], cone: Cone, teams: int) -> RootTasks:
     return cut_up(kept, cone.least, slices_of, lambda row, warps: bytes_of(row, warps, levels, bases))
 
 
-def _slices(lengths: NDArray[np.int64], cone: Cone, teams: int) -> NDArray[np.int64]:
+def _slices(lengths: NDArray[np.int64], cone: UniversalVertexPlan, teams: int) -> NDArray[np.int64]:
     """Return into how many slices each root goes: each finds the bits anew, so all must be worth it."""
     if len(lengths) == 0:
         return np.empty(0, np.int64)
@@ -62,7 +62,7 @@ def _slices(lengths: NDArray[np.int64], cone: Cone, teams: int) -> NDArray[np.in
     return np.where(lengths > _SHORT_ROW, np.maximum(slices, 1), 1)
 
 
-def prepare_cone(
+def prepare_universal_vertex(
     accelerator: Accelerator,
     graph: Graph,
     stage: Stage,
@@ -96,49 +96,53 @@ def prepare_cone(
 def _set_up(
     search: DeviceSearch,
     graph: Graph,
-    cone: Cone,
+    cone: UniversalVertexPlan,
     request: Request,
-    means: UploadContext,
+    context: UploadContext,
     limit: int | None,
     devices: int,
 ) -> None:
     accelerator, device = search.accelerator, search.accelerator.device
     copies, asked = resident(graph, device), cone.rows
-    rows = copies.rows(graph, RowsKey(asked.roots, above=False), means)
+    rows = copies.rows(graph, RowsKey(asked.roots, above=False), context)
     search.read([rows])
-    above = copies.rows(graph, RowsKey(asked.members, above=True), means)
+    above = copies.rows(graph, RowsKey(asked.members, above=True), context)
     search.read([above])
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     name = ("cones", asked.roots, cone.shape, cone.least, cone.plan.estimates, MOST_MEMBERS, teams)
-    units = graph.memo.get(name, lambda: cut_cone(degrees_of(graph, cone, request.threads), cone, teams))
-    cut = copies.keep(name, lambda: upload_units(units, rows, device, means))
+    units = graph.memo.get(
+        name, lambda: cut_universal_vertex(degrees_of(graph, cone, request.threads), cone, teams)
+    )
+    cut = copies.keep(name, lambda: upload_units(units, rows, device, context))
     search.read([cut])
     general, special = universal_vertex_source(), universal_vertex_source(cone.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     search.units = general, special, specialized
-    kernel = accelerator.kernel(source, means.deadline)
+    kernel = accelerator.kernel(source, context.deadline)
     argument = layout.Args(shape=layout.pack(cone.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
     argument.task.limit, argument.task.vertices = task_limit(limit), cone.levels + 1
     argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
-        kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, search, means))
+        kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, search, context))
         search.read([kinds])
         argument.pattern.kinds = kinds.buffer.address
     levels, bases = cone.levels, len(cone.shape.bases)
     set_up_units(
-        search, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), means
+        search, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), context
     )
 
 
-def _upload_kinds(graph: Graph, cone: Cone, search: DeviceSearch, means: UploadContext) -> CopiedArray:
+def _upload_kinds(
+    graph: Graph, cone: UniversalVertexPlan, search: DeviceSearch, context: UploadContext
+) -> CopiedArray:
     """Return the kinds of each vertex, as bits of a word."""
     words = np.zeros(max(1, graph.num_vertices), np.uint32)
     for number, (labels, narrowing) in enumerate(cone.rows.kinds):
         words[: graph.num_vertices] |= _of_kind(graph, labels, narrowing).astype(np.uint32) << number
-    buffer = search.accelerator.device.allocate(words.nbytes, "kinds of vertices", budget=means.budget)
-    means.stream.upload(buffer, words)
-    means.stream.wait()
+    buffer = search.accelerator.device.allocate(words.nbytes, "kinds of vertices", budget=context.budget)
+    context.stream.upload(buffer, words)
+    context.stream.wait()
     return CopiedArray(buffer, cone.rows)
 
 

@@ -33,7 +33,7 @@ class JobPool:
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
         self._places: dict[Hashable, deque[DeviceSearch]] = {}
-        accelerator.add_resting(self)
+        accelerator.add_job_pool(self)
 
     def begin(self, name: Hashable, kind: type[S], request: Request) -> S | None:
         """Return the search of that name, open again; None if there is none that can be used."""
@@ -47,7 +47,7 @@ class JobPool:
         assert isinstance(search, kind)
         try:
             if self._fits(request) and self._same_kernel(search, request) and search.begin_again():
-                search.rest_when_over(partial(self._put, name))
+                search.keep_when_over(partial(self._put, name))
                 return search
         except BaseException:
             search.close()
@@ -64,7 +64,7 @@ class JobPool:
         """
         if request.tuning["rest"] == "on":
             search.subject = subject
-            search.rest_when_over(partial(self._put, name))
+            search.keep_when_over(partial(self._put, name))
 
     def reclaim(self, needed: int) -> int:
         """Give up searches, those kept for longest first; return their bytes."""

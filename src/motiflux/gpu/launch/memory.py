@@ -49,7 +49,7 @@ class _Needs:
 
 
 def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -> int:
-    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, seats for who waits.
+    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, wait slots.
 
     Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
     Rows of a candidate space are fewer than those of the graph that have the labels.

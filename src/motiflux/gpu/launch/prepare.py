@@ -15,7 +15,7 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.launch.candidate_lists import Lists, lay_out
-from motiflux.gpu.launch.work_queues import add_seats
+from motiflux.gpu.launch.work_queues import add_work_queue
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.search import DeviceSearch, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
@@ -168,7 +168,7 @@ def _set_up_kernel(
     if kernel.remembers:
         _add_kept(search, argument, kept_places(task.arcs), request.gpu_memory)
     if kernel.work_queue:
-        add_seats(search, task, groups, request.gpu_memory)
+        add_work_queue(search, task, groups, request.gpu_memory)
     search.set_up(loaded, argument, grid, kernel.lanes, ArcPartition(task.arcs, piece))
 
 
@@ -260,9 +260,9 @@ def _sources(search: DeviceSearch, graph: Graph, stage: Stage, context: UploadCo
         root = _root_rows(search, graph, plan, stage.roots, context)
     out = into = None
     if any(step.bounds_out or step.not_out for step in plan.shape.steps):
-        out = _read(search, copies.arcs(graph, into=False, means=context))
+        out = _read(search, copies.arcs(graph, into=False, context=context))
     if any(step.bounds_in or step.not_in for step in plan.shape.steps):
-        into = _read(search, copies.arcs(graph, into=True, means=context))
+        into = _read(search, copies.arcs(graph, into=True, context=context))
     return _Sources(plan, keys, by_key, root, out, into)
 
 

@@ -9,7 +9,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.search import DeviceSearch
 
 
-def add_seats(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
+def add_work_queue(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
     """Give groups seats on which to wait for work of others, if there is memory for that."""
     seats = layout.wait_slots_for(groups)
     try:

@@ -77,24 +77,24 @@ class Accelerator:
     compiles_eagerly: bool = True
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
-    _resting: weakref.WeakValueDictionary[int, _Reclaimer] = field(
+    _job_pools: weakref.WeakValueDictionary[int, _Reclaimer] = field(
         default_factory=weakref.WeakValueDictionary, init=False
     )
 
     def __post_init__(self) -> None:
-        # Before any copy of a graph can be there: what rests is given up first, whatever graph it is of.
+        # Before any copy of a graph can be there: kept jobs are given up first, of all graphs.
         self.device.add_reclaimer(self.reclaim)
 
-    def add_resting(self, resting: _Reclaimer) -> None:
-        """Have what rests be given up when memory is short, for as long as somebody holds it."""
-        self._resting[next(_turns)] = resting  # a single operation: threads share this without a lock
+    def add_job_pool(self, pool: _Reclaimer) -> None:
+        """Have jobs of a pool be given up when memory is short, for as long as the pool is there."""
+        self._job_pools[next(_turns)] = pool  # a single operation: threads share this without a lock
 
     def reclaim(self, needed: int) -> int:
-        """Give up counts that rest; return the bytes of the device that they held."""
+        """Give up jobs that are kept; return the bytes of the device that they held."""
         freed = 0
-        for ref in self._resting.valuerefs():
-            if freed < needed and (resting := ref()) is not None:
-                freed += resting.reclaim(needed - freed)
+        for ref in self._job_pools.valuerefs():
+            if freed < needed and (pool := ref()) is not None:
+                freed += pool.reclaim(needed - freed)
         return freed
 
     def kernel(self, source: Source, deadline: Deadline | None = None, entry: str = ENTRY) -> Kernel:

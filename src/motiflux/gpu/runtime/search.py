@@ -68,7 +68,7 @@ class DeviceSearch:
         self._fresh = False
         self._ahead: Mark | None = None
         self._rest: Callable[[DeviceSearch], None] | None = None
-        self._resting: list[weakref.ref[CacheEntry]] = []
+        self._kept_rows: list[weakref.ref[CacheEntry]] = []
         self._last: weakref.ref[Session] | None = None
         self._open()
 
@@ -127,9 +127,9 @@ class DeviceSearch:
         self.stream.hold(buffer)
         self._memory.append(buffer)
 
-    def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int, deal: WorkPartition) -> None:
+    def set_up(self, kernel: Kernel, argument: Any, grid: int, lanes: int, partition: WorkPartition) -> None:
         """Say what is to be launched and how its work is dealt out, and clear the control block for it."""
-        self.deal = deal
+        self.partition = partition
         self._kernel = kernel
         self._argument = argument
         self._grid = grid
@@ -137,7 +137,7 @@ class DeviceSearch:
         self._start = None
         self._go_on(moved=True)
 
-    def rest_when_over(self, rest: Callable[[DeviceSearch], None]) -> None:
+    def keep_when_over(self, rest: Callable[[DeviceSearch], None]) -> None:
         """Give the search to `rest` when it is closed after its end, with what it was set up with."""
         self._rest = rest
 
@@ -148,8 +148,8 @@ class DeviceSearch:
 
     def begin_again(self) -> bool:
         """Open a search that rests, to be launched once more; False if rows that it reads were given up."""
-        rows = [one for ref in self._resting if (one := ref()) is not None]
-        if len(rows) < len(self._resting):
+        rows = [one for ref in self._kept_rows if (one := ref()) is not None]
+        if len(rows) < len(self._kept_rows):
             return False
         session = self._open()
         moved = self._last is None or self._last() is not session
@@ -220,8 +220,8 @@ class DeviceSearch:
         self._fresh = True
 
     def take_share(self, first: int, stride: int, piece: int) -> None:
-        """Have the kernel do a part of its work only (`deal`)."""
-        self.deal.give(self.task, first, stride, piece)
+        """Have the kernel do a part of its work only (`partition`)."""
+        self.partition.give(self.task, first, stride, piece)
         self.expect_looks()
 
     def expect_looks(self) -> None:
@@ -319,9 +319,9 @@ class DeviceSearch:
         if not (usable and self._over and not self._stopping) or session.told:
             rest = None
         if rest is None:
-            self._resting = []
-        elif not self._resting:  # what rests reads the same rows each time
-            self._resting = [weakref.ref(one) for one in dict.fromkeys(self._rows)]
+            self._kept_rows = []
+        elif not self._kept_rows:  # what rests reads the same rows each time
+            self._kept_rows = [weakref.ref(one) for one in dict.fromkeys(self._rows)]
         for rows in self._rows:
             rows.users.discard(self)
         self._rows.clear()

@@ -119,7 +119,9 @@ def slot_keys(plan: Plan) -> list[list[SlotKey]]:
     return keys
 
 
-def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: UploadContext) -> DeviceSpace | None:
+def device_space(
+    search: DeviceSearch, graph: Graph, plan: Plan, context: UploadContext
+) -> DeviceSpace | None:
     """Return the candidate space of a plan, made if it is not there; None where it would not fit.
 
     For want of memory it is tried again each time. That it is too large for the graph is remembered with the
@@ -138,7 +140,7 @@ def device_space(search: DeviceSearch, graph: Graph, plan: Plan, means: UploadCo
     too_large = ("too large", id(copies), name)
     if graph.memo.knows(too_large):
         return None
-    builder = _Builder(search, graph, plan.space, wanted, means, copies)
+    builder = _Builder(search, graph, plan.space, wanted, context, copies)
     try:
         return copies.keep(name, lambda: builder.build(name))
     except DeviceMemoryError:
@@ -169,7 +171,7 @@ def copy_space(
     search: DeviceSearch,
     graph: Graph,
     plan: Plan,
-    means: UploadContext,
+    context: UploadContext,
 ) -> None:
     """Have a space that is on another device on that of `search` too, with the same rows.
 
@@ -194,7 +196,7 @@ def copy_space(
     copies.drop(space.name)
     serves = fetch(space.serves, 4 * graph.num_vertices).view(np.uint32).copy()
     given = GivenFilter(serves, space.report, space.filtered)
-    builder = _Builder(search, graph, plan.space, tuple(space.slots), means, copies)
+    builder = _Builder(search, graph, plan.space, tuple(space.slots), context, copies)
     with contextlib.suppress(_TooLarge):
         copies.keep(space.name, lambda: builder.build(space.name, given))
 
@@ -208,7 +210,7 @@ class _Builder:
         graph: Graph,
         key: SpaceKey,
         wanted: Sequence[SlotKey],
-        means: UploadContext,
+        context: UploadContext,
         copies: DeviceCsr,
     ) -> None:
         self._accelerator = search.accelerator
@@ -216,7 +218,7 @@ class _Builder:
         self._graph = graph
         self._key = key
         self._wanted = wanted
-        self._means = means
+        self._context = context
         self._copies = copies
         kinds = (_kind(edge, end) for edge in key.pattern.edges for end in (edge.source, edge.target))
         self._lent: list[CacheEntry] = []
@@ -235,7 +237,7 @@ class _Builder:
         room = max_space_bytes(self._graph) - 8 * (rows + 1) - 4 * self._graph.num_vertices
         if len(self._kinds) > kernels.MAX_KINDS or len(self._wanted) > kernels.MAX_ROW_SETS or room < 0:
             raise _TooLarge
-        stream, entries = self._means.stream, self._entries()
+        stream, entries = self._context.stream, self._entries()
         args = describe(self._key, self._kinds, self._wanted, self._graph)
         self._lend_graph(args)
         serves = self._allocate(4 * self._graph.num_vertices)
@@ -296,7 +298,7 @@ class _Builder:
         return made
 
     def _entries(self) -> Mapping[str, Kernel]:
-        return self._accelerator.kernels(space_source(), SpaceKernel, self._means.deadline)
+        return self._accelerator.kernels(space_source(), SpaceKernel, self._context.deadline)
 
     def _launch(
         self,
@@ -309,17 +311,17 @@ class _Builder:
         wanted = self._graph.num_vertices if warps is None else warps
         grid = min(self._device.multiprocessors * _BLOCKS_OF_MULTIPROCESSOR, -(-wanted // warps_of_block))
         threads = SPACE_THREADS if warps is None else WARP
-        self._means.stream.launch(entries[kernel], max(1, grid), threads, 0, args)
+        self._context.stream.launch(entries[kernel], max(1, grid), threads, 0, args)
 
     def _allocate(self, nbytes: int) -> Buffer:
-        buffer = self._device.allocate(max(nbytes, 8), _WHAT, budget=self._means.budget)
-        self._means.stream.hold(buffer)
+        buffer = self._device.allocate(max(nbytes, 8), _WHAT, budget=self._context.budget)
+        self._context.stream.hold(buffer)
         return buffer
 
     def _lend_graph(self, args: Any) -> None:
         """Fill in where the graph's rows and labels are."""
         rows = [
-            self._used(self._copies.rows(self._graph, RowsKey(kind, False), self._means))
+            self._used(self._copies.rows(self._graph, RowsKey(kind, False), self._context))
             for kind in self._kinds
         ]
         for number, one in enumerate(rows):
@@ -329,24 +331,24 @@ class _Builder:
             args.out = Adjacency(*self._used(self._arcs(into=False)).addresses)
         if any(args.min_in):
             args.in_ = Adjacency(*self._used(self._arcs(into=True)).addresses)
-        labels = self._copies.labels(self._graph, self._means)
+        labels = self._copies.labels(self._graph, self._context)
         if labels is not None:
             self._used(labels)
             args.labels = labels.buffer.address
 
     def _arcs(self, *, into: bool) -> DeviceRows:
-        return self._copies.arcs(self._graph, into=into, means=self._means)
+        return self._copies.arcs(self._graph, into=into, context=self._context)
 
     def _used(self, copies: Lent) -> Lent:
         copies.users.add(self)
         self._lent.append(copies)
         for buffer in copies.buffers:
-            self._means.stream.hold(buffer)
+            self._context.stream.hold(buffer)
         return copies
 
     def _lend_temporary(self, args: kernels.SpaceArgs, rows: int) -> Buffer:
         """Fill in what is needed while it is made: a report, tiles, the bits of labels and of vertices."""
-        stream = self._means.stream
+        stream = self._context.stream
         given = [of_label(self._key.pattern, self._graph)]
         if (allowed := _allowed_words(self._key.pattern, self._graph)) is not None:
             given.append(allowed)
@@ -368,8 +370,8 @@ class _Builder:
 
     def _report(self, temporary: Buffer) -> kernels.Report:
         words = np.zeros(ctypes.sizeof(kernels.Report), np.uint8)
-        self._means.stream.download(temporary, words)
-        self._means.stream.wait()
+        self._context.stream.download(temporary, words)
+        self._context.stream.wait()
         return kernels.Report.from_buffer_copy(words.tobytes())
 
 

@@ -113,7 +113,7 @@ class CopiedArray(CacheEntry):
 class DeviceCsr(DeviceCache):
     """What of one graph is on one device. Copies hold on to rows of the host that they come from."""
 
-    def rows(self, graph: Graph, key: RowsKey, means: UploadContext) -> DeviceRows:
+    def rows(self, graph: Graph, key: RowsKey, context: UploadContext) -> DeviceRows:
         """Return the rows that `key` names, uploaded if they are not there yet.
 
         Raises
@@ -123,15 +123,15 @@ class DeviceCsr(DeviceCache):
         OutOfTimeError
             Time was up before all of them were there.
         """
-        return self._upload(graph.adjacency(key.adjacency, means.threads), key.above, means)
+        return self._upload(graph.adjacency(key.adjacency, context.threads), key.above, context)
 
-    def arcs(self, graph: Graph, *, into: bool, means: UploadContext) -> DeviceRows:
+    def arcs(self, graph: Graph, *, into: bool, context: UploadContext) -> DeviceRows:
         """Return every arc, by its source or (`into`) by its target; raises what `rows` does."""
         rows = graph.reverse if into else graph.forward
-        return self._upload((rows.offsets, rows.neighbors), False, means)
+        return self._upload((rows.offsets, rows.neighbors), False, context)
 
     def rows_from(
-        self, graph: Graph, key: RowsKey, arcs: AdjacencyKey, more_than: int, means: UploadContext
+        self, graph: Graph, key: RowsKey, arcs: AdjacencyKey, more_than: int, context: UploadContext
     ) -> DeviceRows:
         """Return the rows that `key` names, those empty whose vertex has not more than so many other arcs.
 
@@ -139,44 +139,44 @@ class DeviceCsr(DeviceCache):
         """
 
         def make() -> DeviceRows:
-            host = graph.adjacency(key.adjacency, means.threads)
-            many = np.diff(graph.adjacency(arcs, means.threads)[0]) > more_than
-            return self._send(_from(_above(host) if key.above else host, many), host, means)
+            host = graph.adjacency(key.adjacency, context.threads)
+            many = np.diff(graph.adjacency(arcs, context.threads)[0]) > more_than
+            return self._send(_from(_above(host) if key.above else host, many), host, context)
 
         return self.keep(("from", key, arcs, more_than), make)
 
-    def labels(self, graph: Graph, means: UploadContext) -> CopiedArray | None:
+    def labels(self, graph: Graph, context: UploadContext) -> CopiedArray | None:
         """Return the label codes of all vertices; None where all have one label. Raises what `rows` does."""
         codes = graph.vertex_labels
         if codes is None:
             return None
 
         def make() -> CopiedArray:
-            made = CopiedArray(self._to_device(codes, means), codes)
-            means.stream.wait()  # searches on other streams may read it from now on
+            made = CopiedArray(self._to_device(codes, context), codes)
+            context.stream.wait()  # searches on other streams may read it from now on
             return made
 
         return self.keep(("labels", id(codes)), make)
 
-    def _upload(self, host: Adjacency, above: bool, means: UploadContext) -> DeviceRows:
+    def _upload(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
         # The copy holds on to both arrays, so the names stay theirs.
-        return self.keep((id(host[0]), id(host[1]), above), lambda: self._copy(host, above, means))
+        return self.keep((id(host[0]), id(host[1]), above), lambda: self._copy(host, above, context))
 
-    def _copy(self, host: Adjacency, above: bool, means: UploadContext) -> DeviceRows:
-        means.deadline.check()
-        return self._send(_above(host) if above else host, host, means)
+    def _copy(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
+        context.deadline.check()
+        return self._send(_above(host) if above else host, host, context)
 
-    def _send(self, rows: Adjacency, host: Adjacency, means: UploadContext) -> DeviceRows:
-        offsets, neighbors = (self._to_device(array, means) for array in rows)
+    def _send(self, rows: Adjacency, host: Adjacency, context: UploadContext) -> DeviceRows:
+        offsets, neighbors = (self._to_device(array, context) for array in rows)
         copies = DeviceRows(offsets, neighbors, len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host)
-        means.stream.wait()
+        context.stream.wait()
         return copies
 
-    def _to_device(self, array: NDArray[Any], means: UploadContext) -> Buffer:
-        means.deadline.check()
-        buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=means.budget)
+    def _to_device(self, array: NDArray[Any], context: UploadContext) -> Buffer:
+        context.deadline.check()
+        buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=context.budget)
         if array.nbytes:
-            means.stream.upload(buffer, array)
+            context.stream.upload(buffer, array)
         return buffer
 
 

@@ -110,7 +110,7 @@ class Loader:
         sources = range(sum(len(step.sources) for step in plan.shape.steps))
         self._sizes = (host.root_count, *(len(host.rows(number)[1]) for number in sources))
 
-    def load(self, search: DeviceSearch, means: UploadContext, *, tree: bool, arcs: bool) -> CandidateGraph:
+    def load(self, search: DeviceSearch, context: UploadContext, *, tree: bool, arcs: bool) -> CandidateGraph:
         """Return the candidate graph, which stays until `search` is over.
 
         Parameters
@@ -127,19 +127,19 @@ class Loader:
         OutOfTimeError
             Time was up before it was there.
         """
-        rows = self._rows(search, means)
+        rows = self._rows(search, context)
         name = ("candidates", self._plan, self._bits)
-        found = self._kept(name, rows, lambda: self._copy_graph(name, means, rows))
+        found = self._kept(name, rows, lambda: self._copy_graph(name, context, rows))
         search.read([found])
         graph = CandidateGraph.from_buffer_copy(found.graph)
         steps = self._plan.shape.steps
         for into, side in ((False, "out"), (True, "in_")):
             if arcs or any(step.not_in if into else step.not_out for step in steps):
-                all_arcs = self._copies.arcs(self._graph, into=into, means=means)
+                all_arcs = self._copies.arcs(self._graph, into=into, context=context)
                 search.read([all_arcs])
                 setattr(graph, side, Adjacency(*all_arcs.addresses))
         if tree:
-            self._add_tree(graph, search, means)
+            self._add_tree(graph, search, context)
         return graph
 
     def _kept(
@@ -152,7 +152,7 @@ class Loader:
                 return found
             self._copies.drop(name)
 
-    def _rows(self, search: DeviceSearch, means: UploadContext) -> list[DeviceRows]:
+    def _rows(self, search: DeviceSearch, context: UploadContext) -> list[DeviceRows]:
         """Return the rows of all sources where they are rows of the graph; none over a candidate space."""
         if self._plan.space is not None:
             return []
@@ -160,49 +160,49 @@ class Loader:
         keys = [key for args in self._plan.args.steps for key in args.adjacencies]
         for key in keys:
             if key not in rows:
-                rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), means)
+                rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), context)
                 search.read([rows[key]])  # before the next one may have to make room
         return [rows[key] for key in keys]
 
-    def _add_tree(self, graph: CandidateGraph, search: DeviceSearch, means: UploadContext) -> None:
+    def _add_tree(self, graph: CandidateGraph, search: DeviceSearch, context: UploadContext) -> None:
         name = ("sums of candidates", self._plan)
-        tree = self._kept(name, (), lambda: self._copy(name, means, (), self._pack_tree))
+        tree = self._kept(name, (), lambda: self._copy(name, context, (), self._pack_tree))
         search.read([tree])
         graph.root_sums, graph.trees = tree.graph.root_sums, tree.graph.trees
         for level in range(1, graph.levels):
             graph.level[level].sums = tree.graph.level[level].sums
             graph.level[level].tree_source = tree.graph.level[level].tree_source
 
-    def _copy_graph(self, name: Hashable, means: UploadContext, rows: list[DeviceRows]) -> DeviceCandidates:
+    def _copy_graph(self, name: Hashable, context: UploadContext, rows: list[DeviceRows]) -> DeviceCandidates:
         """Copy the candidate graph, without bits where these would not fit."""
         if self._bits:
             sources = self._sources_with_bits()
             try:
-                copied = self._copy(name, means, rows, partial(self._pack, rows, sources))
-                self._write_bits(copied, sources, means)
+                copied = self._copy(name, context, rows, partial(self._pack, rows, sources))
+                self._write_bits(copied, sources, context)
                 return copied
             except DeviceMemoryError:
                 pass
-        return self._copy(name, means, rows, partial(self._pack, rows, {}))
+        return self._copy(name, context, rows, partial(self._pack, rows, {}))
 
     def _copy(
         self,
         name: Hashable,
-        means: UploadContext,
+        context: UploadContext,
         rows: Sequence[DeviceRows],
         pack: Callable[[Packer, CandidateGraph], Sequence[SampleSource]],
     ) -> DeviceCandidates:
         """Copy to the device what `pack` packs, which it does twice: addresses come with the memory."""
-        means.deadline.check()
+        context.deadline.check()
         packer, graph = Packer(), CandidateGraph()
         pack(packer, graph)
         nbytes = packer.nbytes + packer.empty_bytes
-        buffer = self._accelerator.device.allocate(max(nbytes, 8), _WHAT, budget=means.budget)
+        buffer = self._accelerator.device.allocate(max(nbytes, 8), _WHAT, budget=context.budget)
         packer.begin(buffer.address)
         sources = pack(packer, graph)
-        means.stream.upload(buffer, packer.bytes)
-        means.stream.clear(buffer, packer.nbytes)
-        means.stream.wait()  # searches on other streams may read it from now on
+        context.stream.upload(buffer, packer.bytes)
+        context.stream.clear(buffer, packer.nbytes)
+        context.stream.wait()  # searches on other streams may read it from now on
         of_rows = tuple(weakref.ref(one) for one in rows)
         return DeviceCandidates(name, buffer, graph, sources, self._sizes, of_rows)
 
@@ -222,11 +222,11 @@ class Loader:
         return found
 
     def _write_bits(
-        self, copied: DeviceCandidates, sources: Mapping[int, _Bits], means: UploadContext
+        self, copied: DeviceCandidates, sources: Mapping[int, _Bits], context: UploadContext
     ) -> None:
         if not sources:
             return
-        kernel = self._accelerator.kernel(bits_source(), means.deadline, BITS_ENTRY)
+        kernel = self._accelerator.kernel(bits_source(), context.deadline, BITS_ENTRY)
         written: set[int] = set()
         for number, bits in sources.items():
             source = copied.sources[number]
@@ -236,8 +236,8 @@ class Loader:
             args = BitsArgs(source.rows, source.bits, bits.starts, bits.words)
             blocks = max(1, -(-bits.starts * GROUP // DRAW_THREADS))
             most = _BLOCKS_OF_MULTIPROCESSOR * self._accelerator.device.multiprocessors
-            means.stream.launch(kernel, min(blocks, most), DRAW_THREADS, 0, args)
-        means.stream.wait()
+            context.stream.launch(kernel, min(blocks, most), DRAW_THREADS, 0, args)
+        context.stream.wait()
 
     def _pack(
         self,

@@ -81,7 +81,7 @@ def roots_of(
     second: DeviceRows,
     *,
     below: bool,
-    means: UploadContext,
+    context: UploadContext,
 ) -> DeviceRoots:
     """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
 
@@ -98,17 +98,17 @@ def roots_of(
     known = copies.known(name)
     if isinstance(known, DeviceRoots) and not known.is_of(first, second):  # a number that came again
         copies.drop(name)
-    return copies.keep(name, lambda: _find(accelerator, first, second, below, means))
+    return copies.keep(name, lambda: _find(accelerator, first, second, below, context))
 
 
 def _find(
-    accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, means: UploadContext
+    accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, context: UploadContext
 ) -> DeviceRoots:
-    stream = means.stream
+    stream = context.stream
     vertices = len(first.origin[0]) - 1
-    kernel = accelerator.kernel(local_counts_source(LocalCountKernel.ORDER, ENTRY), means.deadline)
-    work = _allocate(accelerator.device, 4 * vertices, means)
-    ranks = _allocate(accelerator.device, 4 * first.arcs, means) if below and first is second else None
+    kernel = accelerator.kernel(local_counts_source(LocalCountKernel.ORDER, ENTRY), context.deadline)
+    work = _allocate(accelerator.device, 4 * vertices, context)
+    ranks = _allocate(accelerator.device, 4 * first.arcs, context) if below and first is second else None
     args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)
     args.work, args.ranks = work.address, 0 if ranks is None else ranks.address
     warps = TABLE_THREADS // 32
@@ -121,10 +121,10 @@ def _find(
     order = np.argsort(found, kind="stable")[::-1].astype(np.uint32)
     order = order[: int(np.count_nonzero(found))]
     origin = weakref.ref(first), weakref.ref(second)
-    roots = _ordered(accelerator.device, order, found[order], None, origin, means)
+    roots = _ordered(accelerator.device, order, found[order], None, origin, context)
     if ranks is not None:
         roots.ranks = ranks
-        roots.pieces = _pieces(accelerator.device, order, found[order], origin, means)
+        roots.pieces = _pieces(accelerator.device, order, found[order], origin, context)
     return roots
 
 
@@ -132,7 +132,11 @@ _Origin = tuple["weakref.ref[DeviceRows]", "weakref.ref[DeviceRows]"]
 
 
 def _pieces(
-    device: Device, order: NDArray[np.uint32], work: NDArray[np.uint32], origin: _Origin, means: UploadContext
+    device: Device,
+    order: NDArray[np.uint32],
+    work: NDArray[np.uint32],
+    origin: _Origin,
+    context: UploadContext,
 ) -> DeviceRoots:
     """Return roots in pieces that no multiprocessor is busy with for long, those of most work first."""
     total = float(work.sum(dtype=np.float64))
@@ -143,7 +147,9 @@ def _pieces(
     parts = which << np.uint32(16) | np.repeat(numbers, numbers)
     each = np.repeat(work // np.maximum(numbers, 1), numbers).astype(np.uint32)
     by_work = np.argsort(each, kind="stable")[::-1]
-    return _ordered(device, np.repeat(order, numbers)[by_work], each[by_work], parts[by_work], origin, means)
+    return _ordered(
+        device, np.repeat(order, numbers)[by_work], each[by_work], parts[by_work], origin, context
+    )
 
 
 def _ordered(
@@ -152,25 +158,25 @@ def _ordered(
     work: NDArray[np.uint32],
     parts: NDArray[np.uint32] | None,
     origin: _Origin,
-    means: UploadContext,
+    context: UploadContext,
 ) -> DeviceRoots:
     buffers = []
     for array in (order, work, parts):
         if array is None:
             continue
-        buffer = _allocate(device, array.nbytes, means)
+        buffer = _allocate(device, array.nbytes, context)
         if array.nbytes:
-            means.stream.upload(buffer, np.ascontiguousarray(array))
+            context.stream.upload(buffer, np.ascontiguousarray(array))
         buffers.append(buffer)
-    means.stream.wait()
+    context.stream.wait()
     share = float(work[0] / work.sum(dtype=np.float64)) if len(work) else 0.0
     return DeviceRoots(
         buffers[0], buffers[1], None, work, share, origin, buffers[2] if len(buffers) > 2 else None
     )
 
 
-def _allocate(device: Device, nbytes: int, means: UploadContext) -> Buffer:
-    means.deadline.check()
-    buffer = device.allocate(max(nbytes, 8), "the order of the roots of tables", budget=means.budget)
-    means.stream.hold(buffer)
+def _allocate(device: Device, nbytes: int, context: UploadContext) -> Buffer:
+    context.deadline.check()
+    buffer = device.allocate(max(nbytes, 8), "the order of the roots of tables", budget=context.budget)
+    context.stream.hold(buffer)
     return buffer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motiflux.graph import Graph
 from motiflux.plan.estimate.predict import distinct_keys, narrowed_bytes
 from motiflux.plan.ir import Plan
-from motiflux.plan.neighborhood.choices import Cone, find_cones
+from motiflux.plan.neighborhood.choices import UniversalVertexPlan, universal_vertex_plans
 from motiflux.units import seconds_text
 
 MOST_MEMBERS = 4096
@@ -45,7 +45,7 @@ class Bits:
         Seconds of a call beside its kernels.
     """
 
-    cone: Cone
+    cone: UniversalVertexPlan
     seconds: float
     searching: float | None
     left: float
@@ -98,17 +98,22 @@ def bits_of(
     call
         Seconds of a call beside its kernels.
     """
-    return [_bits(graph, cone, threads, searching, scale, call) for cone in find_cones(graph, plan, threads)]
+    return [
+        _bits(graph, cone, threads, searching, scale, call)
+        for cone in universal_vertex_plans(graph, plan, threads)
+    ]
 
 
-def _bits(graph: Graph, cone: Cone, threads: int, searching: float | None, scale: float, call: float) -> Bits:
+def _bits(
+    graph: Graph, cone: UniversalVertexPlan, threads: int, searching: float | None, scale: float, call: float
+) -> Bits:
     degrees = degrees_of(graph, cone, threads)
     squares = degrees.astype(np.float64) ** 2
     left = float(squares[degrees > MOST_MEMBERS].sum() / max(1.0, squares.sum()))
-    return Bits(cone, cone_seconds(cone, degrees, graph, scale), searching, left, call)
+    return Bits(cone, bits_seconds(cone, degrees, graph, scale), searching, left, call)
 
 
-def degrees_of(graph: Graph, cone: Cone, threads: int) -> NDArray[np.int64]:
+def degrees_of(graph: Graph, cone: UniversalVertexPlan, threads: int) -> NDArray[np.int64]:
     """Return the number of members of each root."""
     return np.diff(graph.adjacency(cone.rows.roots, threads)[0]).astype(np.int64)
 
@@ -119,13 +124,15 @@ def words_of(degrees: NDArray[np.int64]) -> float:
     return float((squares * (degrees / _WARP + 1)).sum() / max(1.0, squares.sum()))
 
 
-def instructions(cone: Cone, words: float) -> float:
+def instructions(cone: UniversalVertexPlan, words: float) -> float:
     """Return the expected instructions of warps within neighbourhoods whose sets have so many words."""
     taken, read = cone.weight(words)
     return taken * STEP + read * WORD
 
 
-def cone_seconds(cone: Cone, degrees: NDArray[np.int64], graph: Graph, scale: float = 1.0) -> float:
+def bits_seconds(
+    cone: UniversalVertexPlan, degrees: NDArray[np.int64], graph: Graph, scale: float = 1.0
+) -> float:
     """Return the expected seconds of a device, from sampled sizes."""
     degrees = degrees[(degrees >= cone.least) & (degrees <= MOST_MEMBERS)]
     longest_above = sqrt(2.0 * graph.num_edges)

@@ -12,13 +12,13 @@ from motiflux.plan.cost_model import frequencies
 from motiflux.plan.estimate.sampled import Estimate, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.neighborhood.universal_vertex import (
-    ConeClose,
-    ConeRows,
-    ConeShape,
-    apexes_of,
-    cone_shape,
-    promising,
+    ClosedForm,
+    NeighborhoodRows,
+    NeighborhoodShape,
+    neighborhood_shape,
+    promising_orders,
     rows_of,
+    universal_vertices,
 )
 from motiflux.plan.passes.groups import find_groups
 from motiflux.plan.passes.reuse import share_intersections
@@ -32,7 +32,7 @@ _MEMBERS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Cone:
+class UniversalVertexPlan:
     """How a pattern is counted in bits.
 
     Parameters
@@ -44,8 +44,8 @@ class Cone:
     """
 
     plan: Plan
-    shape: ConeShape
-    rows: ConeRows
+    shape: NeighborhoodShape
+    rows: NeighborhoodRows
     least: int
 
     @property
@@ -61,11 +61,11 @@ class Cone:
         sizes, lanes = self.plan.estimates, self.shape.lanes
         sets = [len(renewed) for renewed in self.shape.renewed]
         taken = sum(sizes[level + 1] * (1 + sets[level] * (1 + words / 32)) for level in range(lanes))
-        two = self.shape.close in (ConeClose.PRODUCT, ConeClose.DISTINCT)
+        two = self.shape.close in (ClosedForm.PRODUCT, ClosedForm.DISTINCT)
         return taken, sizes[lanes + 1] * (1 + two) * words
 
 
-def find_cones(graph: Graph, plan: Plan, threads: int) -> list[Cone]:
+def universal_vertex_plans(graph: Graph, plan: Plan, threads: int) -> list[UniversalVertexPlan]:
     """Return cones that count what `plan` does, in several orders; none if its pattern is no cone.
 
     Sizes are estimated from random partial embeddings where that needs no rows that are not there.
@@ -74,17 +74,17 @@ def find_cones(graph: Graph, plan: Plan, threads: int) -> list[Cone]:
     if pattern is None or plan.impossible is not None:
         return []
     bound = bind(pattern, graph)
-    if not (apexes := apexes_of(bound, plan.semantics)):
+    if not (apexes := universal_vertices(bound, plan.semantics)):
         return []
     candidates = frequencies(bound, graph)[0]
     apex = min(apexes, key=lambda vertex: candidates[vertex])
-    orders = promising(bound, apex, plan.semantics)
+    orders = promising_orders(bound, apex, plan.semantics)
     return [_cone(graph, pattern, bound, order, plan, threads) for order in orders]
 
 
 def _cone(
     graph: Graph, pattern: Pattern, bound: BoundPattern, order: tuple[int, ...], plan: Plan, threads: int
-) -> Cone:
+) -> UniversalVertexPlan:
     group = automorphisms(pattern, directed=graph.directed, base=order)
     breaks = plan.symmetry is Symmetry.SUBGRAPHS or plan.multiplier > 1
     breaking = restrictions(group) if breaks else ()
@@ -107,7 +107,7 @@ def _cone(
         adaptive_order=None,
     )
     rows, kinds = rows_of(bound, order)
-    in_bits = cone_shape(shape.steps, kinds)
+    in_bits = neighborhood_shape(shape.steps, kinds)
     estimate: Estimate = sample(graph, flat, _MEMBERS, threads)
     level_of = {vertex: level for level, vertex in enumerate(order)}
     coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
@@ -117,4 +117,4 @@ def _cone(
         flat, shape=shape, args=args, tail=tail, estimates=estimate.sizes, scanned=estimate.read
     )
     injective = plan.semantics is not Semantics.HOMOMORPHISM and not coinciding
-    return Cone(searched, in_bits, rows, len(order) - 1 if injective else 1)
+    return UniversalVertexPlan(searched, in_bits, rows, len(order) - 1 if injective else 1)

@@ -29,7 +29,7 @@ _STEP_WORDS = 8.0
 """Words that take as long as a step of a warp, about."""
 
 
-class ConeClose(IntEnum):
+class ClosedForm(IntEnum):
     """How the last one or two levels are counted (``match::UniversalVertexClosedForm``)."""
 
     SIZE = 0
@@ -41,11 +41,11 @@ class ConeClose(IntEnum):
     @property
     def levels(self) -> int:
         """How many levels that is."""
-        return 1 if self is ConeClose.SIZE else 2
+        return 1 if self is ClosedForm.SIZE else 2
 
 
 @dataclass(frozen=True, slots=True)
-class ConeStep:
+class NeighborhoodStep:
     """How the set of a level comes about (``match::UniversalVertexStep``): earlier levels, and its base.
 
     Parameters
@@ -67,7 +67,7 @@ class ConeStep:
         """All that it depends on."""
         return self.joined | self.apart | self.after | self.before | self.distinct
 
-    def without(self, levels: frozenset[int]) -> ConeStep:
+    def without(self, levels: frozenset[int]) -> NeighborhoodStep:
         """Return the step without some levels."""
         return replace(
             self,
@@ -80,7 +80,7 @@ class ConeStep:
 
 
 @dataclass(frozen=True, slots=True)
-class ConeShape:
+class NeighborhoodShape:
     """What is asked of the bits (``match::UniversalVertexShape``).
 
     Parameters
@@ -92,14 +92,14 @@ class ConeShape:
     """
 
     lanes: int
-    close: ConeClose
+    close: ClosedForm
     bases: tuple[tuple[int, int], ...]
-    steps: tuple[ConeStep, ...]
+    steps: tuple[NeighborhoodStep, ...]
     renewed: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ConeRows:
+class NeighborhoodRows:
     """Where the vertices of a cone come from.
 
     Parameters
@@ -115,12 +115,12 @@ class ConeRows:
     members: AdjacencyKey
 
 
-def is_cone(bound: BoundPattern, semantics: Semantics) -> bool:
+def has_universal_vertex(bound: BoundPattern, semantics: Semantics) -> bool:
     """Return whether a pattern is a cone that is counted in bits."""
-    return bool(apexes_of(bound, semantics))
+    return bool(universal_vertices(bound, semantics))
 
 
-def apexes_of(bound: BoundPattern, semantics: Semantics) -> list[int]:
+def universal_vertices(bound: BoundPattern, semantics: Semantics) -> list[int]:
     """Return the apexes of a pattern; none if it is no cone that is counted in bits.
 
     All edges must be the same, since there is one set of bits for them; induced, any arc must be one.
@@ -137,7 +137,7 @@ def apexes_of(bound: BoundPattern, semantics: Semantics) -> list[int]:
     return [vertex for vertex in range(bound.size) if len(bound.neighbors[vertex]) == bound.size - 1]
 
 
-def rows_of(bound: BoundPattern, order: Sequence[int]) -> tuple[ConeRows, tuple[int, ...]]:
+def rows_of(bound: BoundPattern, order: Sequence[int]) -> tuple[NeighborhoodRows, tuple[int, ...]]:
     """Return the rows of a cone in that order, and the kind of each level."""
     apex, rest = order[0], order[1:]
     asked = [(bound.labels[vertex], bound.filters[vertex]) for vertex in rest]
@@ -148,10 +148,10 @@ def rows_of(bound: BoundPattern, order: Sequence[int]) -> tuple[ConeRows, tuple[
     edge = bound.edges[0]
     members = AdjacencyKey(Direction.EITHER, edge.labels, labels, labels, edge_where=edge.where)
     roots = replace(members, source_labels=bound.labels[apex], source_where=bound.filters[apex])
-    return ConeRows(kinds, roots, members), tuple(kinds.index(one) for one in asked)
+    return NeighborhoodRows(kinds, roots, members), tuple(kinds.index(one) for one in asked)
 
 
-def promising(bound: BoundPattern, apex: int, semantics: Semantics) -> list[tuple[int, ...]]:
+def promising_orders(bound: BoundPattern, apex: int, semantics: Semantics) -> list[tuple[int, ...]]:
     """Return orders of the vertices, the apex first, that are good for some sizes of neighbourhoods."""
     rest = [vertex for vertex in range(bound.size) if vertex != apex]
     found = (_cheapest(bound, rest, semantics, members, chance) for members, chance in _NOMINAL)
@@ -189,10 +189,10 @@ def _closes(bound: BoundPattern, left: list[int], semantics: Semantics) -> bool:
     if len(left) == 1:
         return True
     free = semantics is not Semantics.INDUCED and left[0] not in bound.neighbors[left[-1]]
-    return len(left) == ConeClose.PRODUCT.levels and free
+    return len(left) == ClosedForm.PRODUCT.levels and free
 
 
-def cone_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> ConeShape:
+def neighborhood_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> NeighborhoodShape:
     """Return what is asked of bits to count as steps do that share no intersections, the apex first.
 
     Parameters
@@ -204,10 +204,10 @@ def cone_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> ConeShape:
     levels = len(found)
     close = _close(found) if levels > LEAST_LEVELS else None
     if close is None:
-        close = ConeClose.SIZE
+        close = ClosedForm.SIZE
     lanes = levels - 1 - close.levels
     late = frozenset(range(lanes, levels))
-    one_set = close in (ConeClose.PAIRS, ConeClose.ORDERED)  # that of the first of the two
+    one_set = close in (ClosedForm.PAIRS, ClosedForm.ORDERED)  # that of the first of the two
     needed = range(1, levels - one_set)
     known = {level: found[level].without(late) for level in needed}
     anchors = {level: max(known[level].levels, default=0) for level in needed}
@@ -226,12 +226,12 @@ def cone_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> ConeShape:
                 start=start,
             )
     renewed = tuple(tuple(t for t in needed if anchors[t] == level) for level in range(levels))
-    return ConeShape(lanes, close, bases, tuple(made), renewed)
+    return NeighborhoodShape(lanes, close, bases, tuple(made), renewed)
 
 
 def _steps(
     steps: Sequence[StepShape], kinds: Sequence[int]
-) -> tuple[list[ConeStep], tuple[tuple[int, int], ...]]:
+) -> tuple[list[NeighborhoodStep], tuple[tuple[int, int], ...]]:
     """Return each level with all orders that follow, but for those that follow from others of its own."""
     stated = {(other, level) for level, step in enumerate(steps) for other in step.after}
     stated |= {(level, other) for level, step in enumerate(steps) for other in step.before}
@@ -244,7 +244,7 @@ def _steps(
         greater = {other for other in range(1, level) if (level, other) in certain}
         order = 1 if (0, level) in certain else 2 if (level, 0) in certain else 0
         found.append(
-            ConeStep(
+            NeighborhoodStep(
                 joined=_below(source.level for source in step.sources),
                 apart=_below((*step.not_out, *step.not_in)),
                 after=_below(a for a in smaller if not any((a, b) in certain for b in smaller)),
@@ -261,7 +261,7 @@ def _below(levels: Iterable[int]) -> frozenset[int]:
     return frozenset(level - 1 for level in levels if level > 0)
 
 
-def _close(steps: list[ConeStep]) -> ConeClose | None:
+def _close(steps: list[NeighborhoodStep]) -> ClosedForm | None:
     """Return how the last two levels are counted by sizes; None if they are not."""
     first, last = len(steps) - 2, len(steps) - 1
     one, other = steps[first], steps[last]
@@ -274,15 +274,15 @@ def _close(steps: list[ConeStep]) -> ConeClose | None:
             frozenset({first})
         )
         same = same and other.after == {first}
-        return ConeClose.PAIRS if same else None
+        return ClosedForm.PAIRS if same else None
     if first in other.before:
         return None
     if first not in other.distinct:
-        return ConeClose.PRODUCT
-    return ConeClose.ORDERED if same else ConeClose.DISTINCT
+        return ClosedForm.PRODUCT
+    return ClosedForm.ORDERED if same else ClosedForm.DISTINCT
 
 
-def _start(level: int, known: dict[int, ConeStep], anchors: dict[int, int]) -> int | None:
+def _start(level: int, known: dict[int, NeighborhoodStep], anchors: dict[int, int]) -> int | None:
     """Return the level whose set is the best to start from: all that was asked of it is asked here too."""
     mine = known[level]
     apart = mine.distinct | mine.joined | mine.after | mine.before
