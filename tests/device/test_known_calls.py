@@ -323,18 +323,3 @@ class TestOpenChoices:
             assert (found, found.engine) == (expected, "fake")
             assert found.reason == "the GPU cannot do it: it is gone"
         assert len(choices) == 1
-
-
-def test_a_formula_that_searches_keeps_its_searches_too(
-    graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The search in it is a job of its own, which is set up once."""
-    text, tuning = "(a)--(b)--(c)--(d)--(a), (a)--(c), (a)--(e)--(b)", {"tables": "on"}
-    expected = mf.count(graph, text, device="cpu", tuning={"tables": "off"})
-    assert mf.count(graph, text, device=device, tuning=tuning) == expected
-    (query,) = [one for one in kept(graph) if one.physical.engine == "dfs"]
-    assert query.physical.stages[0].searched
-    for name in ("prepare", "prepare_cliques", "prepare_universal_vertex"):
-        monkeypatch.setattr(f"motiflux.gpu.engine.{name}", refuse)
-    assert mf.count(graph, text, device=device, tuning=tuning) == expected
-    assert mf.count(graph, text, device=device, tuning=tuning, timeout=3600) == expected
