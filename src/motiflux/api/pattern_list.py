@@ -78,7 +78,7 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     ran = Ran(engine.name, engine.device, why)
     if not sharing:
         for pattern, one in zip(patterns, planned, strict=True):
-            if one.physical is not None and one.physical.plan.impossible is None:
+            if one.physical is not None:
                 _keep(graph, pattern, request, PreparedQuery(engine, one.physical, ran), found[one.work])
     return [
         _count(one, _LATE if one.physical is None else found.get(one.work, _NOTHING), ran) for one in planned

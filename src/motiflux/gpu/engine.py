@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
@@ -127,11 +127,12 @@ class DfsEngine:
     ) -> Outcome | None:
         """Return the count of a physical plan, fallback apart; None if a number passed its kernels' range."""
         group = self.group if physical.whole else self.group.only_first()
-        if _is_of(physical, Family.HOST):
+        family = physical.stages[0].family
+        if family is Family.HOST:
             with on_host():
                 host = CpuEngine()
                 return host.count(graph, host.strategy(graph, physical.plan, request), request, deadline)
-        if _is_of(physical, Family.TABLES):
+        if family is Family.TABLES:
             return self._from_tables(graph, physical.stages[0], group, request, deadline)
         return self._sum_of_stages(graph, physical, group, request, deadline)
 
@@ -146,7 +147,9 @@ class DfsEngine:
         times, found, complete = physical.plan.multiplier, 0, True
         # total * times > limit exactly when total > limit // times.
         most = None if request.limit is None else request.limit // times
-        reports = in_parts(request.progress, [stage.share for stage in physical.stages])
+        reports: Iterable[ProgressCallback | None] = (request.progress,)
+        if len(physical.stages) > 1:
+            reports = in_parts(request.progress, [stage.share for stage in physical.stages])
         for stage, report in zip(physical.stages, reports, strict=True):
             left = None if most is None else most - found
             try:
@@ -205,7 +208,7 @@ class DfsEngine:
         A device that shares the work with others sets up a new one each time: its share is its own.
         """
         pool = job_pool(graph, accelerator)
-        name = (stage.family, id(stage.plan), stage.kernel, stage.roots, request.gpu_memory)
+        name = stage.name, request.gpu_memory
         if group.alone and (search := pool.begin(name, DeviceSearch, request)) is not None:
             search.task.limit = task_limit(limit)
             return search

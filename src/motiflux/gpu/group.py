@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Protocol
 
@@ -71,7 +72,7 @@ class DeviceGroup:
         """The names of all devices."""
         return ", ".join(accelerator.device.name for accelerator in self.accelerators)
 
-    @property
+    @cached_property
     def alone(self) -> bool:
         """Whether it is a group of one."""
         return len(self.accelerators) == 1
@@ -88,6 +89,8 @@ class DeviceGroup:
 
     def is_current(self) -> bool:
         """Whether this process would take the same devices, by their names, now."""
+        if self.alone:
+            return known_accelerator(self.first.device.name) is self.first
         return all(known_accelerator(one.device.name) is one for one in self.accelerators)
 
 

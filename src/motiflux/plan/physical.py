@@ -92,6 +92,11 @@ class Stage:
         Where a search begins; None for everywhere.
     share
         Estimated share of the work.
+
+    Attributes
+    ----------
+    name
+        Names the job: equal for stages that the same job executes. A text, whose hash is computed once.
     """
 
     family: Family
@@ -103,6 +108,10 @@ class Stage:
     searched: Mapping[Searched, PhysicalPlan] = field(default_factory=dict, compare=False, repr=False)
     roots: RootFilter | None = None
     share: float = 1.0
+    name: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", f"{self.family} {id(self.plan)} {self.kernel} {self.roots}")
 
     def __str__(self) -> str:
         if self.kernel is None:

@@ -418,22 +418,25 @@ def start_tables(
     deadline.check()
     schedule = stage.schedule
     assert schedule is not None
-    searched = sum(
-        times * search(scalar)
-        for scalar, times in schedule.scalars.items()
-        if isinstance(scalar, Searched) and share[0] == 0
-    )
+    searched = 0
+    if stage.searched and share[0] == 0:
+        scalars = schedule.scalars.items()
+        searched = sum(times * search(scalar) for scalar, times in scalars if isinstance(scalar, Searched))
     pool = job_pool(graph, accelerator)
     name = ("tables", id(schedule.formula), share, request.gpu_memory, request.switches)
-    known = pool.begin(name, TableRun, request)
-    with setting_up(known or TableRun(accelerator, graph, request, deadline)) as run:
-        if known is None:
+    run = pool.begin(name, TableRun, request)
+    if run is None:
+        with setting_up(TableRun(accelerator, graph, request, deadline)) as run:
             _Preparation(run, graph, schedule, share).prepare()
             if run.repeatable:
                 pool.keep(name, run, stage, request)
             run.launch()
-        else:
-            run.launch_again(request, deadline)
+        return DeviceTables(run, searched)
+    try:
+        run.launch_again(request, deadline)
+    except BaseException:
+        run.close()
+        raise
     return DeviceTables(run, searched)
 
 
