@@ -48,7 +48,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::KeptNumber": layout.KeptNumber,
     "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
     "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
-    "motiflux::sets::View": layout.View,
+    "motiflux::sets::Span": layout.Span,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
     "motiflux::random::Permutation": layout.Permutation,
