@@ -184,7 +184,7 @@ class TableRun(DeviceSearch):
         return None if seen is None else (int(seen.done), self._roots, 0)
 
     def total(self) -> int:
-        """Return what the numbers come to that kernels left, once all are done.
+        """Return the sum of the numbers that kernels left, once all are done.
 
         Raises
         ------

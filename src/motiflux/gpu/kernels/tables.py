@@ -49,9 +49,9 @@ class DeviceTables:
     Parameters
     ----------
     run
-        What it is done with; closed with it.
+        The kernels of the evaluation; closing it closes the evaluation.
     searched
-        What the searches of the formula come to.
+        Sum of the searches in the formula.
     """
 
     def __init__(self, run: TableRun, searched: int) -> None:
@@ -59,7 +59,7 @@ class DeviceTables:
         self._searched = searched
 
     def total(self) -> int:
-        """Return what the formula comes to, once the kernels are done.
+        """Return the value of the formula, once the kernels are done.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Counts that are over and kept with the graph: one that comes again is only launched.
+"""Jobs that have ended and are kept with the graph: an equal query only launches its job again.
 
-What it was set up with stays: memory, arguments, kernels. Rows that it reads do not: where they were given
-up, it is set up anew.
+A kept job holds its own memory, its arguments and its kernel. It does not hold the rows that it reads: if
+these were given up, the job is set up anew.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from motiflux.request.request import Request
 S = TypeVar("S", bound=DeviceSearch)
 
 _MOST, _ROOM = 64, 1 << 30
-"""Searches that are kept with one graph, and bytes of their own memory, at most."""
+"""Maximum number of jobs that are kept with one graph, and of bytes of their own memory."""
 
 
 class JobPool:
-    """Searches of one graph on one accelerator that are over, by what they are for.
+    """Jobs of one graph on one accelerator that have ended, by name.
 
-    A search that is taken is the taker's alone, and comes back when it is closed. If another thread asks
-    meanwhile, it sets up one of its own, and one of them is kept. Single operations only, as in `Memo`:
-    threads share this without a lock.
+    One thread at a time uses a job, which returns to the pool when it is closed. A thread that asks for it
+    meanwhile sets up another one, and one of both is kept. All accesses are single operations, as in `Memo`:
+    threads share the pool without a lock.
     """
 
     def __init__(self, accelerator: Accelerator) -> None:
@@ -36,7 +36,7 @@ class JobPool:
         accelerator.add_job_pool(self)
 
     def begin(self, name: Hashable, kind: type[S], request: Request) -> S | None:
-        """Return the search of that name, open again; None if there is none that can be used."""
+        """Return the job of that name, open again; None if there is none that can be used."""
         place = self._places.get(name)
         if not place:
             return None
@@ -55,19 +55,20 @@ class JobPool:
         return None
 
     def keep(self, name: Hashable, search: DeviceSearch, subject: object, request: Request) -> None:
-        """Have a search rest under a name when it is over.
+        """Have a job be kept under a name when it is over.
 
         Parameters
         ----------
         subject
-            What the name tells by its identity, which stays its own for as long as the search is kept.
+            An object whose identity is part of the name. The job holds it, so that no other object gets that
+            identity.
         """
         if request.tuning["rest"] == "on":
             search.subject = subject
             search.keep_when_over(partial(self._put, name))
 
     def reclaim(self, needed: int) -> int:
-        """Give up searches, those kept for longest first; return their bytes."""
+        """Give up jobs, in the order in which their names were first kept; return their bytes."""
         freed = 0
         for name in list(self._places):
             if freed >= needed:
@@ -78,11 +79,11 @@ class JobPool:
         return freed
 
     def _fits(self, request: Request) -> bool:
-        """Whether no more is held than may be: what is there already passes no other look."""
+        """Whether no more memory is held than the request allows, which nothing else checks for kept jobs."""
         return request.gpu_memory is None or self._accelerator.device.used_memory() <= request.gpu_memory
 
     def _same_kernel(self, search: DeviceSearch, request: Request) -> bool:
-        """Whether it would be given the same kernel now."""
+        """Whether the job would get the same kernel now."""
         if search.units is None:
             return True
         general, special, specialized = search.units
@@ -106,5 +107,5 @@ class JobPool:
 
 
 def job_pool(graph: Graph, accelerator: Accelerator) -> JobPool:
-    """Return the counts that are kept with `graph`."""
+    """Return the pool of a graph on a device."""
     return graph.memo.keep(("job pool", id(accelerator)), lambda: JobPool(accelerator))

@@ -81,7 +81,7 @@ class SharedTables:
                 part.run.tell_time()
 
     def total(self) -> int:
-        """Return what the formula comes to, once all are done; raises what `DeviceTables.total` does."""
+        """Return the value of the formula, once all are done; raises what `DeviceTables.total` does."""
         total = 0
         for accelerator, part in self._parts:
             with working_on(accelerator):

@@ -48,7 +48,7 @@ class StoredRows(FoundRows):
 
     def _connect(self) -> None:
         row_bytes = self._row_bytes = 4 * self._columns
-        least = row_bytes * STAGED_ROWS  # whoever comes first finds room
+        least = row_bytes * STAGED_ROWS  # the first group finds room
         most = max(_MOST_BYTES, least)
         limit = self._request.limit
         if limit is not None:

@@ -1,4 +1,4 @@
-"""What lies on a device for searches to come, and what of it is given up for room."""
+"""Copies and tables that stay on a device for later searches, and the order in which they are given up."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 from motiflux.device import Buffer, Device
 
 ticks = itertools.count(1)
-"""Moments, in order: who was used last has the greatest."""
+"""Moments, in order: the entry that was used last has the greatest."""
 
 
 @dataclass(eq=False)
 class CacheEntry(ABC):
-    """What was copied to a device, or made there, and has to stay until searches that read it are over."""
+    """An object that was copied to a device, or made there, and stays while searches read it."""
 
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, init=False, repr=False)
     """The searches that read it. A search that is gone is none, however it ended."""
     used: int = field(default=0, init=False)
-    """When it was last: by `ticks`."""
+    """When it was used last: a number of `ticks`."""
 
     @property
     @abstractmethod
@@ -39,13 +39,13 @@ T = TypeVar("T", bound=CacheEntry)
 
 
 class DeviceCache:
-    """Copies by name, on one device: as many as fit, but no more than `room` bytes that nobody uses.
+    """Cache entries by name, on one device, with at most `room` bytes of entries that no search uses.
 
     Single dictionary operations only, so that threads share this without a lock: reclaiming may start from
     any thread that allocates. Two threads may make the same copy; one of the two is kept.
 
-    When the device is short of memory, copies of all graphs are given up in one order: whoever is asked first
-    gives up what was used least recently, whosever it is.
+    When the device is short of memory, the entries of all graphs are given up in one order, the least
+    recently used first, whichever cache is asked.
     """
 
     def __init__(self, device: Device, room: int) -> None:

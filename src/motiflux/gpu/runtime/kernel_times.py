@@ -1,4 +1,4 @@
-"""Seconds that counts take by the clock of a device, for whoever measures them."""
+"""Seconds that counts take by the clock of a device, for measurements."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 @dataclass
 class DeviceTimes:
-    """Seconds of what was done while it was taken (`taking_times`).
+    """Seconds of the work that was done while times were taken (`taking_times`).
 
     Parameters
     ----------
     spaces
-        Kernels that made candidate spaces; nothing where those were there.
+        Kernels that made candidate spaces; 0 if the spaces were there.
     tables
         Kernels of tables of local counts.
     searches
         Kernels that searched.
     host
-        What the host counted in their place, by the wall clock.
+        Counts by the host in place of a device, by the wall clock.
     """
 
     spaces: float = 0.0
@@ -44,13 +44,13 @@ _taken: ContextVar[DeviceTimes | None] = ContextVar("taken", default=None)
 
 
 def times_taken() -> DeviceTimes | None:
-    """Return what this thread's calls are to add to; None where nobody measures."""
+    """Return the times that calls of this thread add to; None if nothing is measured."""
     return _taken.get()
 
 
 @contextlib.contextmanager
 def taking_times() -> Iterator[DeviceTimes]:
-    """Have counts that this thread asks for meanwhile add up what they take.
+    """Have the counts that this thread asks for meanwhile add up their times.
 
     Listing adds nothing, nor does copying the graph to the device.
 
@@ -71,7 +71,7 @@ def taking_times() -> Iterator[DeviceTimes]:
 
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
-    """Take the time of what the host counts in place of a device."""
+    """Take the time of a count by the host in place of a device."""
     times = _taken.get()
     start = time.perf_counter()
     try:

@@ -265,7 +265,7 @@ class DeviceSearch:
         return self._on().kernel_seconds()
 
     def tell_time(self) -> None:
-        """Add the time of the launch that ended to what whoever measures has so far."""
+        """Add the time of the launch that ended to the times that are being taken."""
         if self._times is not None:
             self._times.add(self.part, self.kernel_seconds())
 

@@ -1,8 +1,8 @@
-"""How the work of a kernel is dealt out, so that a launch on one of several devices does a part of it.
+"""How the work of a kernel is partitioned, so that a launch on one of several devices does a part of it.
 
-Like cards: of pieces of root arcs, or of what a kernel for cliques takes, each device gets every so many.
-They are in the order of their work, or about, so that the shares are equal. Within its share a device gives
-whoever is free the next piece.
+Chunks of root arcs, or units of a kernel for cliques, are assigned to the devices in turn. They are in the
+order of their work, or about, so that the shares are equal. Within its share a device gives the next chunk to
+a free group.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 
 def every(count: int, first: int, stride: int) -> int:
-    """Return how many of so many things are every `stride`-th from `first` on.
+    """Return the number of elements ``first, first + stride, ...`` of `count` elements.
 
     Examples
     --------
@@ -24,40 +24,40 @@ def every(count: int, first: int, stride: int) -> int:
 
 
 class WorkPartition(Protocol):
-    """How the argument of a kernel is made to say which part of the work is to be done."""
+    """Writes a part of the work into the argument of a kernel."""
 
     @property
     def extent(self) -> int:
         """Units of work in all."""
 
     def piece_for(self, devices: int) -> int:
-        """Return how many units go together, where so many devices share them."""
+        """Return the number of units in a chunk if `devices` devices share the work."""
 
     def give(self, task: Any, first: int, stride: int, piece: int) -> None:
-        """Have a kernel do the `first` of each `stride` pieces."""
+        """Have a kernel do the `first` of each `stride` chunks."""
 
 
 @dataclass(frozen=True)
 class ArcPartition:
-    """Root arcs, or roots, by the piece.
+    """Root arcs, or roots, in chunks.
 
     Parameters
     ----------
     extent
         Arcs in all.
     piece_of
-        Returns how many arcs a group takes at a time, of so many.
+        Returns the number of arcs in a chunk, from the number of arcs of a device.
     """
 
     extent: int
     piece_of: Callable[[int], int]
 
     def piece_for(self, devices: int) -> int:
-        """Return how many units go together, where so many devices share them."""
+        """Return the number of units in a chunk if `devices` devices share the work."""
         return self.piece_of(-(-self.extent // devices))
 
     def give(self, task: Any, first: int, stride: int, piece: int) -> None:
-        """Have a kernel do the `first` of each `stride` pieces."""
+        """Have a kernel do the `first` of each `stride` chunks."""
         pieces = -(-self.extent // piece)
         mine = every(pieces, first, stride)
         last = mine > 0 and (mine - 1) * stride + first == pieces - 1
@@ -72,7 +72,7 @@ class CliquePartition:
     Parameters
     ----------
     extent, spilled, blocks
-        Units in all, and of them those that do not fit into shared memory, and those that take a block.
+        Numbers of all units, of units that do not fit into shared memory, and of units that take a block.
     arcs
         In the rows of all.
     """
