@@ -107,20 +107,22 @@ class DfsEngine:
         """Return the count, at most ``request.limit``."""
         if physical.plan.impossible is not None:
             return Outcome(0, True)
-        found: Outcome | None = None
-        short: DeviceMemoryError | None = None
-        while found is None:
-            then = physical.fallback
+        first: DeviceMemoryError | None = None  # of the kernels that room should be made for
+        while True:
+            found, refused = None, False
             try:
                 found = self._execute(graph, physical, request, deadline)
             except DeviceMemoryError as error:
-                short = short or error.with_traceback(None)
-                if then is None or _is_of(physical, Family.SEARCH):
-                    raise short from None  # a full device does not make the CPU search
-            if found is None:
-                assert then is not None, "the host counts any number"
-                physical = then
-        return found
+                # Without its traceback: the error must not hold rows while other kernels are tried.
+                first, refused = first or error.with_traceback(None), True
+            if found is not None:
+                return found
+            then = physical.fallback
+            if refused and (then is None or _is_of(physical, Family.SEARCH)):
+                assert first is not None
+                raise first  # a full device does not make the CPU search
+            assert then is not None, "the host counts any number"
+            physical = then
 
     def _execute(
         self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
