@@ -135,8 +135,8 @@ def explain(
     search    isomorphism, embeddings
     engine    cpu: no GPU was found
     symmetry  6 automorphisms; one image of each embedding: 0 < 1, 1 < 2; the count is multiplied by 6;
-              listed as its 6 images
-    space     none: the pattern asks for nothing but edges, which the search checks in passing
+              a listing has 6 rows for each embedding found
+    space     none: the pattern has no labels or conditions that could filter candidates
     predicted about 5 embeddings
     time      about 35 us on 1 thread
     memory    narrowed rows 0 B, search at most 40 B
