@@ -61,14 +61,6 @@ def read(name: str) -> mf.Graph:
     return mf.read_graph(SHARED / f"data/{name}.npz", directed=False)
 
 
-def forget_queries(graph: mf.Graph) -> None:
-    """Forget plans and candidate spaces, not copies of the graph on a device."""
-    for key in list(graph.memo._results):
-        if isinstance(key, tuple) and key[0] in ("plan", "ordered", "draft", "met"):
-            graph.memo.drop(key)
-    graph.memo._pools.clear()
-
-
 def compile_all() -> None:
     """Have the kernels for any plan ready: a timeout would else be over before they are."""
     accelerator = open_accelerator("cuda")
@@ -86,7 +78,7 @@ def measure(
     graph: mf.Graph, pattern: mf.Pattern, device: str, timeout: float
 ) -> tuple[float, float, mf.Count]:
     """Return the seconds of a new query and of one that comes again, and the count."""
-    forget_queries(graph)
+    graph.memo.forget_queries()  # not copies of the graph on a device
     new, found = taken(graph, pattern, device, timeout)
     again = new
     for _ in range(RUNS):
@@ -138,7 +130,9 @@ def run(which: str, timeout: float, only: str) -> None:
         line = f"{name:<18}{path.stem:<16}"
         for one in DEVICES[:2]:
             predicted = told[one].report.predicted
-            line += f"{one} {kind(told[one]):<7}{in_words(predicted and predicted.seconds):>10} "
+            line += (
+                f"{one} {kind(told[one]):<7}{in_words(None if predicted is None else predicted.seconds):>10} "
+            )
         for one in DEVICES:
             late = "" if measured[one][2].complete else ">"
             line += f"| {one} {late}{in_words(measured[one][0]):>9} {in_words(measured[one][1]):>9} "

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from motiflux.dispatch.planning import plan_for
+from gpu_jobs import open_engine, planned
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.kernels import universal_vertex as cones
-from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.kernel_times import taking_times
+from motiflux.plan.neighborhood import bits
+from motiflux.plan.physical import Family
 from motiflux.request.request import make_request
 
 
@@ -107,22 +106,16 @@ def measure(
 def expected(
     graph: mf.Graph, pattern: mf.Pattern, device: str, semantics: str, tuning: dict[str, str]
 ) -> str:
-    """Return what is expected of bits and of the search in their place, and what `auto` takes."""
-    engine = DfsEngine(open_accelerator(device))
+    """Return the way that the engine takes, and the milliseconds expected of it."""
     request = make_request(
         semantics=semantics, symmetry="embeddings", device=device, tuning=private_tuning(tuning)
     )
     started = time.perf_counter()
-    plan = plan_for(graph, pattern, request, engine, started)
-    assert plan is not None
-    planned = time.perf_counter() - started
-    bits = cones.bits_for(graph, plan, request)
-    if bits is None:
-        return "not looked at"
-    searching = "?" if bits.searching is None else f"{1000 * bits.searching:.3g}"
-    chosen = "bits" if bits.taken else "the search"
-    told = f"{1000 * bits.seconds:.3g} in bits, {searching} level by level: {chosen}"
-    return f"{told}; planned in {1000 * planned:.0f}"
+    physical = planned(open_engine((device,)), graph, pattern, request)
+    planning = time.perf_counter() - started
+    chosen = "bits" if physical.stages[0].family is Family.UNIVERSAL_VERTEX else "the search"
+    seconds = "?" if physical.seconds is None else f"{1000 * physical.seconds:.3g}"
+    return f"{seconds} by {chosen}; planned in {1000 * planning:.0f}{physical.notes}"
 
 
 def main() -> int:
@@ -132,10 +125,10 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", default="", help="patterns whose name holds this")
     parser.add_argument("--timeout", type=float, default=4.0)
-    parser.add_argument("--most-members", type=int, default=cones.MOST_MEMBERS)
+    parser.add_argument("--most-members", type=int, default=bits.MOST_MEMBERS)
     parser.add_argument("--set", action="append", default=[])
     args = parser.parse_args()
-    cones.MOST_MEMBERS = args.most_members
+    bits.MOST_MEMBERS = args.most_members
     asked = dict(one.split("=") for one in args.set)
     wrong = 0
     for name in args.graphs:

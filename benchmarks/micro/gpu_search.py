@@ -17,10 +17,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpu_jobs import DfsEngine, open_engine, search_job
+
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import make_plan
 from motiflux.request.request import Request, make_request
 
@@ -68,8 +68,7 @@ def kernel(
     inner, outer, began = [], [], time.perf_counter()
     while len(inner) < RUNS + 1 and (len(inner) < 2 or time.perf_counter() - began < MOST_SECONDS):
         start = time.perf_counter()
-        with engine._counting(graph, plan, request, None, None) as search:
-            search.timed = True
+        with search_job(engine, graph, plan, request) as search:
             search.launch()
             while not search.done():
                 if time.perf_counter() - start > longest:
@@ -91,7 +90,7 @@ def main() -> None:
     tunings = [
         dict(one.split("=") for one in text.split(",") if one) for text in given.tuning or ["specialize=on"]
     ]
-    engine = DfsEngine(open_accelerator("cuda"))
+    engine = open_engine(("cuda",))
     graphs: dict[str, mf.Graph] = {}
     for name, query, expected, peer in cases(given.set):
         if given.only and not any(part in f"{name} {query}" for part in given.only.split(",")):

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 
-from motiflux.dispatch.planning import plan_for
+from gpu_jobs import DfsEngine, open_engine, planned, search_job
 
 import motiflux as mf
-from motiflux.codegen.kernels import Goal
 from motiflux.config import private_tuning
-from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.launch.prepare import prepare
-from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.group import wait_for
+from motiflux.gpu.runtime.kernel_times import taking_times
+from motiflux.gpu.storage.candidate_space import DeviceSpace
 from motiflux.gpu.storage.device_csr import resident
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request, make_request
 
 
@@ -44,28 +44,19 @@ class Run:
 
 def run(graph: mf.Graph, pattern: mf.Pattern, engine: DfsEngine, request: Request) -> Run:
     """Plan anew, make the space anew, search."""
-    accelerator = engine._accelerator
-    graph.memo.drop("candidate spaces")
-    for key in [key for key in graph.memo._results if key[0] in ("plan", "draft")]:
-        graph.memo.drop(key)
-    copies = resident(graph, accelerator.device)
-    for name in [name for name in copies._kept if name[0] == "space"]:
-        del copies._kept[name]
+    graph.memo.forget_queries()
+    resident(graph, engine.group.first.device).forget(DeviceSpace)
     began = time.perf_counter()
-    plan = plan_for(graph, pattern, request, engine, began)
-    assert plan is not None
-    planned = time.perf_counter()
-    with prepare(accelerator, graph, plan, request, Goal.COUNT, None) as search:
-        search.timed = True
-        started = time.perf_counter()
-        deadline = None if request.timeout is None else started + request.timeout
+    plan = planned(engine, graph, pattern, request).plan
+    plan_seconds = time.perf_counter() - began
+    with taking_times() as times, search_job(engine, graph, plan, request) as search:
         search.launch()
-        complete = engine._watch(search, plan.multiplier, request, started, deadline)
+        complete = wait_for(search, Deadline.after(request.timeout))
         found = search.found() * plan.multiplier
         seconds = search.kernel_seconds()
         wall = time.perf_counter() - began
-    spaces = [space.seconds for name, space in copies._kept.items() if name[0] == "space"]
-    return Run(found, complete, 1e3 * (planned - began), 1e3 * sum(spaces), 1e3 * seconds, 1e3 * wall)
+    spaces = times.spaces
+    return Run(found, complete, 1e3 * plan_seconds, 1e3 * spaces, 1e3 * seconds, 1e3 * wall)
 
 
 def peers_of(path: Path) -> dict[str, tuple[int, float]]:
@@ -103,7 +94,7 @@ def main() -> None:
     request = make_request(
         semantics="isomorphism", symmetry="embeddings", timeout=args.timeout, tuning=private_tuning(tuning)
     )
-    engine = DfsEngine(open_accelerator(args.device))
+    engine = open_engine((args.device,))
     peers = {} if args.peers is None else peers_of(args.peers)
     known = {} if args.counts is None else json.loads(args.counts.read_text())
     ratios = []

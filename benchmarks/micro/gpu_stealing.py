@@ -22,14 +22,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from motiflux.dispatch.planning import plan_for
+from gpu_jobs import DfsEngine, open_engine, planned, search_job
 
 import motiflux as mf
-from motiflux.codegen.kernels import Goal
 from motiflux.config import private_tuning
-from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.launch.prepare import prepare
-from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan import Plan
 from motiflux.request.request import Request, make_request
 
@@ -116,8 +112,7 @@ def measured(
     times: list[float] = []
     began = time.perf_counter()
     while len(times) < RUNS and (len(times) < 2 or time.perf_counter() - began < MOST_SECONDS):
-        with prepare(engine._accelerator, case.graph, plan, request, Goal.COUNT, None) as search:
-            search.timed = True
+        with search_job(engine, case.graph, plan, request) as search:
             search.launch()
             start = time.perf_counter()
             while not search.done():
@@ -153,8 +148,7 @@ def shown(
     request = make_request(
         semantics="isomorphism", symmetry="embeddings", device=device, timeout=timeout, tuning=tuning
     )
-    plan = plan_for(case.graph, case.pattern, request, engine, time.perf_counter())
-    assert plan is not None
+    plan = planned(engine, case.graph, case.pattern, request).plan
     found = measured(engine, case, request, plan, timeout)
     return ("over", -1) if found is None else (f"{found[2]:.3f} ({found[1]})", found[0])
 
@@ -168,7 +162,7 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=15, help="of the R-MAT graph")
     parser.add_argument("--timeout", type=float, default=3.0, help="seconds that a search may take")
     given = parser.parse_args()
-    engine = DfsEngine(open_accelerator(given.device))
+    engine = open_engine((given.device,))
     sets = {"hubs": lambda: hubs(given.scale), "enron": enron, "labelled": labelled}
     wrong = 0
     print(" | ".join(["case", "count", *(f"{inside}, {outside}" for inside, outside in WAYS)]), flush=True)

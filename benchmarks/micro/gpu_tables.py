@@ -15,15 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from motiflux.dispatch.planning import plan_for
+from gpu_jobs import DfsEngine, open_engine, planned
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.dispatch.choose import choose_engine
-from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.kernels.tables import start_tables
 from motiflux.gpu.runtime.kernel_times import taking_times
+from motiflux.plan.physical import Family, Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 
 PATTERNS = {
@@ -65,16 +65,16 @@ class Parts:
         ]
 
 
-def evaluate(engine: DfsEngine, graph: mf.Graph, plan: Any, request: Any, searched: dict[Any, int]) -> Any:
+def evaluate(engine: DfsEngine, graph: mf.Graph, stage: Stage, request: Any, searched: dict[Any, int]) -> Any:
     """Return the total and the seconds of the kernels of tables."""
 
     def search(table: Any) -> int:
         if table not in searched:
-            searched[table] = engine.count(graph, table.plan, request, time.perf_counter()).value
+            searched[table] = engine.count(graph, stage.searched[table], request, Deadline.after(None)).value
         return searched[table]
 
     with taking_times():
-        tables = start_tables(engine._accelerator, graph, plan.formula, request, None, search)
+        tables = start_tables(engine.group.first, graph, stage, request, Deadline.after(None), search)
     with tables.run:
         while not tables.run.done():
             time.sleep(0)
@@ -86,21 +86,20 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
     request = make_request(
         semantics="isomorphism", symmetry="embeddings", device="cuda", tuning={"tables": "on"}
     )
-    engine, _ = choose_engine(request)
-    assert isinstance(engine, DfsEngine)
+    engine = open_engine(("cuda",))
     planning = time.perf_counter()
     pattern = mf.Pattern.parse(PATTERNS[name])
-    plan = plan_for(graph, pattern, request, engine, planning)
+    stage = planned(engine, graph, pattern, request).stages[0]
     planning = time.perf_counter() - planning
-    if plan is None or plan.formula is None:
+    if stage.family is not Family.TABLES:
         print(f"  {name}: no formula", flush=True)
         return
     searched: dict[Any, int] = {}
     seconds = []
     total = 0
-    evaluate(engine, graph, plan, request, searched)
+    evaluate(engine, graph, stage, request, searched)
     for _ in range(runs):
-        total, kernels = evaluate(engine, graph, plan, request, searched)
+        total, kernels = evaluate(engine, graph, stage, request, searched)
         seconds.append(kernels)
     walls = []
     for _ in range(9):
@@ -110,13 +109,13 @@ def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:
     print(
         f"  {name:16s} {1e3 * statistics.median(seconds):10.4f} ms median {1e3 * min(seconds):10.4f} min"
         f"  call {1e3 * min(walls):9.3f} ms  planned in {1e3 * planning:7.1f}"
-        f"  predicted {1e3 * plan.formula.seconds:9.3f}  {total}",
+        f"  predicted {1e3 * stage.plan.formula.seconds:9.3f}  {total}",
         flush=True,
     )
     if parts:
         anew = replace(request, tuning=private_tuning({**request.tuning, "rest": "off"}))
         with Parts() as seen:
-            evaluate(engine, graph, plan, anew, searched)
+            evaluate(engine, graph, stage, anew, searched)
         print("\n".join(seen.lines()), flush=True)
 
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
 
-from motiflux.dispatch.planning import plan_for
+from gpu_jobs import DfsEngine, open_engine, planned, search_job
 
 import motiflux as mf
-from motiflux.codegen.kernels import Goal
 from motiflux.config import private_tuning
-from motiflux.gpu.engine import DfsEngine
-from motiflux.gpu.launch.prepare import prepare
-from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.group import wait_for
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 
 PATTERNS = {
@@ -46,16 +43,13 @@ def kernel_times(
         timeout=timeout,
         tuning=private_tuning({"tables": "off", **tuning}),
     )
-    plan = plan_for(graph, pattern, request, engine, time.perf_counter())
-    assert plan is not None
+    plan = planned(engine, graph, pattern, request).plan
     times: list[float] = []
     found = None
     for _ in range(RUNS):
-        with prepare(engine._accelerator, graph, plan, request, Goal.COUNT, None) as search:
-            search.timed = True
+        with search_job(engine, graph, plan, request) as search:
             search.launch()
-            started = time.perf_counter()
-            if not engine._watch(search, plan.multiplier, request, started, started + timeout):
+            if not wait_for(search, Deadline.after(timeout)):
                 return None, 1000 * timeout
             found = search.found() * plan.multiplier
             times.append(1000 * search.kernel_seconds())
@@ -72,7 +66,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     args = parser.parse_args()
     asked = dict(one.split("=") for one in args.set)
-    engine = DfsEngine(open_accelerator(args.device))
+    engine = open_engine((args.device,))
     for name in args.graphs:
         graph = mf.read_graph(name, directed=False)
         for label, text in PATTERNS.items():

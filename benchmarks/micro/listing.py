@@ -18,6 +18,7 @@ from motiflux.api.matching import DEFAULT_BATCH_ROWS
 from motiflux.bench.suite import shared_folder
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from motiflux.result.images import written
 
@@ -59,8 +60,11 @@ def report(case: str, graph: mf.Graph, pattern: mf.Pattern, symmetry: str) -> No
     request = make_request(semantics="isomorphism", symmetry=symmetry, threads=1, limit=MOST_ROWS)
     plan = make_plan(graph, pattern, symmetry=request.symmetry, counting=False, images=True, space=True)
 
+    engine = CpuEngine()
+    physical = engine.strategy(graph, plan, request, counting=False)
+
     def internal() -> Iterable[np.ndarray]:
-        rows = CpuEngine().rows(graph, plan, request, DEFAULT_BATCH_ROWS, time.perf_counter())
+        rows, _ = engine.rows(graph, physical, request, DEFAULT_BATCH_ROWS, Deadline.after(None))
         while (block := rows.next()) is not None:
             yield written(block)
 

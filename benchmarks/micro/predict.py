@@ -8,7 +8,6 @@ time allows. Needs the shared graphs and queries (``MOTIFLUX_SHARED``). The cons
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, log
@@ -20,6 +19,7 @@ from motiflux.bench.suite import shared_folder
 from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.estimate.predict import READ_SECONDS, START_SECONDS, STEP_SECONDS, Work, expected_work
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 
 TIMEOUT = 20.0
@@ -68,9 +68,11 @@ def search(graph: mf.Graph, path: Path) -> Iterator[Measured]:
     """Measure one search, if it is sampled and ends in time."""
     request = make_request(semantics="isomorphism", symmetry="embeddings", threads=1, timeout=TIMEOUT)
     plan = make_plan(graph, mf.read_pattern(path), space=True, tail=True)
+    engine = CpuEngine()
+    physical = engine.strategy(graph, plan, request)
     work = expected_work(plan)
     outcome, seconds = repeat(
-        lambda: CpuEngine().count(graph, plan, request, time.perf_counter()), cpu_clock, 20
+        lambda: engine.count(graph, physical, request, Deadline.after(TIMEOUT)), cpu_clock, 20
     )
     if work is not None and outcome.complete:
         yield Measured(path.stem, work, seconds.min)
