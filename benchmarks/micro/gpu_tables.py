@@ -48,9 +48,9 @@ class Parts:
     def __enter__(self) -> Parts:
         def launch(run: Any, kernel: Any, grid: int, threads: int, shared: int, args: Any) -> None:
             marks: list[Any] = []
-            run._queue.append(lambda stream: marks.append(stream.mark()))
+            run._queue.append(lambda stream: lambda: marks.append(stream.mark()))
             self._plain(run, kernel, grid, threads, shared, args)
-            run._queue.append(lambda stream: marks.append(stream.mark()))
+            run._queue.append(lambda stream: lambda: marks.append(stream.mark()))
             self.marks.append((f"{type(args).__name__}[{grid}x{threads},{shared}]", marks))
 
         table_run.TableRun._launch_plain = launch  # type: ignore[method-assign]
