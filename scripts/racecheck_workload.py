@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -31,7 +32,7 @@ from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.launch import prepare
 from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.gpu.storage import wedge_roots as device_roots
 from motiflux.jit import Source
 
@@ -71,20 +72,20 @@ class Checked:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Note units and work that changes hands; have grids be small."""
-        unit, found = Accelerator._unit, DeviceSearch.found
+        unit, result = Accelerator._unit, KernelJob.result
 
         def noting_unit(accelerator: Accelerator, source: Source) -> object:
             self.units.add(source.name)
             return unit(accelerator, source)
 
-        def noting_stolen(search: DeviceSearch) -> int:
-            self.stolen += int(search._on().final().stolen)
-            return found(search)
+        def noting_stolen(job: AnyJob) -> Any:
+            self.stolen += int(job.control.final.stolen)
+            return result(job)
 
         device = open_accelerator(self.device).device
         with (
             mock.patch.object(Accelerator, "_unit", noting_unit),
-            mock.patch.object(DeviceSearch, "found", noting_stolen),
+            mock.patch.object(KernelJob, "result", noting_stolen),
             mock.patch.object(device, "multiprocessors", MULTIPROCESSORS),
         ):
             yield

@@ -12,7 +12,7 @@ from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.strategy import counting_goal, search_kernel
 from motiflux.plan import Plan
 from motiflux.plan.physical import Family, Stage
@@ -35,7 +35,7 @@ def count_by(engine: Any, graph: mf.Graph, plan: Plan, request: Request) -> Outc
 
 def counting_job(
     engine: DfsEngine, graph: mf.Graph, plan: Plan, request: Request, limit: int | None = None
-) -> DeviceSearch:
+) -> SearchJob:
     """Return the job by which the first device of an engine counts, ready to be launched."""
     stage = engine.strategy(graph, plan, request).stages[0]
     group = engine.group.only_first()
@@ -44,7 +44,7 @@ def counting_job(
 
 def search_job(
     accelerator: Accelerator, graph: mf.Graph, plan: Plan, request: Request, deadline: Deadline | None = None
-) -> DeviceSearch:
+) -> SearchJob:
     """Return the job of a search that counts, be there better ways or not."""
     facts = DeviceGroup((accelerator,)).facts
     stage = Stage(Family.SEARCH, plan, search_kernel(plan, counting_goal(plan), facts, request))

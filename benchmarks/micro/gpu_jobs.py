@@ -5,7 +5,8 @@ from __future__ import annotations
 import motiflux as mf
 from motiflux.gpu.engine import DfsEngine, open_engine
 from motiflux.gpu.launch.prepare import prepare
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
+from motiflux.gpu.runtime.kernel_times import LaunchTimer
 from motiflux.gpu.strategy import counting_goal, search_kernel
 from motiflux.plan import Plan
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
@@ -22,11 +23,11 @@ def planned(engine: DfsEngine, graph: mf.Graph, pattern: mf.Pattern, request: Re
     return physical
 
 
-def search_job(engine: DfsEngine, graph: mf.Graph, plan: Plan, request: Request) -> DeviceSearch:
+def search_job(engine: DfsEngine, graph: mf.Graph, plan: Plan, request: Request) -> SearchJob:
     """Return a search that counts by a plan, be there better ways or not, ready to be launched and timed."""
     kernel = search_kernel(plan, counting_goal(plan), engine.group.facts, request)
     search = prepare(
         engine.group.first, graph, Stage(Family.SEARCH, plan, kernel), request, None, Deadline.after(None)
     )
-    search.timed = True
+    search.timer = LaunchTimer("searches")
     return search

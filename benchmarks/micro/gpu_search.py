@@ -74,8 +74,8 @@ def kernel(
                 if time.perf_counter() - start > longest:
                     search.stop_and_wait()
                     return 1000 * longest, 1000 * longest, None
-            inner.append(1000 * search.kernel_seconds())
-            found = search.found() * plan.multiplier
+            inner.append(1000 * search.timer.seconds())
+            found = search.result().found * plan.multiplier
         outer.append(1000 * (time.perf_counter() - start))
     return statistics.median(inner[1:]), statistics.median(outer[1:]), found
 

@@ -52,8 +52,8 @@ def run(graph: mf.Graph, pattern: mf.Pattern, engine: DfsEngine, request: Reques
     with taking_times() as times, search_job(engine, graph, plan, request) as search:
         search.launch()
         complete = wait_for(search, Deadline.after(request.timeout))
-        found = search.found() * plan.multiplier
-        seconds = search.kernel_seconds()
+        found = search.result().found * plan.multiplier
+        seconds = search.timer.seconds()
         wall = time.perf_counter() - began
     spaces = times.spaces
     return Run(found, complete, 1e3 * plan_seconds, 1e3 * spaces, 1e3 * seconds, 1e3 * wall)

@@ -119,8 +119,8 @@ def measured(
                 if time.perf_counter() - start > timeout:
                     search.stop_and_wait()
                     return None
-            times.append(1000 * search.kernel_seconds())
-            found, stolen = search.found() * plan.multiplier, int(search._on().final().stolen)
+            times.append(1000 * search.timer.seconds())
+            found, stolen = search.result().found * plan.multiplier, int(search.control.final.stolen)
     return found, stolen, statistics.median(times[1:])
 
 

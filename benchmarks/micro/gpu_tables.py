@@ -20,7 +20,7 @@ from gpu_jobs import DfsEngine, open_engine, planned
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.gpu.kernels import table_run
-from motiflux.gpu.kernels.tables import start_tables
+from motiflux.gpu.kernels.tables import prepare_tables
 from motiflux.gpu.runtime.kernel_times import taking_times
 from motiflux.plan.physical import Family, Stage
 from motiflux.request.deadline import Deadline
@@ -48,9 +48,9 @@ class Parts:
     def __enter__(self) -> Parts:
         def launch(run: Any, kernel: Any, grid: int, threads: int, shared: int, args: Any) -> None:
             marks: list[Any] = []
-            run._queue.append(lambda stream: lambda: marks.append(stream.mark()))
+            run._launches.add(lambda stream: lambda: marks.append(stream.mark()))
             self._plain(run, kernel, grid, threads, shared, args)
-            run._queue.append(lambda stream: lambda: marks.append(stream.mark()))
+            run._launches.add(lambda stream: lambda: marks.append(stream.mark()))
             self.marks.append((f"{type(args).__name__}[{grid}x{threads},{shared}]", marks))
 
         table_run.TableRun._launch_plain = launch  # type: ignore[method-assign]
@@ -74,11 +74,13 @@ def evaluate(engine: DfsEngine, graph: mf.Graph, stage: Stage, request: Any, sea
         return searched[table]
 
     with taking_times():
-        tables = start_tables(engine.group.first, graph, stage, request, Deadline.after(None), search)
-    with tables.run:
-        while not tables.run.done():
+        job = prepare_tables(engine.group.first, graph, stage, request, Deadline.after(None), search)
+    with job:
+        job.launch()
+        while not job.done():
             time.sleep(0)
-        return tables.total(), tables.run.kernel_seconds()
+        assert job.timer is not None
+        return job.result().found, job.timer.seconds()
 
 
 def show(name: str, graph: mf.Graph, runs: int, *, parts: bool) -> None:

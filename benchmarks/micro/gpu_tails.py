@@ -51,8 +51,8 @@ def kernel_times(
             search.launch()
             if not wait_for(search, Deadline.after(timeout)):
                 return None, 1000 * timeout
-            found = search.found() * plan.multiplier
-            times.append(1000 * search.kernel_seconds())
+            found = search.result().found * plan.multiplier
+            times.append(1000 * search.timer.seconds())
     return found, statistics.median(times)
 
 

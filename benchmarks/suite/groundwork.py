@@ -26,12 +26,17 @@ from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Case, GraphSource, Probe, Settings, Suite, load_suite
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import Goal, ring_sources
+from motiflux.codegen.kernels import ring_sources
 from motiflux.device import Kernel
+from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.rows.ring import MappedRing
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.kernel_times import LaunchTimer
+from motiflux.gpu.strategy import counting_goal, search_kernel
 from motiflux.plan import make_plan
+from motiflux.plan.physical import Family, Stage
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 
 DEVICE = "cuda"
@@ -134,16 +139,18 @@ def timed_kernel(
     plan = make_plan(
         graph, pattern, semantics=request.semantics, symmetry=request.symmetry, tuning=request.tuning
     )
+    kernel = search_kernel(plan, counting_goal(plan), DeviceGroup((accelerator(),)).facts, request)
+    stage = Stage(Family.SEARCH, plan, kernel)
     seconds, found = [], 0
     for _ in range(runs + 1):
-        search = prepare(accelerator(), graph, plan, request, Goal.COUNT, None)
-        search.timed = True
+        search = prepare(accelerator(), graph, stage, request, None, Deadline.after(None))
+        search.timer = LaunchTimer("searches")
         with search:
             search.launch()
             while not search.done():
                 time.sleep(0)
-            found = search.found() * plan.multiplier
-            seconds.append(search.kernel_seconds())
+            found = search.result().found * plan.multiplier
+            seconds.append(search.timer.seconds())
     return found, seconds[1:]
 
 

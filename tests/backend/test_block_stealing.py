@@ -14,7 +14,7 @@ from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.strategy import DeviceFacts, search_kernel
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
@@ -45,12 +45,12 @@ def searched(graph: mf.Graph, wanted: mf.Pattern, device: str, tuning: dict[str,
     with counting_job(engine_on(open_accelerator(device)), graph, plan, request) as search:
         search.launch()
         wait_for(search)
-        final = search._on().final()
-        assert final.done == search.task.arcs
-        return search.found() * plan.multiplier, int(final.stolen)
+        final = search.control.final
+        assert final.done == search.launches.task.arcs
+        return search.result().found * plan.multiplier, int(final.stolen)
 
 
-def wait_for(search: DeviceSearch) -> None:
+def wait_for(search: SearchJob) -> None:
     while not search.done():
         time.sleep(1e-3)
 
@@ -183,7 +183,7 @@ def test_a_stopped_search_ends(device: str, within: str, outside: str) -> None:
             search.launch()
             time.sleep(seconds)
             search.stop_and_wait()
-            assert search.found() * plan.multiplier <= whole
+            assert search.result().found * plan.multiplier <= whole
 
 
 @within

@@ -89,5 +89,5 @@ def test_strips_of_long_lists_do_not_keep_a_search_from_stopping(device: str) ->
         search.launch()
         while not search.done():
             time.sleep(1e-3)
-        assert search.was_limited()
-        assert 0 < search.found() <= search.groups * 10 * leaves
+        assert search.result().limited
+        assert 0 < search.result().found <= search.launches.groups * 10 * leaves

@@ -20,7 +20,7 @@ from motiflux.errors import DeviceError, DeviceMemoryError, MotifluxWarning
 from motiflux.gpu import group as device_group
 from motiflux.gpu.multi import rows as multi_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, given_time, path
@@ -188,7 +188,8 @@ def test_a_look_is_not_at_what_an_earlier_search_has_left(graph: mf.Graph, devic
     )
     engine, plan = engine_on(open_accelerator(device)), make_plan(graph, pattern, tuning=request.tuning)
     with counting_job(engine, graph, plan, request) as search:
-        search.take_share(0, 1, search.task.chunk)
+        search.launches.take_share(0, 1, search.launches.task.chunk)
+        search.watched = True
         search.launch()
         begun, search._begun = search._begun, NeverDone()
         for _ in range(3):
@@ -200,7 +201,7 @@ def test_a_look_is_not_at_what_an_earlier_search_has_left(graph: mf.Graph, devic
         for _ in range(2):
             assert search.look() is None  # the next search's control block by now
             time.sleep(0.01)
-        assert search.found() > 0
+        assert search.result().found > 0
 
 
 class NeverDone:
@@ -334,16 +335,16 @@ def test_ctrl_c_stops_all_devices_and_leaves_them_usable(device: str, number: in
 def test_an_error_on_one_device_stops_the_others_and_names_it(
     graph: mf.Graph, device: str, number: int, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    second, done = open_accelerator(devices_like(device)[1]), DeviceSearch.done
+    second, done = open_accelerator(devices_like(device)[1]), KernelJob.done
 
-    def fails(search: DeviceSearch) -> bool:
+    def fails(search: AnyJob) -> bool:
         if search.accelerator is second and sys._getframe(1).f_code.co_filename.endswith(
             ("gpu/group.py", "stored_rows.py")
         ):
             raise DeviceError("the work failed")
         return done(search)
 
-    monkeypatch.setattr(DeviceSearch, "done", fails)
+    monkeypatch.setattr(KernelJob, "done", fails)
     pattern = mf.Pattern.from_edges(path(4))
     with pytest.raises(DeviceError, match=f"on {device}:1: the work failed"):
         number_of(way, graph, pattern, device, number)

@@ -90,10 +90,10 @@ def test_splits_change_hands(device: str) -> None:
         search.launch()
         while not search.done():
             time.sleep(1e-3)
-        assert search.found() * plan.multiplier == mf.count(graph, wanted, device="cpu")
-        final = search._on().final()
-        assert final.done == search.task.arcs
-        (buffer, _), counts = search._cleared[0], np.zeros(3, np.uint64)
+        assert search.result().found * plan.multiplier == mf.count(graph, wanted, device="cpu")
+        final = search.control.final
+        assert final.done == search.launches.task.arcs
+        (buffer, _), counts = search.memory.cleared[0], np.zeros(3, np.uint64)
         search.stream.download(buffer, counts)
         search.stream.wait()
     waited, claimed, issued = counts.tolist()

@@ -46,11 +46,18 @@ def test_nothing_is_counted_among_links_that_are_not_all_known(
     family = Family.UNIVERSAL_VERTEX if lacking else Family.CLIQUES
     assert engine.strategy(dense, plan, request).stages[0].family is family
     with counting_job(engine, dense, plan, request) as search:
-        session = search._on()
-        session.main.upload(session.control, session._stop, layout.Control.stop.offset)
-        search._stopping = True
+        session, stop = search.session, layout.Control.stop.offset
+        search._bind(session)
+        clear = search.control.clear
+
+        def clear_and_stop() -> None:
+            clear()
+            session.main.upload(search.control.buffer, session.stop_word, stop)
+
+        search.control.clear = clear_and_stop
+        search.control.told = True
         search.launch()
         while not search.done():
             time.sleep(1e-3)
-        assert search.task.blocks > search.task.spilled == 0
-        assert search.found() == 0
+        assert search.launches.task.blocks > search.launches.task.spilled == 0
+        assert search.result().found == 0

@@ -15,8 +15,9 @@ import pytest
 import motiflux as mf
 from motiflux.errors import CompileError, DeviceMemoryError
 from motiflux.gpu.kernels import sampler as sampler_module
-from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
+from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.job import KernelJob
 from motiflux.gpu.storage.device_csr import DeviceRows, resident
 from motiflux.gpu.storage.sample_candidates import DeviceCandidates
 from motiflux.plan.sampling import sampling_plan
@@ -241,7 +242,7 @@ class TestInterrupts:
             raise MemoryError
 
         with monkeypatch.context() as patched:
-            patched.setattr(Drawing, "_launch", fail)
+            patched.setattr(KernelJob, "launch", fail)
             with pytest.raises(MemoryError):
                 sampler.draw("alley", 1, 0, 16)
         (copied,) = kept(graph, device)

@@ -59,7 +59,7 @@ def count(accelerator: Accelerator, graph: mf.Graph, plan: Plan) -> int:
         search.launch()
         while not search.done():
             pass
-        return search.found() * plan.multiplier
+        return search.result().found * plan.multiplier
 
 
 class TestKeeping:

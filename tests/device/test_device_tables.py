@@ -15,6 +15,7 @@ from motiflux.gpu import engine as gpu_engine
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.readers import Result
 from motiflux.gpu.storage import wedge_roots
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.gpu.storage.wedge_roots import DeviceRoots
@@ -134,11 +135,11 @@ def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
         asked.append(args)
         raise OverflowError
 
-    def too_wide(*_: object) -> None:
-        raise table_run.TooWide
+    def too_wide(*_: object) -> Result:
+        return Result(0, overflow=True)
 
     monkeypatch.setattr(gpu_engine, "count_from_tables", refuse)
-    monkeypatch.setattr(table_run.TableRun, "total", too_wide)
+    monkeypatch.setattr(table_run.TableReader, "result", too_wide)
     graph = mf.Graph.from_edges(clique(15))
     found = mf.count(graph, PATTERNS["house"], tuning=ON, device=device)
     assert (found, found.complete) == (factorial(15) // factorial(10), True)

@@ -11,6 +11,7 @@ from motiflux.config import private_tuning
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times, times_taken
+from motiflux.gpu.runtime.readers import Result
 from motiflux.gpu.storage.candidate_space import DeviceSpace
 from motiflux.gpu.storage.device_csr import resident
 from tests.backend.cases import clique
@@ -68,10 +69,10 @@ def test_tables_and_cliques_tell_of_their_kernels(device: str) -> None:
 
 
 def test_what_the_host_counts_is_told_apart(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_wide(*_: object) -> int:
-        raise table_run.TooWide
+    def too_wide(*_: object) -> Result:
+        return Result(0, overflow=True)
 
-    monkeypatch.setattr("motiflux.gpu.kernels.tables.DeviceTables.total", too_wide)
+    monkeypatch.setattr(table_run.TableReader, "result", too_wide)
     unlabelled = mf.Graph.from_edges(clique(12))
     assert parts(taken(unlabelled, CYCLE, device, tables="on")) == {"tables", "host"}
 

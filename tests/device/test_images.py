@@ -202,10 +202,10 @@ def test_a_search_finds_one_image_of_each(device: str, name: str) -> None:
     searched = graph_of(directed=name == "directions")
     matches = mf.match(searched, PATTERNS[name], device=device)
     source: Any = matches._source
-    search = source._source._search
+    search = source._source._job
     while not search.done():
         time.sleep(1e-3)
-    stored = search.rows_stored()
+    stored = search.reader.rows_stored()
     assert stored * ORDERS[name] == len(matches.to_numpy()) > 0
 
 

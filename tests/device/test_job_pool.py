@@ -16,11 +16,11 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceError
-from motiflux.gpu.kernels import table_run
+from motiflux.gpu.kernels import tables
 from motiflux.gpu.launch import job_pool as job_pool_module
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import KernelJob, SearchJob
 from motiflux.gpu.runtime.session import Session
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.request.deadline import Deadline
@@ -69,7 +69,7 @@ def accelerator(device: str) -> Accelerator:
     return open_accelerator(device)
 
 
-def kept(graph: mf.Graph, accelerator: Accelerator) -> list[DeviceSearch]:
+def kept(graph: mf.Graph, accelerator: Accelerator) -> list[SearchJob]:
     return [search for place in job_pool(graph, accelerator)._places.values() for search in place]
 
 
@@ -123,13 +123,13 @@ def test_another_kernel_takes_another_set_up(
 ) -> None:
     expected = mf.count(graph, DIAMOND)
     kernels = []
-    set_up = DeviceSearch.set_up
+    set_up = KernelJob.set_up
 
-    def told(search: DeviceSearch, kernel: Any, *more: Any) -> None:
-        kernels.append(kernel)
-        set_up(search, kernel, *more)
+    def told(search: SearchJob, launches: Any, *more: Any) -> None:
+        kernels.append(launches.kernel)
+        set_up(search, launches, *more)
 
-    monkeypatch.setattr(DeviceSearch, "set_up", told)
+    monkeypatch.setattr(KernelJob, "set_up", told)
     for special in (False, False, True, True, False):
         monkeypatch.setattr(
             accelerator, "choose", lambda general, own, _, s=special: (own if s else general, s)
@@ -175,16 +175,16 @@ def test_a_search_may_be_taken_while_it_is_given_up(
 ) -> None:
     expected = mf.count(graph, DIAMOND, device=device, tuning=SEARCH)
     (place,) = job_pool(graph, accelerator)._places.values()
-    taken: list[DeviceSearch] = []
-    nbytes = DeviceSearch.nbytes.fget  # type: ignore[attr-defined]
+    taken: list[SearchJob] = []
+    nbytes = KernelJob.nbytes.fget  # type: ignore[attr-defined]
 
-    def take(search: DeviceSearch) -> int:
+    def take(search: SearchJob) -> int:
         """As another thread may, which looked for a search just before."""
         taken.append(place.pop())
         return int(nbytes(search))
 
     with monkeypatch.context() as patched:
-        patched.setattr(DeviceSearch, "nbytes", property(take))
+        patched.setattr(KernelJob, "nbytes", property(take))
         assert job_pool(graph, accelerator).reclaim(1) > 0
     assert len(taken) == 1
     assert mf.count(graph, DIAMOND, device=device, tuning=SEARCH) == expected
@@ -308,7 +308,7 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
 
 
 @pytest.mark.parametrize("way", ["search", "house"])
-@pytest.mark.parametrize("module", [job_pool_module, table_run], ids=["jobs", "tables"])
+@pytest.mark.parametrize("module", [job_pool_module, tables], ids=["jobs", "tables"])
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator
 ) -> None:
@@ -338,7 +338,7 @@ def test_an_interrupt_as_an_evaluation_is_opened_loses_no_session(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_run, "UploadContext", interrupted)
+    monkeypatch.setattr(tables, "UploadContext", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mf.count(graph, HOUSE, device=device, tuning=private_tuning({**WAYS["house"][1], "rest": "off"}))
     gc.collect()
@@ -354,8 +354,8 @@ def test_a_search_that_was_stopped_is_not_kept(
     ask = partial(mf.count, graph, pattern, device=device, tuning=tuning, timeout=9)
     assert ask() == expected
     (first,) = kept(graph, accelerator)
-    done, after = DeviceSearch.done, Deadline.after
-    monkeypatch.setattr(DeviceSearch, "done", lambda search: search._stopping and done(search))
+    done, after = KernelJob.done, Deadline.after
+    monkeypatch.setattr(KernelJob, "done", lambda search: search.control.told and done(search))
     monkeypatch.setattr(Deadline, "after", lambda _: after(0.2))
     assert not ask().complete
     monkeypatch.undo()
@@ -474,7 +474,7 @@ def test_a_stop_that_came_late_does_not_stop_the_next_search(
         search.keep_when_over(lambda _: pytest.fail("what was told to stop is kept"))
         search.launch()
         wait_until(search.done)
-        session.stop()  # over already, and cleared for the next one
+        search.control.stop(session)  # over already, and cleared for the next one
         search.close()
         job_pool(graph, accelerator)._places.clear()
         for _ in range(3):
@@ -532,9 +532,10 @@ def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
     with search:
         assert search.begin_again()
         search.keep_when_over(lambda _: None)
+        search.watched = False
         search.look()
         search.launch()
         wait_until(search.done)
-        search.side.wait()
+        search.session.side.wait()
         assert search.look() is None
-        assert search.found() > 0
+        assert search.result().found > 0

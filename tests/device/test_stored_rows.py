@@ -104,7 +104,7 @@ def test_time_is_up_for_a_consumer_that_is_slower_than_the_kernel(
     assert len(mf.match(dense, PATH, device=device, limit=1).to_numpy()) == 1
     matches = mf.match(dense, PATH, device=device, timeout=0.5, batch_rows=32)
     source: Any = matches._source
-    search = source._source._search
+    search = source._source._job
     until = time.monotonic() + 10.0
     for _ in matches:
         assert time.monotonic() < until, "it goes on for ever"

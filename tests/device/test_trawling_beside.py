@@ -13,7 +13,8 @@ import pytest
 import motiflux as mf
 from motiflux.cpu.trawling import Trawl
 from motiflux.errors import DeviceError
-from motiflux.gpu.kernels.sampler import DeviceSampler, Drawing
+from motiflux.gpu.kernels.sampler import DeviceSampler, DrawingJob
+from motiflux.gpu.runtime.job import KernelJob
 from motiflux.request.deadline import Deadline
 from tests.unit.sampling_cases import random_graph
 from tests.unit.test_trawling import CUBIC, LARGE, LONG, cycle
@@ -109,21 +110,21 @@ class TestAtTheSameTime:
         """The drawing is not done before a search has begun, nor that search before the drawing is asked."""
         searching, asked = threading.Event(), threading.Event()
         real = Trawl.run
-        done = Drawing.done
+        done = KernelJob.done
 
         def run(self: Trawl, *given: Any, **more: Any) -> Any:
             searching.set()
             assert asked.wait(SECONDS)
             return real(self, *given, **more)
 
-        def is_done(self: Drawing) -> bool:
-            if self.count <= 64:  # of the pilot, not of the estimate
+        def is_done(self: DrawingJob) -> bool:
+            if self.reader.units <= 64:  # of the pilot, not of the estimate
                 return done(self)
             asked.set()
             return searching.is_set() and done(self)
 
         monkeypatch.setattr(Trawl, "run", run)
-        monkeypatch.setattr(Drawing, "done", is_done)
+        monkeypatch.setattr(KernelJob, "done", is_done)
         given: dict[str, Any] = {"samples": 20_000, "estimator": "alley", "tuning": ON, "timeout": SECONDS}
         found = mf.estimate(CUBIC, LONG, device=device, **given)
         assert found.complete
@@ -168,9 +169,9 @@ class TestEnds:
     ) -> None:
         real = DeviceSampler.finish
 
-        def fail(self: DeviceSampler, drawing: Drawing, deadline: Deadline) -> Any:
-            found = real(self, drawing, deadline)
-            if drawing.count > 64:  # not of the pilot
+        def fail(self: DeviceSampler, job: DrawingJob, deadline: Deadline) -> Any:
+            found = real(self, job, deadline)
+            if job.reader.units > 64:  # not of the pilot
                 raise DeviceError("it went away")
             return found
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.gpu.kernels import sampler as sampler_module
-from motiflux.gpu.kernels.sampler import Drawing
 from motiflux.plan.sampling import sampling_plan
 from motiflux.request.request import make_request
 from motiflux.result.sample_groups import Groups
@@ -88,7 +87,7 @@ def assert_same(ours: Groups | None, theirs: Groups | None) -> None:
 @pytest.fixture(params=[1, 3])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Launch so many blocks, for so many groups at a time that several launches are under way."""
-    monkeypatch.setattr(Drawing, "_blocks", lambda *_: request.param)
+    monkeypatch.setattr(sampler_module, "_blocks", lambda *_: request.param)
     monkeypatch.setattr(sampler_module, "_BATCH", 1 + request.param)
     return int(request.param)
 

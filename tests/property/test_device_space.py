@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import motiflux as mf
 from motiflux.codegen.space import MAX_KINDS
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.storage import candidate_space as candidate_space_module
 from motiflux.gpu.storage.candidate_space import DeviceSpace, SlotKey, device_space, slot_keys
 from motiflux.gpu.storage.device_csr import UploadContext
@@ -38,7 +38,7 @@ class Made:
 
     def __init__(self, device: str, graph: mf.Graph, plan: Plan) -> None:
         accelerator = open_accelerator(device)
-        with DeviceSearch(accelerator) as search:
+        with SearchJob(accelerator) as search:
             stream = search.stream
             space = device_space(search, graph, plan, UploadContext(stream, 1, None, Deadline.after(None)))
             assert space is not None

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from motiflux.codegen.layout import NO_LIMIT
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.group import DeviceGroup, GroupJob, Job, wait_for
+from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job, wait_for
 from motiflux.gpu.kernels.cliques import prepare_cliques
-from motiflux.gpu.kernels.table_run import TooWide
-from motiflux.gpu.kernels.tables import DeviceTables, start_tables, table_bytes
+from motiflux.gpu.kernels.table_run import TableJob, TooWide
+from motiflux.gpu.kernels.tables import prepare_tables, table_bytes
 from motiflux.gpu.kernels.universal_vertex import prepare_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
 from motiflux.gpu.launch.prepare import prepare, task_limit
 from motiflux.gpu.multi.rows import SeveralRows
-from motiflux.gpu.multi.tables import SharedTables
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.kernel_times import on_host
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.readers import Result
 from motiflux.gpu.strategy import gather, listing, strategy
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -139,12 +139,7 @@ class DfsEngine:
         return self._sum_of_stages(graph, physical, group, request, deadline)
 
     def _sum_of_stages(
-        self,
-        graph: Graph,
-        physical: PhysicalPlan,
-        group: DeviceGroup,
-        request: Request,
-        deadline: Deadline,
+        self, graph: Graph, physical: PhysicalPlan, group: DeviceGroup, request: Request, deadline: Deadline
     ) -> Outcome | None:
         times, found, complete = physical.plan.multiplier, 0, True
         # total * times > limit exactly when total > limit // times.
@@ -155,15 +150,15 @@ class DfsEngine:
         for stage, report in zip(physical.stages, reports, strict=True):
             left = None if most is None else most - found
             try:
-                job = self._job(graph, stage, group, request, left, deadline)
+                job = self._search_job(graph, stage, group, request, left, deadline)
             except OutOfTimeError:
                 complete = False
                 break
-            with job:
-                complete, one = _run(job, deadline, report, found, times)
-            if one is None:
+            in_time, result = _run(job, deadline, report, found, times)
+            if result.overflow:
                 return None
-            found += one
+            found += result.found
+            complete = in_time and not result.limited
             if not complete or (most is not None and found > most):
                 break
         total = found * times
@@ -171,7 +166,7 @@ class DfsEngine:
             return Outcome(request.limit, False)
         return Outcome(total, complete)
 
-    def _job(
+    def _search_job(
         self,
         graph: Graph,
         stage: Stage,
@@ -182,18 +177,12 @@ class DfsEngine:
     ) -> Job:
         """Return the job of a stage: of one device itself, else a job on each device."""
         if group.alone:
-            return self._prepared(group.first, group, graph, stage, request, limit, deadline)
+            return self._prepared(group.accelerators[0], group, graph, stage, request, limit, deadline)
 
-        def make(accelerator: Accelerator) -> DeviceSearch:
+        def make(accelerator: Accelerator) -> SearchJob:
             return self._prepared(accelerator, group, graph, stage, request, limit, deadline)
 
-        job = GroupJob(limit)
-        try:
-            job.gather(group, make, graph, stage.plan, request, deadline)
-        except BaseException:
-            job.close()
-            raise
-        return job
+        return GroupJob.searching(group, make, Call(graph, stage.plan, request, deadline), limit)
 
     def _prepared(
         self,
@@ -204,26 +193,26 @@ class DfsEngine:
         request: Request,
         limit: int | None,
         deadline: Deadline,
-    ) -> DeviceSearch:
+    ) -> SearchJob:
         """Return the job of a stage on one device, kept from an earlier call or set up now.
 
         A device that shares the work with others sets up a new one each time: its share is its own.
         """
         pool = job_pool(graph, accelerator)
         name = stage.name, request.gpu_memory
-        if group.alone and (search := pool.begin(name, DeviceSearch, request)) is not None:
-            search.task.limit = task_limit(limit)
-            return search
+        if group.alone and (kept := pool.begin(name, request)) is not None:
+            kept.launches.task.limit = NO_LIMIT if limit is None else task_limit(limit)
+            return kept
         devices = len(group.accelerators)
         if stage.family is Family.UNIVERSAL_VERTEX:
-            search = prepare_universal_vertex(accelerator, graph, stage, request, limit, deadline, devices)
+            job = prepare_universal_vertex(accelerator, graph, stage, request, limit, deadline, devices)
         elif stage.family is Family.CLIQUES:
-            search = prepare_cliques(accelerator, graph, stage, request, limit, deadline, devices)
+            job = prepare_cliques(accelerator, graph, stage, request, limit, deadline, devices)
         else:
-            search = prepare(accelerator, graph, stage, request, limit, deadline)
+            job = prepare(accelerator, graph, stage, request, limit, deadline)
         if group.alone:
-            pool.keep(name, search, stage, request)
-        return search
+            pool.keep(name, job, stage, request)
+        return job
 
     def _from_tables(
         self, graph: Graph, stage: Stage, group: DeviceGroup, request: Request, deadline: Deadline
@@ -237,25 +226,25 @@ class DfsEngine:
                 raise OutOfTimeError
             return found.value
 
+        def make(accelerator: Accelerator, share: tuple[int, int] = (0, 1)) -> TableJob:
+            return prepare_tables(accelerator, graph, stage, request, deadline, search, share)
+
         try:
-            tables: DeviceTables | SharedTables
-            if group.alone:
-                tables = start_tables(group.first, graph, stage, request, deadline, search)
-            else:
-                tables = SharedTables(group, graph, stage, request, deadline, search)
-            with contextlib.closing(tables.run):
-                if not wait_for(tables.run, deadline, request.progress):
-                    return Outcome(0, False)
-                total = tables.total()
+            job = make(group.first) if group.alone else GroupJob.of_shares(group, make)
+            in_time, result = _run(job, deadline, request.progress)
         except OutOfTimeError:
             return Outcome(0, False)
         except TooWide:
-            try:
-                with on_host():
-                    return count_from_tables(graph, stage.plan, request, deadline)
-            except OverflowError:
-                return None  # weights of walks hold 64 bits there too
-        return outcome_of_tables(total, stage.plan, request)
+            in_time, result = True, Result(0, overflow=True)
+        if not in_time:
+            return Outcome(0, False)
+        if not result.overflow:
+            return outcome_of_tables(result.found, stage.plan, request)
+        try:
+            with on_host():
+                return count_from_tables(graph, stage.plan, request, deadline)
+        except OverflowError:
+            return None  # weights of walks hold 64 bits there too
 
     def count_together(
         self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
@@ -326,16 +315,13 @@ def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
 
 
 def _run(
-    job: Job, deadline: Deadline, progress: ProgressCallback | None, before: int, times: int
-) -> tuple[bool, int | None]:
-    """Launch a job and wait for its end; return whether nothing was cut, and the number found.
-
-    The number is None if it passed 128 bits.
-    """
-    if progress is not None:
-        job.expect_looks()
-    job.launch()
-    in_time = wait_for(job, deadline, progress, before, times)
-    if job.passed_128_bits():
-        return False, None
-    return in_time and not job.was_limited(), job.found()
+    job: Job, deadline: Deadline, progress: ProgressCallback | None, before: int = 0, times: int = 1
+) -> tuple[bool, Result]:
+    """Launch a job, wait for its end and close it; return whether it ended in time, and its result."""
+    try:
+        job.watched = progress is not None
+        job.launch()
+        in_time = wait_for(job, deadline, progress, before, times)
+        return in_time, job.result()
+    finally:
+        job.close()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError, MotifluxError, MotifluxWarning
 from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator, open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import AnyJob, SearchJob
+from motiflux.gpu.runtime.readers import Result
 from motiflux.gpu.storage.candidate_space import DeviceSpace, copy_space
 from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.gpu.strategy import DeviceFacts
@@ -140,26 +140,27 @@ def wait_for(
 class Job(Work, Protocol):
     """A job that counts, on one device or on several. Close it, or use it as a context."""
 
-    def expect_looks(self) -> None:
-        """Have `look` never return what an earlier job has left in the same memory: before the launch."""
+    watched: bool
+    """Whether `look` will be called: set before the launch."""
 
     def launch(self) -> None:
         """Start it."""
 
-    def found(self) -> int:
-        """Return the number found, once it has ended."""
+    def result(self) -> Result:
+        """Return the result, once it has ended."""
 
-    def was_limited(self) -> bool:
-        """Whether it stopped because of its limit."""
+    def close(self) -> None:
+        """Stop it if it runs, and give everything back."""
 
-    def passed_128_bits(self) -> bool:
-        """Whether a number did not fit; the number found is of no use then."""
 
-    def __enter__(self) -> Job: ...
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a job is prepared for: the plan of a request on a graph, and when its time is up."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    graph: Graph
+    plan: Plan
+    request: Request
+    deadline: Deadline
 
 
 class GroupJob:
@@ -167,27 +168,30 @@ class GroupJob:
 
     Parameters
     ----------
+    jobs
+        One for each device. They belong to the group.
     limit
         Stop when all devices together have found more than this.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
-        self.searches: list[DeviceSearch] = []
+    watched = False
+
+    def __init__(self, jobs: Sequence[AnyJob], limit: int | None = None) -> None:
+        self.jobs = list(jobs)
+        self._made = list(jobs)
         self._limit = limit
         self._next_look = 0.0
-        self._made: list[DeviceSearch] = []
-        self._seen: dict[DeviceSearch, tuple[int, int, int]] = {}
+        self._seen: dict[AnyJob, tuple[int, int, int]] = {}
 
-    def gather(
-        self,
+    @classmethod
+    def searching(
+        cls,
         group: DeviceGroup,
-        make: Callable[[Accelerator], DeviceSearch],
-        graph: Graph,
-        plan: Plan,
-        request: Request,
-        deadline: Deadline,
-    ) -> None:
-        """Prepare the job on all devices, and partition its work.
+        make: Callable[[Accelerator], SearchJob],
+        call: Call,
+        limit: int | None = None,
+    ) -> GroupJob:
+        """Return a search that is prepared on all devices, its work partitioned between them.
 
         Devices without memory for it are left out, with a warning; so are devices whose work is not the same.
 
@@ -203,58 +207,79 @@ class GroupJob:
         OutOfTimeError
             Time was up before all were ready.
         """
+        made = cls((), limit)
+        try:
+            made._gather(group, make, call)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    @classmethod
+    def of_shares(
+        cls, group: DeviceGroup, make: Callable[[Accelerator, tuple[int, int]], AnyJob]
+    ) -> GroupJob:
+        """Return a job whose parts are made as shares: number of the device, and number of devices."""
+        made = cls(())
+        try:
+            for number, accelerator in enumerate(group.accelerators):
+                with working_on(accelerator):
+                    job = make(accelerator, (number, len(group.accelerators)))
+                    made._made.append(job)
+                    made.jobs.append(job)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _gather(self, group: DeviceGroup, make: Callable[[Accelerator], SearchJob], call: Call) -> None:
         refused: list[DeviceMemoryError] = []
         for accelerator in group.accelerators:
             try:
                 with working_on(accelerator):
-                    if self.searches:
-                        _share_space(self.searches[0], accelerator, graph, plan, request, deadline)
+                    if self.jobs:
+                        _share_space(self.jobs[0], accelerator, call)
                     self._add(make(accelerator))
             except DeviceMemoryError as error:
                 refused.append(error)
-        if not self.searches:
+        if not self.jobs:
             raise refused[0]
         for one in refused:
             warnings.warn(f"a device takes no part: {one}", MotifluxWarning, stacklevel=2)
-        devices = len(self.searches)
-        piece = self.searches[0].partition.piece_for(devices)
-        for number, search in enumerate(self.searches):
-            with working_on(search.accelerator):
-                search.take_share(number, devices, piece)
+        devices = len(self.jobs)
+        piece = self.jobs[0].launches.partition.piece_for(devices)
+        for number, job in enumerate(self.jobs):
+            job.launches.take_share(number, devices, piece)
 
-    def _add(self, search: DeviceSearch) -> None:
-        self._made.append(search)
-        if self.searches and not _alike(search, self.searches[0]):
-            name, first = search.accelerator.device.name, self.searches[0].accelerator.device.name
+    def _add(self, job: SearchJob) -> None:
+        self._made.append(job)
+        if self.jobs and not _alike(job, self.jobs[0]):
+            name, first = job.accelerator.device.name, self.jobs[0].accelerator.device.name
             warnings.warn(
                 f"{name} takes no part: its work is not cut up as {first}'s is", MotifluxWarning, stacklevel=2
             )
             return
-        self.searches.append(search)
-
-    def expect_looks(self) -> None:
-        """Have `look` never return what an earlier job has left in the same memory: before the launch."""
-        for search in self.searches:
-            with working_on(search.accelerator):
-                search.expect_looks()
+        self.jobs.append(job)
 
     def launch(self) -> None:
         """Start all kernels."""
-        for search in self.searches:
-            with working_on(search.accelerator):
-                search.launch()
+        for job in self.jobs:
+            with working_on(job.accelerator):
+                job.watched = True
+                job.launch()
 
     def done(self) -> bool:
         """Whether all kernels have ended, or enough was found; raises what failed on a device."""
         ended = 0
-        for search in self.searches:
-            with working_on(search.accelerator):
-                if search.done():
+        for job in self.jobs:
+            with working_on(job.accelerator):
+                if job.done():
                     ended += 1
-                    if search.was_limited() or search.passed_128_bits():
+                    result = job.result()
+                    if result.limited or result.overflow:
                         break
         else:
-            if ended < len(self.searches) and not self._has_enough():
+            if ended < len(self.jobs) and not self._has_enough():
                 return False
         self.stop_and_wait()
         return True
@@ -268,46 +293,43 @@ class GroupJob:
 
     def look(self) -> tuple[int, int, int]:
         """Return units done, units in all and the number found, as far as is known."""
-        for search in self.searches:
-            with working_on(search.accelerator):
-                if not search.is_open:  # a device that lists is done before others
+        for job in self.jobs:
+            with working_on(job.accelerator):
+                if not job.is_open:  # a device that lists is done before others
                     continue
-                seen = search.look()
+                seen = job.look()
                 if seen is not None:
-                    before = self._seen.get(search, (0, 0, 0))
+                    before = self._seen.get(job, (0, 0, 0))
                     done = min(max(before[0], seen[0]), seen[1])
-                    self._seen[search] = (done, seen[1], max(before[2], seen[2]))
+                    self._seen[job] = (done, seen[1], max(before[2], seen[2]))
         known = self._seen.values()
-        units = sum(int(search.task.arcs) for search in self.searches)
+        units = sum(job.reader.units for job in self.jobs)
         return sum(one[0] for one in known), units, sum(one[2] for one in known)
 
     def stop_and_wait(self) -> None:
         """Stop the kernels that run; what they had found counts."""
-        for search in self.searches:
-            with working_on(search.accelerator):
-                search.stop_and_wait()
+        for job in self.jobs:
+            with working_on(job.accelerator):
+                job.stop_and_wait()
 
     def tell_time(self) -> None:
         """Add the kernels' time on all devices to the times that are being taken."""
-        for search in self.searches:
-            with working_on(search.accelerator):
-                search.tell_time()
+        for job in self.jobs:
+            with working_on(job.accelerator):
+                job.tell_time()
 
-    def found(self) -> int:
-        """Return the number found, once all kernels have ended."""
-        return sum(search.found() for search in self.searches)
-
-    def was_limited(self) -> bool:
-        """Whether a kernel stopped because of its limit."""
-        return any(search.was_limited() for search in self.searches)
-
-    def passed_128_bits(self) -> bool:
-        """Whether a number did not fit; the number found is of no use then."""
-        return any(search.passed_128_bits() for search in self.searches)
+    def result(self) -> Result:
+        """Return the results of all jobs together, once all kernels have ended."""
+        results = [job.result() for job in self.jobs]
+        return Result(
+            sum(result.found for result in results),
+            any(result.limited for result in results),
+            any(result.overflow for result in results),
+        )
 
     def close(self) -> None:
         """Stop what runs, and give everything back."""
-        close_all(self._made)
+        _close_all(self._made)
 
     def __enter__(self) -> GroupJob:
         return self
@@ -316,25 +338,18 @@ class GroupJob:
         self.close()
 
 
-def close_all(searches: list[DeviceSearch]) -> None:
+def _close_all(jobs: list[AnyJob]) -> None:
     """Close jobs, each on its device, the last one first; all are closed, whatever is raised meanwhile."""
-    while searches:
-        search = searches.pop()
+    while jobs:
+        job = jobs.pop()
         try:
-            with search.accelerator.device.current():
-                search.close()
+            with job.accelerator.device.current():
+                job.close()
         finally:
-            close_all(searches)
+            _close_all(jobs)
 
 
-def _share_space(
-    first: DeviceSearch,
-    accelerator: Accelerator,
-    graph: Graph,
-    plan: Plan,
-    request: Request,
-    deadline: Deadline,
-) -> None:
+def _share_space(first: AnyJob, accelerator: Accelerator, call: Call) -> None:
     """Copy the candidate space of the first device, if it has one: then the work is the same."""
     space = _space_of(first)
     if space is None:
@@ -342,23 +357,25 @@ def _share_space(
 
     def fetch(buffer: Buffer, nbytes: int) -> NDArray[np.uint8]:
         with first.accelerator.device.current():
-            return first.fetch(buffer, nbytes)
+            return first.session.fetch(buffer, nbytes)
 
-    with DeviceSearch(accelerator) as carrier:
-        context = UploadContext(carrier.stream, request.threads, request.gpu_memory, deadline)
-        copy_space(space, fetch, carrier, graph, plan, context)
-
-
-def _space_of(search: DeviceSearch) -> DeviceSpace | None:
-    return next((rows for rows in search.rows if isinstance(rows, DeviceSpace)), None)
+    with SearchJob(accelerator) as carrier:
+        request = call.request
+        context = UploadContext(carrier.stream, request.threads, request.gpu_memory, call.deadline)
+        copy_space(space, fetch, carrier, call.graph, call.plan, context)
 
 
-def _alike(one: DeviceSearch, other: DeviceSearch) -> bool:
+def _space_of(job: AnyJob) -> DeviceSpace | None:
+    return next((rows for rows in job.memory.entries if isinstance(rows, DeviceSpace)), None)
+
+
+def _alike(one: AnyJob, other: AnyJob) -> bool:
     """Return whether units of two jobs are the same work.
 
     Rows of the graph are the same on all devices; rows of spaces if those were filtered together.
     """
-    spaces = [_space_of(search) for search in (one, other)]
+    spaces = [_space_of(job) for job in (one, other)]
     filtered = [None if space is None else space.filtered for space in spaces]
-    same = type(one.partition) is type(other.partition) and one.partition.extent == other.partition.extent
+    first, second = one.launches.partition, other.launches.partition
+    same = type(first) is type(second) and first.extent == second.extent
     return same and filtered[0] is filtered[1]

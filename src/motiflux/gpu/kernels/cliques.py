@@ -15,7 +15,7 @@ from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
 from motiflux.device import Device, Kernel
 from motiflux.gpu.launch.prepare import allocate_for, grid_of, task_limit
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch, setting_up
+from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Graph
@@ -163,7 +163,7 @@ def prepare_cliques(
     limit: int | None,
     deadline: Deadline,
     devices: int = 1,
-) -> DeviceSearch:
+) -> SearchJob:
     """Return a job that counts cliques.
 
     Parameters
@@ -179,29 +179,29 @@ def prepare_cliques(
         The deadline passed meanwhile.
     """
     deadline.check()
-    with setting_up(DeviceSearch(accelerator)) as search:
-        context = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
-        _begin(search, graph, stage, context, limit, devices)
-    return search
+    with setting_up(SearchJob(accelerator)) as job:
+        context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
+        _begin(job, graph, stage, context, limit, devices)
+    return job
 
 
 def _begin(
-    search: DeviceSearch, graph: Graph, stage: Stage, context: UploadContext, limit: int | None, devices: int
+    job: SearchJob, graph: Graph, stage: Stage, context: UploadContext, limit: int | None, devices: int
 ) -> None:
     assert stage.clique is not None
     assert stage.kernel is not None
-    copies = resident(graph, search.accelerator.device)
+    copies = resident(graph, job.accelerator.device)
     rows = copies.rows(graph, RowsKey(stage.clique, above=True), context)
-    search.read([rows])
+    job.memory.read([rows])
     if stage.kernel.goal == "triangles":
-        _set_up_arcs(search, graph, rows, context, limit)
+        _set_up_arcs(job, graph, rows, context, limit)
     else:
         what = stage.clique, len(stage.plan.shape.steps)
-        _set_up(search, graph, what, rows, context, limit, devices)
+        _set_up(job, graph, what, rows, context, limit, devices)
 
 
 def _set_up(
-    search: DeviceSearch,
+    job: SearchJob,
     graph: Graph,
     what: tuple[AdjacencyKey, int],
     rows: DeviceRows,
@@ -209,7 +209,7 @@ def _set_up(
     limit: int | None,
     devices: int,
 ) -> None:
-    device, vertices = search.accelerator.device, what[1]
+    device, vertices = job.accelerator.device, what[1]
     alone = devices == 1
     teams = (_BLOCKS_AT_ONCE if alone else _BLOCKS_OF_SEVERAL) * device.multiprocessors * devices
     most = _MOST_SLICES if alone else _MOST_OF_SEVERAL
@@ -220,17 +220,17 @@ def _set_up(
     copy = resident(graph, device).keep(
         (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, context)
     )
-    search.read([copy])
-    kernel = search.accelerator.kernel(clique_source(), context.deadline)
+    job.memory.read([copy])
+    kernel = job.accelerator.kernel(clique_source(), context.deadline)
     argument = layout.CliqueArgs()
     argument.task.rows = layout.Adjacency(*rows.addresses)
     argument.task.units, argument.task.vertices = copy.buffer.address, vertices
     argument.task.limit = task_limit(limit)
-    set_up_units(search, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), context)
+    set_up_units(job, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), context)
 
 
 def set_up_units(
-    search: DeviceSearch,
+    job: SearchJob,
     kernel: Kernel,
     argument: Any,
     units: RootTasks,
@@ -238,7 +238,7 @@ def set_up_units(
     context: UploadContext,
 ) -> None:
     """Say how units of work are shared out among blocks and warps, and give those that need it memory."""
-    device, task = search.accelerator.device, argument.task
+    device, task = job.accelerator.device, argument.task
     task.unit_count, task.arcs = len(units.units), units.arcs
     task.spilled, task.blocks = units.spilled, units.blocks
     task.shared_bytes = _shared_of_warp(units, bytes_of_row)
@@ -251,21 +251,21 @@ def set_up_units(
             device, task.spill_bytes, context.budget, min(units.spilled, grid, at_once)
         )
         if buffer is not None:
-            search.hold(buffer)
+            job.memory.hold(buffer)
             task.memory = buffer.address
     least, most = _CHUNK
     task.chunk = max(least, min(most, warps // (WARPS * grid * _CHUNKS_PER_WARP)))
     task.stride = 1
     deal = CliquePartition(len(units.units), units.spilled, units.blocks, units.arcs)
-    search.set_up(kernel, argument, grid, WARP, deal)
+    set_up_search(job, kernel, argument, grid, WARP, deal)
 
 
 def _set_up_arcs(
-    search: DeviceSearch, graph: Graph, rows: DeviceRows, context: UploadContext, limit: int | None
+    job: SearchJob, graph: Graph, rows: DeviceRows, context: UploadContext, limit: int | None
 ) -> None:
     """Have triangles be counted by arcs: nothing is built for rows that are short."""
-    device = search.accelerator.device
-    kernel = search.accelerator.kernel(triangle_source(), context.deadline)
+    device = job.accelerator.device
+    kernel = job.accelerator.kernel(triangle_source(), context.deadline)
     argument = layout.TriangleArgs()
     task = argument.task
     task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
@@ -274,7 +274,7 @@ def _set_up_arcs(
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
     piece = partial(_piece_of, grid)
     task.chunk, task.stride = piece(rows.arcs), 1
-    search.set_up(kernel, argument, grid, WARP, ArcPartition(rows.arcs, piece))
+    set_up_search(job, kernel, argument, grid, WARP, ArcPartition(rows.arcs, piece))
 
 
 def _piece_of(grid: int, arcs: int) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from motiflux import _native
+from motiflux.codegen.layout import Control
 from motiflux.codegen.sampling import (
     DRAW_THREADS,
     ESTIMATORS,
@@ -23,9 +24,11 @@ from motiflux.codegen.sampling import (
     scratch_bytes,
 )
 from motiflux.cpu.sampling import INHERITANCE, sample_graph
-from motiflux.device import Buffer, HostBuffer, Kernel
-from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.device import Buffer, Device, HostBuffer, Kernel
+from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.job import KernelJob, setting_up
+from motiflux.gpu.runtime.kernel_times import LaunchTimer
+from motiflux.gpu.runtime.launches import LaunchSequence
 from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.gpu.storage.sample_candidates import Loader
 from motiflux.graph import Graph
@@ -56,58 +59,21 @@ class SampleResults:
     samples: Buffer | None
 
 
-class Drawing(DeviceSearch):
-    """A launch that draws groups. Close it, or use it as a context."""
+class SampleReader:
+    """Reads the groups of a launch."""
 
-    def __init__(self, accelerator: Accelerator, count: int) -> None:
-        super().__init__(accelerator)
-        self.count = count
-        self._results: SampleResults | None = None
+    def __init__(self, results: SampleResults, count: int) -> None:
+        self.results = results
+        self.units = count
 
-    def start(self, entries: Mapping[str, Kernel], args: DrawArgs, results: SampleResults) -> None:
-        """Launch the kernels, and fetch their results after them."""
-        self._results = results
-        count, address = self.count, results.results.address
-        args.weights, args.valid, args.work = address, address + 8 * count, address + 12 * count
-        self.hold(results.results)
-        if results.samples is not None:
-            self.hold(results.samples)
-            args.sample_weights = results.samples.address
-            args.sample_work = results.samples.address + 8 * GROUP * count
-        session = self._on()
-        args.control = session.control.address
-        session.begin()
-        session.start(timed=self.timed)
-        try:
-            self._launch(entries, args, results)
-            self.stream.download(results.results, results.fetched.array[: _GROUP_BYTES * count])
-        finally:
-            session.finish(timed=self.timed)
+    def progress(self, seen: Control) -> tuple[int, int, int]:
+        """Return that nothing is done: nobody watches."""
+        return 0, self.units, 0
 
-    def _launch(self, entries: Mapping[str, Kernel], args: DrawArgs, results: SampleResults) -> None:
-        count, kernel = self.count, entries[DrawKernel.DRAW]
-        shared = POOL_BYTES + _WARPS * args.scratch_bytes
-        grid = self._blocks(kernel, shared)
-        self.stream.clear(results.results, 8 * count, 4 * count)
-        args.pool = _WARPS
-        if results.samples is not None:
-            self.stream.clear(results.samples, 8 * GROUP * count, 4 * GROUP * count)
-            args.pool = _WARPS * GROUP
-        self.stream.launch(kernel, grid, DRAW_THREADS, shared, args)
-        if results.samples is not None:
-            self.stream.launch(entries[DrawKernel.ADD_GROUPS], grid, DRAW_THREADS, 0, args)
-
-    def _blocks(self, kernel: Kernel, shared: int) -> int:
-        """Return how many blocks to launch: as many as run at once, or as have a group for each warp."""
-        at_once = kernel.blocks_per_multiprocessor(DRAW_THREADS, shared)
-        most = self.accelerator.device.multiprocessors * max(1, at_once)
-        return min(most, -(-self.count // _WARPS))
-
-    def groups_drawn(self) -> Groups:
-        """Return the groups that were drawn, from the first on without a gap, once the kernels are done."""
-        assert self._results is not None
-        count = self.count
-        words = self._results.fetched.array[: _GROUP_BYTES * count]
+    def result(self) -> Groups:
+        """Return the groups that were drawn, from the first on without a gap, once the kernels have ended."""
+        count = self.units
+        words = self.results.fetched.array[: _GROUP_BYTES * count]
         valid = words[8 * count : 12 * count].view(np.uint32)
         missing = valid == 0
         drawn = int(missing.argmax()) if missing.any() else count
@@ -116,6 +82,43 @@ class Drawing(DeviceSearch):
             valid[:drawn] - np.uint32(1),
             words[12 * count : 12 * count + 4 * drawn].view(np.uint32).copy(),
         )
+
+
+DrawingJob = KernelJob[LaunchSequence, SampleReader]
+"""A launch that draws groups."""
+
+
+def _set_up(
+    job: DrawingJob, entries: Mapping[str, Kernel], args: DrawArgs, results: SampleResults, count: int
+) -> None:
+    """Have a job draw groups, and fetch their results."""
+    launches, kernel, samples = LaunchSequence(), entries[DrawKernel.DRAW], results.samples
+    job.memory.hold(results.results)
+    address = results.results.address
+    args.control = job.control.address
+    args.weights, args.valid, args.work = address, address + 8 * count, address + 12 * count
+    args.pool = _WARPS
+    shared = POOL_BYTES + _WARPS * args.scratch_bytes
+    grid = _blocks(job.accelerator.device, kernel, shared, count)
+    launches.add(lambda stream: stream.clearing(results.results, 8 * count, 4 * count))
+    if samples is not None:
+        job.memory.hold(samples)
+        args.sample_weights, args.sample_work = samples.address, samples.address + 8 * GROUP * count
+        args.pool = _WARPS * GROUP
+        launches.add(lambda stream: stream.clearing(samples, 8 * GROUP * count, 4 * GROUP * count))
+    launches.add(lambda stream: stream.launching(kernel, grid, DRAW_THREADS, shared, args))
+    if samples is not None:
+        add = entries[DrawKernel.ADD_GROUPS]
+        launches.add(lambda stream: stream.launching(add, grid, DRAW_THREADS, 0, args))
+    fetched = results.fetched.array[: _GROUP_BYTES * count]
+    launches.add(lambda stream: stream.downloading(results.results, fetched))
+    job.set_up(launches, SampleReader(results, count))
+
+
+def _blocks(device: Device, kernel: Kernel, shared: int, count: int) -> int:
+    """Return how many blocks to launch: as many as run at once, or as have a group for each warp."""
+    at_once = kernel.blocks_per_multiprocessor(DRAW_THREADS, shared)
+    return min(device.multiprocessors * max(1, at_once), -(-count // _WARPS))
 
 
 class DeviceSampler:
@@ -186,7 +189,7 @@ class DeviceSampler:
             The candidate graph does not fit.
         """
         deadline = Deadline.after(timeout)
-        running: deque[Drawing] = deque()
+        running: deque[DrawingJob] = deque()
         parts: list[Groups] = []
         begun = 0
         try:
@@ -197,14 +200,14 @@ class DeviceSampler:
                     running.append(self.start(estimator, seed, first + begun, size, deadline))
                     begun += size
                 parts.append(self.finish(running[0], deadline))
-                if len(parts[-1].valid) < running.popleft().count:
+                if len(parts[-1].valid) < running.popleft().reader.units:
                     break
         except OutOfTimeError:
             if running:
                 parts.append(self.finish(running[0], deadline))
         finally:
-            for drawing in running:
-                self._give_back(drawing)
+            for job in running:
+                self._give_back(job)
         return joined(parts)
 
     def start(
@@ -214,7 +217,7 @@ class DeviceSampler:
         first: int,
         count: int,
         deadline: Deadline,
-    ) -> Drawing:
+    ) -> DrawingJob:
         """Begin to draw groups; `finish` returns them. What is not finished has to be closed.
 
         Raises
@@ -229,34 +232,32 @@ class DeviceSampler:
         tuning = self._request.tuning
         source = draw_source(chosen, tuning["streaming"], tuning["sync"])
         entries = self._accelerator.kernels(source, DrawKernel, deadline)
-        drawing = Drawing(self._accelerator, count)
-        drawing.timed = self.timed
-        try:
-            context = UploadContext(drawing.stream, self._request.threads, self._request.gpu_memory, deadline)
+        with setting_up(DrawingJob(self._accelerator)) as job:
+            context = UploadContext(job.stream, self._request.threads, self._request.gpu_memory, deadline)
             args = DrawArgs()
             own = not isinstance(estimator, str)  # it may read the graph's arcs
-            args.graph = self._loader.load(drawing, context, tree=estimator == "tree", arcs=own)
+            args.graph = self._loader.load(job, context, tree=estimator == "tree", arcs=own)
             args.seed, args.first, args.count = seed, first, count
             args.inheritance = INHERITANCE[inheritance_of(self._request)]
             args.scratch_bytes = scratch_bytes(chosen, args.graph.levels)
-            drawing.start(entries, args, self._results(count))
-        except BaseException:
-            drawing.close()
-            raise
-        return drawing
+            _set_up(job, entries, args, self._results(count), count)
+            job.timer = LaunchTimer("samples") if self.timed else None
+            job.launch()
+        return job
 
-    def finish(self, drawing: Drawing, deadline: Deadline) -> Groups:
+    def finish(self, job: DrawingJob, deadline: Deadline) -> Groups:
         """Return what was drawn once it is done, or stopped because time is up; it is closed then."""
         try:
             for now in moments():
-                if drawing.done():
+                if job.done():
                     break
                 if deadline.at is not None and now >= deadline.at:
-                    drawing.stop_and_wait()
-            self.kernel_seconds += drawing.kernel_seconds()
-            return drawing.groups_drawn()
+                    job.stop_and_wait()
+            if job.timer is not None:
+                self.kernel_seconds += job.timer.seconds()
+            return job.reader.result()
         finally:
-            self._give_back(drawing)
+            self._give_back(job)
 
     def close(self) -> None:
         """Give back what it holds, the candidate graph excepted, which is kept with the data graph."""
@@ -279,12 +280,11 @@ class DeviceSampler:
             samples,
         )
 
-    def _give_back(self, drawing: Drawing) -> None:
-        """Close a drawing; its memory serves the next."""
-        drawing.close()
-        if drawing._results is not None:
-            self._kept_results.append(drawing._results)
-            drawing._results = None
+    def _give_back(self, job: DrawingJob) -> None:
+        """Close a job; its memory serves the next one."""
+        if job.is_open:
+            job.close()
+            self._kept_results.append(job.reader.results)
 
 
 def _estimator_of(asked: str | SamplingPolicy) -> Estimator:

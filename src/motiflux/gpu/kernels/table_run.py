@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,20 +12,20 @@ from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.kernels import ENTRY
 from motiflux.codegen.layout import Control
 from motiflux.codegen.local_counts_kernels import MOST_THREADS, LocalCountKernel, local_counts_source
-from motiflux.device import Buffer, Device, Kernel, Stream
+from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import USABLE
-from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
-from motiflux.gpu.runtime.session import CONTROL_ROOM, WORD_BYTES
+from motiflux.gpu.runtime.control_block import CONTROL_BYTES, ControlBlock
+from motiflux.gpu.runtime.job import KernelJob
+from motiflux.gpu.runtime.launches import LaunchSequence
+from motiflux.gpu.runtime.readers import Result, check_not_stopped
+from motiflux.gpu.runtime.session import WORD_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
 from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, roots_of
 from motiflux.graph import AdjacencyKey, Graph
-from motiflux.request.deadline import Deadline
-from motiflux.request.request import Request
 
-_FIRST_WORD = CONTROL_ROOM // 8
+_FIRST_WORD = CONTROL_BYTES // 8
 _TABLE = "a table of local counts"
 _BLOCK_THREADS = 512
 """Of blocks that take every root."""
@@ -95,131 +94,103 @@ def shape_of(device: Device, arcs: int, room: int, share: float = 0.0) -> Shape:
     return Shape(threads, words, slots)
 
 
-class TableRun(DeviceSearch):
-    """Kernels that are enqueued one after another, and the numbers they leave.
+class TableReader:
+    """Reads the value of a formula.
 
-    Close it, or use it as a context.
+    Parameters
+    ----------
+    constant
+        A number that counts besides those that kernels leave; searches in the formula are added to it.
 
     Attributes
     ----------
     sums
         The slot of each number that is wanted, and how often it counts.
-    constant
-        What counts besides.
-    repeatable
-        Whether all of it is done by kernels.
+    units
+        Number of roots that kernels take in all.
     """
 
-    part = "tables"
-
-    def __init__(self, accelerator: Accelerator, graph: Graph, request: Request, deadline: Deadline) -> None:
-        # All that `close` needs comes first: an interrupt may be heard as soon as the search is open.
-        self._graph: Graph | None = graph
-        self.vertices = graph.num_vertices
+    def __init__(self, control: ControlBlock) -> None:
+        self._control = control
         self.sums: list[tuple[int, int]] = []
         self.constant = 0
+        self.searched = 0
+        """Sum of the searches in the formula, which each call makes first."""
+        self.units = 0
+
+    def progress(self, seen: Control) -> tuple[int, int, int]:
+        """Return roots done, roots in all, and 0."""
+        return int(seen.done), self.units, 0
+
+    def result(self) -> Result:
+        """Return the value, once all kernels have ended; an overflow if a number passed 64 bits."""
+        check_not_stopped(self._control)
+        words: list[int] = self._control.numbers.tolist()
+        if words[_FIRST_WORD]:
+            return Result(0, overflow=True)
+        total = sum(times * (words[at] | words[at + 1] << 64) for at, times in self.sums)
+        return Result(self.searched + self.constant + total)
+
+
+TableJob = KernelJob[LaunchSequence, TableReader]
+"""The job of all kernels of a formula."""
+
+
+class TableRun:
+    """Prepares the job of a formula: rows, memory and launches, which the device does together.
+
+    Attributes
+    ----------
+    repeatable
+        Whether all of it is done by kernels.
+    share
+        Of the roots of what is launched next, the first one and how many until the one after it.
+    """
+
+    def __init__(self, job: TableJob, graph: Graph, context: UploadContext) -> None:
+        self.context = context
         self.repeatable = True
-        self._queue: list[Callable[[Stream], Callable[[], None]]] = []
-        self._bound: list[Callable[[], None]] = []
+        self.share = (0, 1)
+        self.reader = TableReader(job.control)
+        self._job = job
+        self._accelerator = job.accelerator
+        self._graph = graph
+        self._vertices = graph.num_vertices
+        self._launches = LaunchSequence()
         self._frames: list[Any] = []
         self._free: dict[int, list[Buffer]] = {}
-        self._roots = 0
-        self.share = (0, 1)
-        """Of the roots of what is launched next, the first one and how many until the one after it."""
         self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
-        super().__init__(accelerator)
-        self.context = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
-
-    def begin(self) -> None:
-        """Prepare for launches, which are done together: the device does not wait for the host in between."""
-        # One block with the control block, which is cleared and comes back as a whole.
-        self._words = self._allocate(WORD_BYTES, "the numbers of a search")
-        self.clear_at_launches(self._words, WORD_BYTES)
 
     def end(self) -> None:
-        """Say that all is prepared; then `launch`."""
-        self._graph = None  # which is not to be held by what is kept with it
-        frame = layout.Frame(self._words.address, self.address(_FIRST_WORD))
+        """Have the job do what was prepared."""
+        control = self._job.control
+        frame = layout.Frame(control.address, self.address(_FIRST_WORD))
         for args in self._frames:
             args.frame = frame
-        self._go_on(moved=True)
-
-    def launch(self, *, resume: bool = False) -> None:
-        """Launch all kernels, and fetch the numbers that they leave."""
-        self.context.deadline.check()
-        session = self._on()
-        self._clear_all()
-        session.start(timed=self.timed)
-        try:
-            for work in self._bound:
-                work()
-        finally:
-            session.finish(timed=self.timed)
-        self._clear_ahead(session)
-
-    def launch_again(self, request: Request, deadline: Deadline) -> None:
-        """Launch what was prepared for an earlier evaluation."""
-        self.context = UploadContext(self.stream, request.threads, request.gpu_memory, deadline)
-        self.launch()
-
-    def _go_on(self, *, moved: bool) -> None:
-        session = self._on()
-        if moved:
-            stream, found = session.main, session.words().array[: 8 * self._next_word]
-            self._clears = [stream.clearing(buffer, 0, nbytes) for buffer, nbytes in self._cleared]
-            self._bound = [prepare(stream) for prepare in self._queue]
-            self._fetch, self._final = stream.downloading(self._words, found), Control.from_buffer(found.data)
-            self._found = found.view(np.uint64)
-        session.begin_in(self._words, self._final, self._fetch)
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._queue.clear()
-        self._bound.clear()
-        self._free.clear()
-
-    def look(self) -> tuple[int, int, int] | None:
-        """Return roots done, roots in all, and 0; None if not known."""
-        seen = self._on().look()
-        return None if seen is None else (int(seen.done), self._roots, 0)
-
-    def total(self) -> int:
-        """Return the sum of the numbers that kernels left, once all are done.
-
-        Raises
-        ------
-        TooWide
-            A number passed 64 bits, or a sum 128.
-        """
-        self.found()  # not stopped by another
-        words: list[int] = self._found.tolist()
-        if words[_FIRST_WORD]:
-            raise TooWide
-        return self.constant + sum(times * (words[at] | words[at + 1] << 64) for at, times in self.sums)
+        control.fetched = 8 * self._next_word
+        self._job.set_up(self._launches, self.reader)
 
     def rows_of(self, key: AdjacencyKey) -> DeviceRows:
         """Return rows of the graph, copied if they are not there yet."""
-        assert self._graph is not None
-        copies = resident(self._graph, self.accelerator.device)
+        copies = resident(self._graph, self._accelerator.device)
         rows = copies.rows(self._graph, RowsKey(key, above=False), self.context)
-        if self not in rows.users:
-            self.read([rows])
+        if not self._job.memory.reads(rows):
+            self._job.memory.read([rows])
         return rows
 
     def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
         """Return the order of the roots of wedges along `first` and `second`."""
-        assert self._graph is not None
-        roots = roots_of(self._graph, self.accelerator, first, second, below=below, context=self.context)
-        if self not in roots.users:
-            self.read([roots])
+        roots = roots_of(self._graph, self._accelerator, first, second, below=below, context=self.context)
+        if not self._job.memory.reads(roots):
+            self._job.memory.read([roots])
         return roots
 
     def _allocate(self, nbytes: int, what: str) -> Buffer:
         nbytes = max(nbytes, 8)
         if free := self._free.get(nbytes):
             return free.pop()
-        buffer = self.accelerator.device.allocate(nbytes, what, budget=self.context.budget)
-        self.hold(buffer)
+        buffer = self._accelerator.device.allocate(nbytes, what, budget=self.context.budget)
+        self._job.memory.hold(buffer)
         return buffer
 
     def reuse(self, buffer: Buffer) -> None:
@@ -229,11 +200,11 @@ class TableRun(DeviceSearch):
     def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
         """Return memory with these numbers, which the host found for this evaluation."""
         self.repeatable = False
-        buffer = self.accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.context.budget)
-        self.hold(buffer)
+        buffer = self._accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.context.budget)
+        self._job.memory.hold(buffer)
         if numbers.nbytes:
-            self.stream.upload(buffer, numbers)
-            self.stream.wait()
+            self.context.stream.upload(buffer, numbers)
+            self.context.stream.wait()
         return buffer
 
     def table(self, size: int) -> Buffer:
@@ -243,12 +214,12 @@ class TableRun(DeviceSearch):
     def zeros(self, nbytes: int, what: str = _TABLE) -> Buffer:
         """Return memory that is zero."""
         buffer = self._allocate(nbytes, what)
-        self._queue.append(lambda stream: stream.clearing(buffer))
+        self._launches.add(lambda stream: stream.clearing(buffer))
         return buffer
 
     def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
         """Allocate what each block needs, zero, for as many blocks as fit; return their number too."""
-        device, budget = self.accelerator.device, self.context.budget
+        device, budget = self._accelerator.device, self.context.budget
         while True:
             try:
                 return grid, self.zeros(bytes_of_block * grid, what)
@@ -270,15 +241,15 @@ class TableRun(DeviceSearch):
 
     def address(self, slot: int) -> int:
         """Return where a word of `slot` lies."""
-        return self._words.address + 8 * slot
+        return self._job.control.address + 8 * slot
 
     def kernel_of(self, kernel: LocalCountKernel) -> Kernel:
         """Return a kernel, compiled if it is not yet."""
-        return self.accelerator.kernel(_SOURCES[kernel], self.context.deadline)
+        return self._accelerator.kernel(_SOURCES[kernel], self.context.deadline)
 
     def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
         """Return the blocks of kernels that take the roots of `rows`, with room for so many bytes each."""
-        return shape_of(self.accelerator.device, rows.arcs, room, roots.share)
+        return shape_of(self._accelerator.device, rows.arcs, room, roots.share)
 
     def root_grid(self, kernel: Kernel, shape: Shape, roots: DeviceRoots) -> int:
         """Return how many blocks take roots."""
@@ -288,7 +259,7 @@ class TableRun(DeviceSearch):
 
     def _most_blocks(self, kernel: Kernel, threads: int, shared: int) -> int:
         """Return how many blocks run at once."""
-        return self.accelerator.device.multiprocessors * kernel.blocks_per_multiprocessor(threads, shared)
+        return self._accelerator.device.multiprocessors * kernel.blocks_per_multiprocessor(threads, shared)
 
     def launch_roots(self, kernel: Kernel, grid: int, shape: Shape, args: Any, roots: DeviceRoots) -> None:
         """Launch a kernel whose blocks take heavy roots, and whose warps take light ones."""
@@ -306,7 +277,7 @@ class TableRun(DeviceSearch):
         grid, memory = self.for_blocks(max(1, min(most, roots.count)), bytes_of_block, f"numbers of {name}")
         if isinstance(args, layout.WalkArgs):
             args.values = memory.address
-            args.reached = memory.address + 8 * args.registers * self.vertices * grid
+            args.reached = memory.address + 8 * args.registers * self._vertices * grid
         elif isinstance(args, layout.KindArgs):
             args.counters = memory.address
         self._launch_over(kernel, grid, threads, layout.SCRATCH_BYTES, args, roots, roots.count)
@@ -329,7 +300,7 @@ class TableRun(DeviceSearch):
         addresses = roots.order.address, roots.work.address
         taken = self.address(self.slot())
         args.roots = layout.Roots(*addresses, every(heavy, first, stride), mine, taken, first, stride)
-        self._roots += mine
+        self.reader.units += mine
         self._launch_plain(kernel, grid, threads, shared, args)
 
     def launch_pass(self, name: LocalCountKernel, threads: int, args: Any) -> None:
@@ -343,4 +314,4 @@ class TableRun(DeviceSearch):
         self.context.deadline.check()
         if hasattr(args, "frame"):
             self._frames.append(args)
-        self._queue.append(lambda stream: stream.launching(kernel, grid, threads, shared, args))
+        self._launches.add(lambda stream: stream.launching(kernel, grid, threads, shared, args))

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.local_counts_kernels import LocalCountKernel
 from motiflux.cpu import native
 from motiflux.device import Buffer
-from motiflux.gpu.kernels.table_run import TableRun, TooWide
+from motiflux.gpu.kernels.table_run import TableJob, TableRun, TooWide
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.job import setting_up
 from motiflux.gpu.runtime.kernel_times import on_host
-from motiflux.gpu.runtime.search import setting_up
-from motiflux.gpu.storage.device_csr import DeviceRows
+from motiflux.gpu.runtime.session import WORD_BYTES
+from motiflux.gpu.storage.device_csr import DeviceRows, UploadContext
 from motiflux.graph import Graph
 from motiflux.plan.ir import (
     Finish,
@@ -43,34 +43,8 @@ _HALF = 1 << 16
 """Of so few middles, two counters share a word."""
 
 
-class DeviceTables:
-    """The evaluation of one formula. Close it, or use it as a context.
-
-    Parameters
-    ----------
-    run
-        The kernels of the evaluation; closing it closes the evaluation.
-    searched
-        Sum of the searches in the formula.
-    """
-
-    def __init__(self, run: TableRun, searched: int) -> None:
-        self.run: Final = run
-        self._searched = searched
-
-    def total(self) -> int:
-        """Return the value of the formula, once the kernels are done.
-
-        Raises
-        ------
-        TooWide
-            A number passed 64 bits, or a sum 128.
-        """
-        return self._searched + self.run.total()
-
-
 class _Preparation:
-    """Makes memory, arguments and launches of one formula: all that goes into a `TableRun`.
+    """Makes memory, arguments and launches of one formula: by a `TableRun`.
 
     Parameters
     ----------
@@ -101,7 +75,6 @@ class _Preparation:
         """
         if self._vertices > _MOST_VERTICES:
             raise TooWide
-        self._run.begin()
         self._enqueue()
         self._run.end()
 
@@ -120,7 +93,7 @@ class _Preparation:
                         products.setdefault(scalar.domain, []).append((scalar, times))
                 case Walks():
                     self._run.share = self._share
-                    self._run.sums.append((self._walk(scalar, None), times))
+                    self._run.reader.sums.append((self._walk(scalar, None), times))
                 case Wedges():
                     self._run.share = self._share
                     self._wedge_total(scalar, times)
@@ -244,7 +217,7 @@ class _Preparation:
                 LocalCountKernel.WEDGE_TOTAL, first, second, below, number, self._run.address(slot)
             )
             times *= number
-        self._run.sums.append((slot, times))
+        self._run.reader.sums.append((slot, times))
 
     def _wedge_rows(self, table: Wedges) -> tuple[DeviceRows, DeviceRows]:
         kind = table.kinds[0]
@@ -357,7 +330,7 @@ class _Preparation:
         for product, times in products:
             if not product.factors:
                 size = self._vertices if of is None else self._run.rows_of(of).arcs
-                self._run.constant += times * size
+                self._run.reader.constant += times * size
         left = [one for one in products if one[0].factors]
         for first in range(0, len(left), layout.MOST_PRODUCTS):
             few = left[first : first + layout.MOST_PRODUCTS]
@@ -365,8 +338,8 @@ class _Preparation:
             args = layout.SumArgs(domain)
             for at, (product, times) in enumerate(few):
                 args.products[at] = self._product(product)
-                self._run.sums.append((self._run.slot(), times))
-            args.count, args.out = len(few), self._run.address(self._run.sums[-len(few)][0])
+                self._run.reader.sums.append((self._run.slot(), times))
+            args.count, args.out = len(few), self._run.address(self._run.reader.sums[-len(few)][0])
             self._run.launch_pass(
                 LocalCountKernel.SUMS, 32 * self._vertices if domain.by_rows else domain.size, args
             )
@@ -391,17 +364,16 @@ class _Preparation:
         return self._run.rows_of(self._schedule.key(table, ends))
 
 
-def start_tables(
+def prepare_tables(
     accelerator: Accelerator,
     graph: Graph,
     stage: Stage,
     request: Request,
     deadline: Deadline,
     search: Callable[[Searched], int],
-    *,
     share: tuple[int, int] = (0, 1),
-) -> DeviceTables:
-    """Return the running evaluation of a formula, prepared earlier or now.
+) -> TableJob:
+    """Return the job that evaluates a formula, kept from an earlier call or set up now.
 
     Parameters
     ----------
@@ -424,20 +396,16 @@ def start_tables(
         searched = sum(times * search(scalar) for scalar, times in scalars if isinstance(scalar, Searched))
     pool = job_pool(graph, accelerator)
     name = ("tables", id(schedule.formula), share, request.gpu_memory, request.switches)
-    run = pool.begin(name, TableRun, request)
-    if run is None:
-        with setting_up(TableRun(accelerator, graph, request, deadline)) as run:
+    job = pool.begin(name, request)
+    if job is None:
+        with setting_up(TableJob(accelerator, "tables", WORD_BYTES)) as job:
+            context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
+            run = TableRun(job, graph, context)
             _Preparation(run, graph, schedule, share).prepare()
             if run.repeatable:
-                pool.keep(name, run, stage, request)
-            run.launch()
-        return DeviceTables(run, searched)
-    try:
-        run.launch_again(request, deadline)
-    except BaseException:
-        run.close()
-        raise
-    return DeviceTables(run, searched)
+                pool.keep(name, job, stage, request)
+    job.reader.searched = searched
+    return job
 
 
 def table_bytes(graph: Graph, schedule: Schedule) -> int:

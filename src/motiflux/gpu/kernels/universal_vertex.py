@@ -11,7 +11,7 @@ from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
 from motiflux.gpu.launch.prepare import task_limit
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch, setting_up
+from motiflux.gpu.runtime.job import SearchJob, setting_up
 from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, UploadContext, resident
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
@@ -70,7 +70,7 @@ def prepare_universal_vertex(
     limit: int | None,
     deadline: Deadline,
     devices: int = 1,
-) -> DeviceSearch:
+) -> SearchJob:
     """Return a job that counts in bits from all roots that have few enough neighbours.
 
     Parameters
@@ -87,14 +87,14 @@ def prepare_universal_vertex(
     """
     deadline.check()
     assert stage.universal is not None
-    with setting_up(DeviceSearch(accelerator)) as search:
-        context = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
-        _set_up(search, graph, stage.universal, request, context, limit, devices)
-    return search
+    with setting_up(SearchJob(accelerator)) as job:
+        context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
+        _set_up(job, graph, stage.universal, request, context, limit, devices)
+    return job
 
 
 def _set_up(
-    search: DeviceSearch,
+    job: SearchJob,
     graph: Graph,
     cone: UniversalVertexPlan,
     request: Request,
@@ -102,45 +102,45 @@ def _set_up(
     limit: int | None,
     devices: int,
 ) -> None:
-    accelerator, device = search.accelerator, search.accelerator.device
+    accelerator, device = job.accelerator, job.accelerator.device
     copies, asked = resident(graph, device), cone.rows
     rows = copies.rows(graph, RowsKey(asked.roots, above=False), context)
-    search.read([rows])
+    job.memory.read([rows])
     above = copies.rows(graph, RowsKey(asked.members, above=True), context)
-    search.read([above])
+    job.memory.read([above])
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     name = ("cones", asked.roots, cone.shape, cone.least, cone.plan.estimates, MOST_MEMBERS, teams)
     units = graph.memo.get(
         name, lambda: cut_universal_vertex(degrees_of(graph, cone, request.threads), cone, teams)
     )
     cut = copies.keep(name, lambda: upload_units(units, rows, device, context))
-    search.read([cut])
+    job.memory.read([cut])
     general, special = universal_vertex_source(), universal_vertex_source(cone.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
-    search.units = general, special, specialized
+    job.units = general, special, specialized
     kernel = accelerator.kernel(source, context.deadline)
     argument = layout.Args(shape=layout.pack(cone.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
     argument.task.limit, argument.task.vertices = task_limit(limit), cone.levels + 1
     argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
-        kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, search, context))
-        search.read([kinds])
+        kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, job, context))
+        job.memory.read([kinds])
         argument.pattern.kinds = kinds.buffer.address
     levels, bases = cone.levels, len(cone.shape.bases)
     set_up_units(
-        search, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), context
+        job, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), context
     )
 
 
 def _upload_kinds(
-    graph: Graph, cone: UniversalVertexPlan, search: DeviceSearch, context: UploadContext
+    graph: Graph, cone: UniversalVertexPlan, job: SearchJob, context: UploadContext
 ) -> CopiedArray:
     """Return the kinds of each vertex, as bits of a word."""
     words = np.zeros(max(1, graph.num_vertices), np.uint32)
     for number, (labels, narrowing) in enumerate(cone.rows.kinds):
         words[: graph.num_vertices] |= _of_kind(graph, labels, narrowing).astype(np.uint32) << number
-    buffer = search.accelerator.device.allocate(words.nbytes, "kinds of vertices", budget=context.budget)
+    buffer = job.accelerator.device.allocate(words.nbytes, "kinds of vertices", budget=context.budget)
     context.stream.upload(buffer, words)
     context.stream.wait()
     return CopiedArray(buffer, cone.rows)

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from functools import partial
-from typing import TypeVar
 
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import AnyJob
 from motiflux.graph import Graph
 from motiflux.request.request import Request
-
-S = TypeVar("S", bound=DeviceSearch)
 
 _MOST, _ROOM = 64, 1 << 30
 """Maximum number of jobs that are kept with one graph, and of bytes of their own memory."""
@@ -32,29 +29,28 @@ class JobPool:
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
-        self._places: dict[Hashable, deque[DeviceSearch]] = {}
+        self._places: dict[Hashable, deque[AnyJob]] = {}
         accelerator.add_job_pool(self)
 
-    def begin(self, name: Hashable, kind: type[S], request: Request) -> S | None:
+    def begin(self, name: Hashable, request: Request) -> AnyJob | None:
         """Return the job of that name, open again; None if there is none that can be used."""
         place = self._places.get(name)
         if not place:
             return None
         try:
-            search = place.pop()
+            job = place.pop()
         except IndexError:  # another thread was faster
             return None
-        assert isinstance(search, kind)
         try:
-            if self._fits(request) and self._same_kernel(search, request) and search.begin_again():
-                search.keep_when_over(partial(self._put, name))
-                return search
+            if self._fits(request) and self._same_kernel(job, request) and job.begin_again():
+                job.keep_when_over(partial(self._put, name))
+                return job
         except BaseException:
-            search.close()
+            job.close()
             raise
         return None
 
-    def keep(self, name: Hashable, search: DeviceSearch, subject: object, request: Request) -> None:
+    def keep(self, name: Hashable, job: AnyJob, subject: object, request: Request) -> None:
         """Have a job be kept under a name when it is over.
 
         Parameters
@@ -64,8 +60,8 @@ class JobPool:
             identity.
         """
         if request.tuning["rest"] == "on":
-            search.subject = subject
-            search.keep_when_over(partial(self._put, name))
+            job.subject = subject
+            job.keep_when_over(partial(self._put, name))
 
     def reclaim(self, needed: int) -> int:
         """Give up jobs, in the order in which their names were first kept; return their bytes."""
@@ -75,28 +71,28 @@ class JobPool:
                 break
             place = self._places.pop(name, None)
             if place:
-                freed += sum(search.nbytes for search in list(place))  # another thread may take one
+                freed += sum(job.nbytes for job in list(place))  # another thread may take one
         return freed
 
     def _fits(self, request: Request) -> bool:
         """Whether no more memory is held than the request allows, which nothing else checks for kept jobs."""
         return request.gpu_memory is None or self._accelerator.device.used_memory() <= request.gpu_memory
 
-    def _same_kernel(self, search: DeviceSearch, request: Request) -> bool:
+    def _same_kernel(self, job: AnyJob, request: Request) -> bool:
         """Whether the job would get the same kernel now."""
-        if search.units is None:
+        if job.units is None:
             return True
-        general, special, specialized = search.units
+        general, special, specialized = job.units
         return self._accelerator.choose(general, special, request.tuning["specialize"])[1] == specialized
 
-    def _put(self, name: Hashable, search: DeviceSearch) -> None:
+    def _put(self, name: Hashable, job: AnyJob) -> None:
         place = self._places.get(name)
         if place is not None:
-            place.append(search)
+            place.append(job)
             return
-        if search.nbytes > _ROOM:
+        if job.nbytes > _ROOM:
             return
-        self._places[name] = deque([search], maxlen=1)
+        self._places[name] = deque([job], maxlen=1)
         room, names = _ROOM, list(self._places)
         for old in reversed(names):
             room -= sum(one.nbytes for one in list(self._places.get(old, ())))

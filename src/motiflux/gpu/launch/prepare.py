@@ -17,7 +17,7 @@ from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.launch.candidate_lists import Lists, lay_out
 from motiflux.gpu.launch.work_queues import add_work_queue
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch, setting_up
+from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.gpu.storage.candidate_space import device_space, slot_keys
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, WalkedRows, resident
@@ -85,7 +85,7 @@ def prepare(
     request: Request,
     limit: int | None,
     deadline: Deadline,
-) -> DeviceSearch:
+) -> SearchJob:
     """Upload the rows that a stage reads, load its kernel and allocate its memory.
 
     Raises
@@ -96,14 +96,14 @@ def prepare(
         The deadline passed meanwhile.
     """
     deadline.check()
-    with setting_up(DeviceSearch(accelerator)) as search:
-        context = UploadContext(search.stream, request.threads, request.gpu_memory, deadline)
-        _set_up(search, graph, stage, request, limit, context)
-    return search
+    with setting_up(SearchJob(accelerator)) as job:
+        context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
+        _set_up(job, graph, stage, request, limit, context)
+    return job
 
 
 def _set_up(
-    search: DeviceSearch,
+    job: SearchJob,
     graph: Graph,
     stage: Stage,
     request: Request,
@@ -112,18 +112,18 @@ def _set_up(
 ) -> None:
     kernel = stage.kernel
     assert kernel is not None, "the stage is no search"
-    sources = _sources(search, graph, stage, context)
+    sources = _sources(job, graph, stage, context)
     goal = Goal(kernel.goal)
     tail = device_tail(sources.plan) if goal in TAILS else None
     longest = {key: rows.longest for key, rows in sources.by_key.items()}
     lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
     task = _task(graph, sources, goal, tail, lists)
     task.limit = task_limit(limit)
-    _set_up_kernel(search, sources, kernel, tail, lists, task, request, context)
+    _set_up_kernel(job, sources, kernel, tail, lists, task, request, context)
 
 
 def _set_up_kernel(
-    search: DeviceSearch,
+    job: SearchJob,
     sources: _Sources,
     kernel: SearchKernel,
     tail: DeviceTail | None,
@@ -133,13 +133,13 @@ def _set_up_kernel(
     context: UploadContext,
 ) -> None:
     """Choose between the general kernel and that of the plan's shape, and allocate what it needs."""
-    accelerator, plan = search.accelerator, sources.plan
+    accelerator, plan = job.accelerator, sources.plan
     general = search_source(
         Goal(kernel.goal), kernel.lanes, description=_describe(plan), within=kernel.stealing
     )
     special = _special(plan, kernel)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
-    search.units = general, special, specialized
+    job.units = general, special, specialized
     loaded = accelerator.kernel(source, context.deadline)
     if specialized:
         argument = pack_static(plan, sources.addresses, tail)
@@ -158,7 +158,7 @@ def _set_up_kernel(
     )
     groups = grid * groups_of_block
     if buffers is not None:
-        search.hold(buffers)
+        job.memory.hold(buffers)
         task.buffers, task.group_bytes = buffers.address, saved
         task.saved = buffers.address + 4 * lists.words * groups
     at_arcs = tail is not None and tail.start == _ARC_LEVELS
@@ -166,10 +166,10 @@ def _set_up_kernel(
     task.chunk = piece(task.arcs)
     task.flatten_last = kernel.flattened
     if kernel.remembers:
-        _add_kept(search, argument, kept_places(task.arcs), request.gpu_memory)
+        _add_kept(job, argument, kept_places(task.arcs), request.gpu_memory)
     if kernel.work_queue:
-        add_work_queue(search, task, groups, request.gpu_memory)
-    search.set_up(loaded, argument, grid, kernel.lanes, ArcPartition(task.arcs, piece))
+        add_work_queue(job, task, groups, request.gpu_memory)
+    set_up_search(job, loaded, argument, grid, kernel.lanes, ArcPartition(task.arcs, piece))
 
 
 def _piece_of(groups: int, fewest: int, arcs: int) -> int:
@@ -189,17 +189,17 @@ def kept_places(arcs: int) -> int:
     return 1 << (most - 1).bit_length()
 
 
-def _add_kept(search: DeviceSearch, argument: Any, places: int, budget: int | None) -> None:
+def _add_kept(job: SearchJob, argument: Any, places: int, budget: int | None) -> None:
     """Make room for so many numbers, or as many as there is memory for."""
     entry = ctypes.sizeof(layout.KeptNumber)
     while places >= _LEAST_KEPT:
         try:
-            buffer = search.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
+            buffer = job.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
         except DeviceMemoryError:
             places //= 4
             continue
-        search.hold(buffer)
-        search.clear_at_launches(buffer, buffer.nbytes)
+        job.memory.hold(buffer)
+        job.memory.clear_at_launches(buffer, buffer.nbytes)
         argument.kept, argument.kept_mask = buffer.address, places - 1
         return
 
@@ -230,18 +230,18 @@ def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, 
     return task
 
 
-def _read(search: DeviceSearch, rows: DeviceRows) -> DeviceRows:
+def _read(job: SearchJob, rows: DeviceRows) -> DeviceRows:
     """Have the search keep rows at once: the copy that comes next may have to make room."""
-    search.read([rows])
+    job.memory.read([rows])
     return rows
 
 
-def _sources(search: DeviceSearch, graph: Graph, stage: Stage, context: UploadContext) -> _Sources:
-    """Return the rows that a stage reads, on the device of `search`, which keeps them there.
+def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext) -> _Sources:
+    """Return the rows that a stage reads, on the device of `job`, which keeps them there.
 
     They are of the candidate space of the plan, if it has one and that fits; else of the graph.
     """
-    device, plan = search.accelerator.device, stage.plan
+    device, plan = job.accelerator.device, stage.plan
     if graph.num_vertices > MOST_VERTICES:
         raise DeviceError(
             f"device={device.name!r}: expected at most {MOST_VERTICES:,} vertices,"
@@ -250,28 +250,28 @@ def _sources(search: DeviceSearch, graph: Graph, stage: Stage, context: UploadCo
     copies = resident(graph, device)
     keys: Sequence[Sequence[Hashable]] = row_keys(plan)
     by_key: Any
-    if plan.space is not None and (space := device_space(search, graph, plan, context)) is not None:
-        search.read([space])
+    if plan.space is not None and (space := device_space(job, graph, plan, context)) is not None:
+        job.memory.read([space])
         plan, keys, by_key = without_bounds(plan), slot_keys(plan), space.slots
     else:
-        by_key = _rows(search, graph, plan, context)
+        by_key = _rows(job, graph, plan, context)
     root = by_key[keys[1][0]]
     if stage.roots is not None:
-        root = _root_rows(search, graph, plan, stage.roots, context)
+        root = _root_rows(job, graph, plan, stage.roots, context)
     out = into = None
     if any(step.bounds_out or step.not_out for step in plan.shape.steps):
-        out = _read(search, copies.arcs(graph, into=False, context=context))
+        out = _read(job, copies.arcs(graph, into=False, context=context))
     if any(step.bounds_in or step.not_in for step in plan.shape.steps):
-        into = _read(search, copies.arcs(graph, into=True, context=context))
+        into = _read(job, copies.arcs(graph, into=True, context=context))
     return _Sources(plan, keys, by_key, root, out, into)
 
 
 def _root_rows(
-    search: DeviceSearch, graph: Graph, plan: Plan, roots: RootFilter, context: UploadContext
+    job: SearchJob, graph: Graph, plan: Plan, roots: RootFilter, context: UploadContext
 ) -> DeviceRows:
-    copies = resident(graph, search.accelerator.device)
+    copies = resident(graph, job.accelerator.device)
     key = row_keys(plan)[1][0]
-    return _read(search, copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
+    return _read(job, copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
 
 
 def without_bounds(plan: Plan) -> Plan:
@@ -280,12 +280,10 @@ def without_bounds(plan: Plan) -> Plan:
     return replace(plan, shape=PlanShape(steps))
 
 
-def _rows(
-    search: DeviceSearch, graph: Graph, plan: Plan, context: UploadContext
-) -> Mapping[RowsKey, DeviceRows]:
-    copies = resident(graph, search.accelerator.device)
+def _rows(job: SearchJob, graph: Graph, plan: Plan, context: UploadContext) -> Mapping[RowsKey, DeviceRows]:
+    copies = resident(graph, job.accelerator.device)
     keys = dict.fromkeys(key for keys in row_keys(plan) for key in keys)
-    return {key: _read(search, copies.rows(graph, key, context)) for key in keys}
+    return {key: _read(job, copies.rows(graph, key, context)) for key in keys}
 
 
 def row_keys(plan: Plan) -> list[list[RowsKey]]:

@@ -6,18 +6,18 @@ from typing import Any
 
 from motiflux.codegen import layout
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 
 
-def add_work_queue(search: DeviceSearch, task: Any, groups: int, budget: int | None) -> None:
+def add_work_queue(job: SearchJob, task: Any, groups: int, budget: int | None) -> None:
     """Give groups seats on which to wait for work of others, if there is memory for that."""
     seats = layout.wait_slots_for(groups)
     try:
-        buffer = search.accelerator.device.allocate(
+        buffer = job.accelerator.device.allocate(
             layout.work_queue_bytes(seats), "work that changes hands", budget=budget
         )
     except DeviceMemoryError:
         return
-    search.hold(buffer)
-    search.clear_at_launches(buffer, layout.work_queue_cleared_bytes(seats))
+    job.memory.hold(buffer)
+    job.memory.clear_at_launches(buffer, layout.work_queue_cleared_bytes(seats))
     task.work_queue = layout.work_queue_at(buffer.address, seats)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from motiflux.device import Mark
 from motiflux.errors import DeviceMemoryError, MotifluxWarning
-from motiflux.gpu.group import DeviceGroup, GroupJob, working_on
+from motiflux.gpu.group import Call, DeviceGroup, GroupJob, working_on
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.physical import Stage
@@ -47,10 +47,10 @@ class Delivered:
 class SharedRows(StoredRows):
     """The rows of one device."""
 
-    def __init__(self, search: DeviceSearch, together: Delivered, plan: Plan, request: Request, *rest: Any):
+    def __init__(self, job: SearchJob, together: Delivered, plan: Plan, request: Request, *rest: Any):
         self._together = together
         self._made: tuple[DeviceArray, Mark] | None = None
-        super().__init__(search, plan, request, *rest)
+        super().__init__(job, plan, request, *rest)
 
     @property
     def _delivered(self) -> int:
@@ -91,7 +91,7 @@ class SharedRows(StoredRows):
         """Return the array that was put by, if there is one, once its ids are made."""
         if self._made is None:
             return None
-        self._search.side.wait()
+        self._job.session.side.wait()
         (array, _), self._made = self._made, None
         return array
 
@@ -99,7 +99,7 @@ class SharedRows(StoredRows):
         """Put the array by until its ids are made, behind the kernel that goes on: others need not wait."""
         if last:
             return super()._given_out(array, last=last)
-        self._made = array, self._search.side.mark()
+        self._made = array, self._job.session.side.mark()
         return None
 
     def _end(self, *, complete: bool) -> None:
@@ -133,7 +133,7 @@ class SeveralRows:
         batch_rows: int,
         deadline: Deadline,
     ) -> None:
-        def make(accelerator: Accelerator) -> DeviceSearch:
+        def make(accelerator: Accelerator) -> SearchJob:
             return prepare(accelerator, graph, stage, request, None, deadline)
 
         plan = stage.plan
@@ -151,9 +151,9 @@ class SeveralRows:
         parts = (plan, replace(request, progress=None), batch_rows, deadline)
         left = list(group.accelerators)
         while not self._sources:
-            self._job = GroupJob()
+            call = Call(graph, plan, request, deadline)
+            self._job = GroupJob.searching(DeviceGroup(tuple(left)), make, call)
             try:
-                self._job.gather(DeviceGroup(tuple(left)), make, graph, plan, request, deadline)
                 self._start(left, Delivered(), parts)
             except BaseException:
                 self._end(complete=False)
@@ -161,12 +161,13 @@ class SeveralRows:
 
     def _start(self, left: list[Accelerator], together: Delivered, parts: tuple[Any, ...]) -> None:
         """Start on all devices; where one has no room for rows, on none: it is taken out of `left`."""
-        for search in self._job.searches:
+        for job in self._job.jobs:
             try:
-                with working_on(search.accelerator):
-                    self._sources.append(SharedRows(search, together, *parts))
+                with working_on(job.accelerator):
+                    job.watched = True
+                    self._sources.append(SharedRows(job, together, *parts))
             except DeviceMemoryError as error:
-                left.remove(search.accelerator)
+                left.remove(job.accelerator)
                 if not left:
                     raise
                 warnings.warn(f"a device takes no part: {error}", MotifluxWarning, stacklevel=2)

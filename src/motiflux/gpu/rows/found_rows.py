@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.plan import Plan
 from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
@@ -33,13 +33,13 @@ class FoundRows(ABC):
 
     def __init__(
         self,
-        search: DeviceSearch,
+        job: SearchJob,
         plan: Plan,
         request: Request,
         batch_rows: int,
         deadline: Deadline,
     ) -> None:
-        self._search = search
+        self._job = job
         self._request = request
         self._batch_rows = batch_rows
         self._deadline = deadline
@@ -52,12 +52,12 @@ class FoundRows(ABC):
         self._over = False
         self._lock = threading.RLock()
         for level, vertex in enumerate(plan.order):
-            search.task.column_levels[vertex] = level
+            job.launches.task.column_levels[vertex] = level
         try:
             self._connect()
         except BaseException:
             self._over = True
-            search.close()
+            job.close()
             raise
         if deadline.passed:
             self._end(complete=False)
@@ -67,12 +67,12 @@ class FoundRows(ABC):
     @property
     def accelerator(self) -> Accelerator:
         """Where it searches."""
-        return self._search.accelerator
+        return self._job.accelerator
 
     @property
     def inherited(self) -> bool:
         """Whether this process was forked from the one whose search it is."""
-        return self._search.inherited
+        return self._job.inherited
 
     @abstractmethod
     def _connect(self) -> None:
@@ -92,7 +92,7 @@ class FoundRows(ABC):
 
     def _guarded(self, take: Callable[[], T]) -> T | None:
         """Take rows, one thread at a time; what is raised ends the search."""
-        self._search.accelerator.device.use()  # first: a fork may have left the lock taken for ever
+        self._job.accelerator.device.use()  # first: a fork may have left the lock taken for ever
         with self._lock:
             if self._over:
                 return None
@@ -106,14 +106,14 @@ class FoundRows(ABC):
         """Stop for want of time; what was found until then is still handed out."""
         if not self._was_stopped:
             self._was_stopped = True
-            self._search.stop_and_wait()
+            self._job.stop_and_wait()
 
     def _may_go_on(self) -> bool:
         """Whether groups parked, which may go on: there is time left too, however soon they park again."""
         if self._was_stopped:
             return False
-        self._search.found()  # refuses a result that is not whole
-        if self._search.parked() == 0:
+        self._job.result()  # refuses a result that is not whole
+        if self._job.reader.parked() == 0:
             return False
         self._was_stopped = self._deadline.passed
         return not self._was_stopped
@@ -138,24 +138,24 @@ class FoundRows(ABC):
         if self._request.progress is None or now < self._next_look:
             return
         self._next_look = now + HAND_OUT_SECONDS
-        if (seen := self._search.look()) is not None:
+        if (seen := self._job.look()) is not None:
             done, total, found = seen
             found *= self._images.of_each
             self._request.progress(ProgressReport(done, total, found, now - self._deadline.started))
 
     def _end(self, *, complete: bool) -> None:
         self.complete = complete
-        self._search.close()
+        self._job.close()
         self._over = True
 
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
         self._closing = True
-        if self._search.inherited:
+        if self._job.inherited:
             return
         with self._lock:
             if not self._over:
-                with self._search.accelerator.device.current():
+                with self._job.accelerator.device.current():
                     self._end(complete=False)
 
     def __del__(self) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import NUMBER_ENTRY, THREADS, number_source
 from motiflux.device.arrays import DeviceArray
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.request.deadline import Deadline
 from motiflux.result.images import Images
 
@@ -26,8 +26,8 @@ class DeviceIds:
 
     Parameters
     ----------
-    search
-        Whose rows.
+    job
+        The job that found the rows.
     ids
         Of all vertices.
     budget
@@ -45,15 +45,15 @@ class DeviceIds:
 
     def __init__(
         self,
-        search: DeviceSearch,
+        job: SearchJob,
         images: Images,
         ids: NDArray[np.int64],
         budget: int | None,
         deadline: Deadline,
     ) -> None:
-        device, stream = search.accelerator.device, search.side
-        self._kernel = search.accelerator.kernel(number_source(), deadline, NUMBER_ENTRY)
-        self._search = search
+        device, stream = job.accelerator.device, job.session.side
+        self._kernel = job.accelerator.kernel(number_source(), deadline, NUMBER_ENTRY)
+        self._job = job
         self._budget = budget
         self._columns = images.sources.shape[1]
         self._image_cells = images.sources.size
@@ -63,12 +63,12 @@ class DeviceIds:
 
     def empty(self, rows: int) -> DeviceArray:
         """Return room for so many rows of ids."""
-        device = self._search.accelerator.device
+        device = self._job.accelerator.device
         return DeviceArray.empty(device, (rows, self._columns), np.int64, "rows of ids", budget=self._budget)
 
     def write(self, address: int, out: DeviceArray) -> None:
         """Have the images of the rows at `address` be written one after the other, until `out` is full."""
-        accelerator, stream = self._search.accelerator, self._search.side
+        accelerator, stream = self._job.accelerator, self._job.session.side
         stream.hold(out.buffer)
         row_bytes = _ID_BYTES * self._columns
         tile_rows = max(1, min(_TILE_BYTES // row_bytes, _TILE_CELLS // self._image_cells))

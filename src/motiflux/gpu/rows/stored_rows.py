@@ -73,7 +73,7 @@ class StoredRows(FoundRows):
 
     def _piece(self, nbytes: int) -> Buffer:
         budget = self._request.gpu_memory
-        return self._search.accelerator.device.allocate(nbytes, "rows that were found", budget=budget)
+        return self._job.accelerator.device.allocate(nbytes, "rows that were found", budget=budget)
 
     def _end(self, *, complete: bool) -> None:
         super()._end(complete=complete)
@@ -82,9 +82,10 @@ class StoredRows(FoundRows):
 
     def _launch(self, *, resume: bool = False) -> None:
         piece = self._pieces[self._filling]
-        self._search.stream.hold(piece)
-        self._search.task.rows, self._search.task.row_capacity = piece.address, self._next_room
-        self._search.launch(resume=resume)
+        self._job.stream.hold(piece)
+        task = self._job.launches.task
+        task.rows, task.row_capacity, task.resume = piece.address, self._next_room, resume
+        self._job.launch(resume=resume)
         self._launched, self._paused = time.perf_counter(), False
         self._next_room = min(self._room, _GROWTH * self._next_room)
 
@@ -106,7 +107,7 @@ class StoredRows(FoundRows):
         piece, stored = self._advance()
         if stored == 0:
             return None
-        rows = self._search.fetch(piece, stored * self._row_bytes)
+        rows = self._job.session.fetch(piece, stored * self._row_bytes)
         self._fetched = rows.view(VERTEX_DTYPE).reshape(stored, self._columns)
         return self._handed_out()
 
@@ -132,19 +133,24 @@ class StoredRows(FoundRows):
 
     def _ready(self, now: float) -> bool:
         """Whether the kernel has ended; it is asked to pause where rows would wait for long."""
-        if self._search.done():
+        if self._job.done():
             return True
         if self._deadline.at is not None and now >= self._deadline.at:
             self._stop_kernel()
-        elif not self._paused and now - self._launched >= HAND_OUT_SECONDS and self._search.rows_so_far():
+        elif not self._paused and now - self._launched >= HAND_OUT_SECONDS and self._has_rows():
             self._paused = True
-            self._search.pause()
+            self._job.pause()
         return False
+
+    def _has_rows(self) -> bool:
+        """Whether the kernel had found rows a moment ago."""
+        seen = self._job.seen()
+        return seen is not None and int(seen.reserved) > 0
 
     def _advance(self) -> tuple[Buffer, int]:
         """Take the piece of a kernel that has ended, and have it go on with the other one."""
-        search, full = self._search, self._pieces[self._filling]
-        stored = search.rows_stored()
+        full = self._pieces[self._filling]
+        stored = self._job.reader.rows_stored()
         self._ended = not self._may_go_on()
         if not self._ended and not self._reaches_limit(stored):
             self._filling = 1 - self._filling
@@ -204,7 +210,7 @@ class StoredRows(FoundRows):
         """Have as many stored rows as there is room for be made into ids, up to the limit; say how many."""
         if self._ids is None:
             budget = self._request.gpu_memory
-            self._ids = DeviceIds(self._search, self._images, ids, budget, self._deadline)
+            self._ids = DeviceIds(self._job, self._images, ids, budget, self._deadline)
         limit = self._request.limit
         while True:
             found = min(stored.rows, self._most_there)
@@ -223,5 +229,5 @@ class StoredRows(FoundRows):
 
     def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
         """Return ids once they are made; None if they are to be asked for later."""
-        self._search.side.wait()
+        self._job.session.side.wait()
         return array

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from motiflux.device import Mark, Stream
+
 
 @dataclass
 class DeviceTimes:
@@ -43,9 +45,43 @@ class DeviceTimes:
 _taken: ContextVar[DeviceTimes | None] = ContextVar("taken", default=None)
 
 
-def times_taken() -> DeviceTimes | None:
-    """Return the times that calls of this thread add to; None if nothing is measured."""
-    return _taken.get()
+times_taken = _taken.get
+"""Returns the times that calls of this thread add to; None if nothing is measured."""
+
+
+class LaunchTimer:
+    """Takes the time of launches by the device's own clock.
+
+    Parameters
+    ----------
+    part, times
+        To which part of which times `tell` adds it; None: to none.
+    """
+
+    def __init__(self, part: str, times: DeviceTimes | None = None) -> None:
+        self._part = part
+        self._times = times
+        self._began: Mark | None = None
+        self._ended: Mark | None = None
+
+    def start(self, stream: Stream) -> None:
+        """Mark the moment before kernels."""
+        self._began, self._ended = stream.mark(), None
+
+    def stop(self, stream: Stream) -> None:
+        """Mark the moment after them."""
+        self._ended = stream.mark()
+
+    def seconds(self) -> float:
+        """Return the time of the kernels, once they have ended."""
+        if self._began is None or self._ended is None:
+            return 0.0
+        return self._ended.milliseconds_since(self._began) / 1000
+
+    def tell(self) -> None:
+        """Add the time of the kernels to the times."""
+        if self._times is not None:
+            self._times.add(self._part, self.seconds())
 
 
 @contextlib.contextmanager

@@ -21,8 +21,8 @@ from motiflux.codegen.space import SPACE_THREADS, TILE, WARP, SpaceKernel, space
 from motiflux.device import Buffer, Kernel
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.runtime.job import AnyJob
 from motiflux.gpu.runtime.kernel_times import times_taken
-from motiflux.gpu.runtime.search import DeviceSearch
 from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
@@ -119,9 +119,7 @@ def slot_keys(plan: Plan) -> list[list[SlotKey]]:
     return keys
 
 
-def device_space(
-    search: DeviceSearch, graph: Graph, plan: Plan, context: UploadContext
-) -> DeviceSpace | None:
+def device_space(job: AnyJob, graph: Graph, plan: Plan, context: UploadContext) -> DeviceSpace | None:
     """Return the candidate space of a plan, made if it is not there; None where it would not fit.
 
     For want of memory it is tried again each time. That it is too large for the graph is remembered with the
@@ -133,14 +131,14 @@ def device_space(
         Time was up before it was there.
     """
     assert plan.space is not None
-    copies = resident(graph, search.accelerator.device)
+    copies = resident(graph, job.accelerator.device)
     # Those of the root arcs come first, so that their offsets, and so the units of work, begin at 0.
     wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
     name = ("space", plan.space, wanted)
     too_large = ("too large", id(copies), name)
     if graph.memo.knows(too_large):
         return None
-    builder = _Builder(search, graph, plan.space, wanted, context, copies)
+    builder = _Builder(job, graph, plan.space, wanted, context, copies)
     try:
         return copies.keep(name, lambda: builder.build(name))
     except DeviceMemoryError:
@@ -168,12 +166,12 @@ class GivenFilter:
 def copy_space(
     space: DeviceSpace,
     fetch: Callable[[Buffer, int], NDArray[np.uint8]],
-    search: DeviceSearch,
+    job: AnyJob,
     graph: Graph,
     plan: Plan,
     context: UploadContext,
 ) -> None:
-    """Have a space that is on another device on that of `search` too, with the same rows.
+    """Have a space that is on another device on that of `job` too, with the same rows.
 
     Parameters
     ----------
@@ -189,14 +187,14 @@ def copy_space(
     """
     assert plan.space is not None
     assert space.report is not None
-    copies = resident(graph, search.accelerator.device)
+    copies = resident(graph, job.accelerator.device)
     known = copies.known(space.name)
     if isinstance(known, DeviceSpace) and known.filtered is space.filtered:
         return
     copies.drop(space.name)
     serves = fetch(space.serves, 4 * graph.num_vertices).view(np.uint32).copy()
     given = GivenFilter(serves, space.report, space.filtered)
-    builder = _Builder(search, graph, plan.space, tuple(space.slots), context, copies)
+    builder = _Builder(job, graph, plan.space, tuple(space.slots), context, copies)
     with contextlib.suppress(_TooLarge):
         copies.keep(space.name, lambda: builder.build(space.name, given))
 
@@ -206,15 +204,15 @@ class _Builder:
 
     def __init__(
         self,
-        search: DeviceSearch,
+        job: AnyJob,
         graph: Graph,
         key: SpaceKey,
         wanted: Sequence[SlotKey],
         context: UploadContext,
         copies: DeviceCsr,
     ) -> None:
-        self._accelerator = search.accelerator
-        self._device = search.accelerator.device
+        self._accelerator = job.accelerator
+        self._device = job.accelerator.device
         self._graph = graph
         self._key = key
         self._wanted = wanted

@@ -31,7 +31,7 @@ from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
-from motiflux.gpu.runtime.search import DeviceSearch
+from motiflux.gpu.runtime.job import AnyJob
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
@@ -110,8 +110,8 @@ class Loader:
         sources = range(sum(len(step.sources) for step in plan.shape.steps))
         self._sizes = (host.root_count, *(len(host.rows(number)[1]) for number in sources))
 
-    def load(self, search: DeviceSearch, context: UploadContext, *, tree: bool, arcs: bool) -> CandidateGraph:
-        """Return the candidate graph, which stays until `search` is over.
+    def load(self, job: AnyJob, context: UploadContext, *, tree: bool, arcs: bool) -> CandidateGraph:
+        """Return the candidate graph, which stays until `job` is over.
 
         Parameters
         ----------
@@ -127,19 +127,19 @@ class Loader:
         OutOfTimeError
             Time was up before it was there.
         """
-        rows = self._rows(search, context)
+        rows = self._rows(job, context)
         name = ("candidates", self._plan, self._bits)
         found = self._kept(name, rows, lambda: self._copy_graph(name, context, rows))
-        search.read([found])
+        job.memory.read([found])
         graph = CandidateGraph.from_buffer_copy(found.graph)
         steps = self._plan.shape.steps
         for into, side in ((False, "out"), (True, "in_")):
             if arcs or any(step.not_in if into else step.not_out for step in steps):
                 all_arcs = self._copies.arcs(self._graph, into=into, context=context)
-                search.read([all_arcs])
+                job.memory.read([all_arcs])
                 setattr(graph, side, Adjacency(*all_arcs.addresses))
         if tree:
-            self._add_tree(graph, search, context)
+            self._add_tree(graph, job, context)
         return graph
 
     def _kept(
@@ -152,7 +152,7 @@ class Loader:
                 return found
             self._copies.drop(name)
 
-    def _rows(self, search: DeviceSearch, context: UploadContext) -> list[DeviceRows]:
+    def _rows(self, job: AnyJob, context: UploadContext) -> list[DeviceRows]:
         """Return the rows of all sources where they are rows of the graph; none over a candidate space."""
         if self._plan.space is not None:
             return []
@@ -161,13 +161,13 @@ class Loader:
         for key in keys:
             if key not in rows:
                 rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), context)
-                search.read([rows[key]])  # before the next one may have to make room
+                job.memory.read([rows[key]])  # before the next one may have to make room
         return [rows[key] for key in keys]
 
-    def _add_tree(self, graph: CandidateGraph, search: DeviceSearch, context: UploadContext) -> None:
+    def _add_tree(self, graph: CandidateGraph, job: AnyJob, context: UploadContext) -> None:
         name = ("sums of candidates", self._plan)
         tree = self._kept(name, (), lambda: self._copy(name, context, (), self._pack_tree))
-        search.read([tree])
+        job.memory.read([tree])
         graph.root_sums, graph.trees = tree.graph.root_sums, tree.graph.trees
         for level in range(1, graph.levels):
             graph.level[level].sums = tree.graph.level[level].sums
