@@ -18,7 +18,7 @@ import motiflux as mf
 from motiflux.device import devices_like
 from motiflux.errors import DeviceError, DeviceMemoryError, MotifluxWarning
 from motiflux.gpu import group as device_group
-from motiflux.gpu.multi import rows as multi_rows
+from motiflux.gpu import group_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.plan import make_plan
@@ -257,7 +257,7 @@ def test_reports_go_on_where_a_device_has_listed_all_of_its_own(
 ) -> None:
     pattern = mf.Pattern.from_edges(path(4))
     expected = mf.count(graph, pattern, device="cpu")
-    monkeypatch.setattr(multi_rows, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(group_rows, "_LOOK_SECONDS", 0.0)
     reports: list[mf.ProgressReport] = []
     given: dict[str, Any] = {"device": device, "devices": number, "progress": reports.append}
     with mf.match(graph, pattern, batch_rows=100, **given) as matches:

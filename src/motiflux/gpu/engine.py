@@ -9,6 +9,7 @@ from motiflux.codegen.layout import NO_LIMIT
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job, wait_for
+from motiflux.gpu.group_rows import GroupRows
 from motiflux.gpu.kernels.cliques import prepare_cliques
 from motiflux.gpu.kernels.table_run import TableJob, TooWide
 from motiflux.gpu.kernels.tables import prepare_tables, table_bytes
@@ -16,7 +17,6 @@ from motiflux.gpu.kernels.universal_vertex import prepare_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
 from motiflux.gpu.launch.prepare import prepare, task_limit
-from motiflux.gpu.multi.rows import SeveralRows
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
@@ -261,7 +261,7 @@ class DfsEngine:
         stage = physical.stages[0]
         try:
             if not self.group.alone:
-                return SeveralRows(self.group, graph, stage, request, batch_rows, deadline), None
+                return GroupRows(self.group, graph, stage, request, batch_rows, deadline), None
             search = prepare(self.group.first, graph, stage, request, None, deadline)
         except OutOfTimeError:
             return NoRows(complete=False), None

@@ -6,6 +6,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -22,11 +23,23 @@ HAND_OUT_SECONDS = 0.05
 """Rows that were found are handed out after this time, whether they fill a batch or not."""
 
 
+@dataclass
+class Delivered:
+    """How many rows were handed out, by all devices together."""
+
+    rows: int = 0
+
+
 class FoundRows(ABC):
     """Blocks of rows in internal ids. The kernel runs only while there is room for its rows.
 
-    What it finds is counted as such until it is handed out: from there on, `_delivered` and limits are about
-    images.
+    Rows that were found are counted as such until they are handed out; rows handed out, and limits, are
+    counted in images.
+
+    Parameters
+    ----------
+    delivered
+        The rows handed out, if several devices share the enumeration.
     """
 
     complete = False
@@ -38,6 +51,7 @@ class FoundRows(ABC):
         request: Request,
         batch_rows: int,
         deadline: Deadline,
+        delivered: Delivered | None = None,
     ) -> None:
         self._job = job
         self._request = request
@@ -45,7 +59,8 @@ class FoundRows(ABC):
         self._deadline = deadline
         self._columns = len(plan.order)
         self._images = Images(plan)
-        self._delivered = 0
+        self._shares = delivered is not None
+        self._delivered = delivered or Delivered()
         self._next_look = deadline.started + HAND_OUT_SECONDS
         self._closing = False
         self._was_stopped = False
@@ -68,6 +83,16 @@ class FoundRows(ABC):
     def accelerator(self) -> Accelerator:
         """Where it searches."""
         return self._job.accelerator
+
+    @property
+    def over(self) -> bool:
+        """Whether there will be no more rows."""
+        return self._over
+
+    @property
+    def met_limit(self) -> bool:
+        """Whether it ended because enough rows were handed out."""
+        return self._over and not self.complete and not self._was_stopped
 
     @property
     def inherited(self) -> bool:
@@ -126,13 +151,13 @@ class FoundRows(ABC):
     def _reaches_limit(self, found: int) -> bool:
         """Whether there are more rows than the limit, with the images of so many that were found."""
         limit = self._request.limit
-        return limit is not None and self._delivered + found * self._images.of_each > limit
+        return limit is not None and self._delivered.rows + found * self._images.of_each > limit
 
     def _cut(self) -> int:
         """End at the limit, one row more than it being known; return the rows that are left to hand out."""
         assert self._request.limit is not None
         self._end(complete=False)
-        return self._request.limit - self._delivered
+        return self._request.limit - self._delivered.rows
 
     def _report(self, now: float) -> None:
         if self._request.progress is None or now < self._next_look:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen.layout import STAGED_ROWS
-from motiflux.device import Buffer
+from motiflux.device import Buffer, Mark
 from motiflux.device.arrays import DeviceArray
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS, FoundRows
@@ -68,6 +68,7 @@ class StoredRows(FoundRows):
         self._ended = False
         self._paused = False
         self._there: _Stored | None = None
+        self._made: tuple[DeviceArray, Mark] | None = None
         self._most_there = max(1, _MOST_BATCH_BYTES // (_ID_BYTES * self._columns * self._images.of_each))
         self._ids: DeviceIds | None = None
 
@@ -77,7 +78,7 @@ class StoredRows(FoundRows):
 
     def _end(self, *, complete: bool) -> None:
         super()._end(complete=complete)
-        self._pieces, self._there, self._ids = [], None, None
+        self._pieces, self._there, self._made, self._ids = [], None, None, None
         self._fetched = self._fetched[:0].copy()
 
     def _launch(self, *, resume: bool = False) -> None:
@@ -118,7 +119,7 @@ class StoredRows(FoundRows):
         self._fetched = self._fetched[len(found) :]
         if self._reaches_limit(len(found)):
             rows = rows[: self._cut()]
-        self._delivered += len(rows)
+        self._delivered.rows += len(rows)
         return rows
 
     def _wait(self) -> bool:
@@ -201,7 +202,7 @@ class StoredRows(FoundRows):
         beyond = self._reaches_limit(found)
         self._there = self._there.after(found, self._row_bytes)
         array = None if out is None else self._given_out(out, last=beyond)
-        self._delivered += 0 if out is None else len(out)
+        self._delivered.rows += 0 if out is None else len(out)
         if beyond:
             self._end(complete=False)
         return array
@@ -215,7 +216,7 @@ class StoredRows(FoundRows):
         while True:
             found = min(stored.rows, self._most_there)
             rows = found * self._images.of_each
-            if limit is not None and (rows := min(rows, limit - self._delivered)) == 0:
+            if limit is not None and (rows := min(rows, limit - self._delivered.rows)) == 0:
                 return found, None
             try:
                 out = self._ids.empty(rows)
@@ -228,6 +229,44 @@ class StoredRows(FoundRows):
         return found, out
 
     def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
-        """Return ids once they are made; None if they are to be asked for later."""
+        """Return ids once they are made; None if they are to be asked for later (`poll_on_device`).
+
+        Beside other devices an array is kept until its ids are made, behind the kernel that goes on: the
+        others need not wait.
+        """
+        if self._shares and not last:
+            self._made = array, self._job.session.side.mark()
+            return None
         self._job.session.side.wait()
         return array
+
+    # Beside other devices, rows are asked for without waiting.
+
+    def poll(self) -> Block | None:
+        """Return rows that are there; None if there are none yet, or all were handed out (`over`)."""
+        return self._guarded(lambda: self._once() if self._can_go_on() else None)
+
+    def poll_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        """Return rows as ids on the device, if some are there."""
+        return self._guarded(lambda: self._poll_array(ids))
+
+    def _poll_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
+        if self._made is None:
+            return self._array_once(ids) if self._can_go_on() else None
+        array, made = self._made
+        if not made.done():
+            return None
+        self._made = None
+        return array
+
+    def take_made(self) -> DeviceArray | None:
+        """Return the array that was kept, if there is one, once its ids are made."""
+        if self._made is None:
+            return None
+        self._job.session.side.wait()
+        (array, _), self._made = self._made, None
+        return array
+
+    def _can_go_on(self) -> bool:
+        at_hand = self._ended or len(self._fetched) > 0 or self._there is not None
+        return at_hand or self._ready(time.perf_counter())

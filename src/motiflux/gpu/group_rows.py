@@ -1,4 +1,4 @@
-"""Rows of an enumeration on several devices, in whatever order they come."""
+"""Rows of an enumeration on several devices, in the order in which they are found."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.device import Mark
 from motiflux.errors import DeviceMemoryError, MotifluxWarning
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, working_on
 from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.rows.found_rows import Delivered
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.graph import Graph
-from motiflux.plan import Plan
 from motiflux.plan.physical import Stage
 from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
@@ -37,81 +36,7 @@ _SPIN_SECONDS = 200e-6
 _LONGEST_SLEEP = 500e-6
 
 
-@dataclass
-class Delivered:
-    """How many rows were handed out, by all devices together."""
-
-    rows: int = 0
-
-
-class SharedRows(StoredRows):
-    """The rows of one device."""
-
-    def __init__(self, job: SearchJob, together: Delivered, plan: Plan, request: Request, *rest: Any):
-        self._together = together
-        self._made: tuple[DeviceArray, Mark] | None = None
-        super().__init__(job, plan, request, *rest)
-
-    @property
-    def _delivered(self) -> int:
-        return self._together.rows
-
-    @_delivered.setter
-    def _delivered(self, rows: int) -> None:
-        self._together.rows = rows
-
-    @property
-    def over(self) -> bool:
-        """Whether there will be no more rows."""
-        return self._over
-
-    @property
-    def met_limit(self) -> bool:
-        """Whether it ended because enough rows were handed out."""
-        return self._over and not self.complete and not self._was_stopped
-
-    def poll(self) -> Block | None:
-        """Return rows that are there; None if there are none yet, or all were handed out (`over`)."""
-        return self._guarded(lambda: self._once() if self._can_go_on() else None)
-
-    def poll_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
-        """Return rows as ids on the device, if some are there."""
-        return self._guarded(lambda: self._poll_array(ids))
-
-    def _poll_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
-        if self._made is None:
-            return self._array_once(ids) if self._can_go_on() else None
-        array, made = self._made
-        if not made.done():
-            return None
-        self._made = None
-        return array
-
-    def take_made(self) -> DeviceArray | None:
-        """Return the array that was put by, if there is one, once its ids are made."""
-        if self._made is None:
-            return None
-        self._job.session.side.wait()
-        (array, _), self._made = self._made, None
-        return array
-
-    def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
-        """Put the array by until its ids are made, behind the kernel that goes on: others need not wait."""
-        if last:
-            return super()._given_out(array, last=last)
-        self._made = array, self._job.session.side.mark()
-        return None
-
-    def _end(self, *, complete: bool) -> None:
-        super()._end(complete=complete)
-        self._made = None
-
-    def _can_go_on(self) -> bool:
-        at_hand = self._ended or len(self._fetched) > 0 or self._there is not None
-        return at_hand or self._ready(time.perf_counter())
-
-
-class SeveralRows:
+class GroupRows:
     """Rows of all devices, each row once. A device stops while nobody takes its rows.
 
     Raises
@@ -146,26 +71,30 @@ class SeveralRows:
         self._closing = False
         self._over = False
         self._turn = 0
-        self._sources: list[SharedRows] = []
+        self._sources: list[StoredRows] = []
         self._rest: list[DeviceArray] = []
-        parts = (plan, replace(request, progress=None), batch_rows, deadline)
+        of_device, delivered = replace(request, progress=None), Delivered()
+
+        def rows_of(job: SearchJob) -> StoredRows:
+            return StoredRows(job, plan, of_device, batch_rows, deadline, delivered)
+
         left = list(group.accelerators)
         while not self._sources:
             call = Call(graph, plan, request, deadline)
             self._job = GroupJob.searching(DeviceGroup(tuple(left)), make, call)
             try:
-                self._start(left, Delivered(), parts)
+                self._start(left, rows_of)
             except BaseException:
                 self._end(complete=False)
                 raise
 
-    def _start(self, left: list[Accelerator], together: Delivered, parts: tuple[Any, ...]) -> None:
+    def _start(self, left: list[Accelerator], rows_of: Callable[[SearchJob], StoredRows]) -> None:
         """Start on all devices; where one has no room for rows, on none: it is taken out of `left`."""
         for job in self._job.jobs:
             try:
                 with working_on(job.accelerator):
                     job.watched = True
-                    self._sources.append(SharedRows(job, together, *parts))
+                    self._sources.append(rows_of(job))
             except DeviceMemoryError as error:
                 left.remove(job.accelerator)
                 if not left:
@@ -177,7 +106,7 @@ class SeveralRows:
 
     def next(self) -> Block | None:
         """Return the next block, or None at the end."""
-        return self._taken(SharedRows.poll)
+        return self._taken(StoredRows.poll)
 
     def widen(self, rows: int) -> None:
         """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
@@ -188,7 +117,7 @@ class SeveralRows:
         """Return the next rows as ids on the device that found them, or None at the end."""
         return self._taken(lambda source: source.poll_on_device(ids))
 
-    def _taken(self, poll: Callable[[SharedRows], Rows]) -> Rows | None:
+    def _taken(self, poll: Callable[[StoredRows], Rows]) -> Rows | None:
         """Take rows, one thread at a time; what is raised ends the search on all devices."""
         self._first.use()  # first: a fork may have left the lock taken for ever
         with self._lock:
@@ -198,7 +127,7 @@ class SeveralRows:
                 self._end(complete=False)
                 raise
 
-    def _next(self, poll: Callable[[SharedRows], Rows]) -> Rows | None:
+    def _next(self, poll: Callable[[StoredRows], Rows]) -> Rows | None:
         if self._rest and not self._closing:
             return cast("Rows", self._rest.pop())
         began = time.perf_counter()
@@ -229,7 +158,7 @@ class SeveralRows:
             if array is not None:
                 self._rest.append(array)
 
-    def _in_turn(self) -> list[SharedRows]:
+    def _in_turn(self) -> list[StoredRows]:
         """Return those that go on, another one first each time."""
         self._turn += 1
         first = self._turn % len(self._sources)

@@ -1,1 +1,0 @@
-"""Several GPUs that share one count or listing."""
