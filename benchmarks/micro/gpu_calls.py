@@ -74,9 +74,10 @@ def warm_up(call: Callable[[], object]) -> None:
 def free(name: str, runs: int, more: dict[str, str], driver: Any, *, profile: bool) -> None:
     """Say what processor time the host's part of a kind takes."""
     graph, pattern, tuning = subject(name)
+    switches = private_tuning({**tuning, **more}) if more else tuning
 
     def call() -> None:
-        mf.count(graph, pattern, device="cuda", tuning=private_tuning({**tuning, **more}))
+        mf.count(graph, pattern, device="cuda", tuning=switches)
 
     warm_up(call)
     before = driver.calls

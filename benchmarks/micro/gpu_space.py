@@ -22,11 +22,10 @@ from gpu_jobs import DfsEngine, open_engine, planned, search_job
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.gpu.group import wait_for
 from motiflux.gpu.runtime.kernel_times import taking_times
 from motiflux.gpu.storage.candidate_space import DeviceSpace
 from motiflux.gpu.storage.device_csr import resident
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, wait_for
 from motiflux.request.request import Request, make_request
 
 

@@ -15,8 +15,7 @@ from gpu_jobs import DfsEngine, open_engine, planned, search_job
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.gpu.group import wait_for
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, wait_for
 from motiflux.request.request import make_request
 
 PATTERNS = {

@@ -311,7 +311,7 @@ def test_progress_is_told_and_what_it_raises_ends_the_count(device: str) -> None
 def test_progress_of_a_count_in_two_ways_goes_one_way(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The roots with few neighbours first, in bits, and then by the search those with many."""
     members_at_most(monkeypatch, 45)
-    monkeypatch.setattr("motiflux.gpu.group._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("motiflux.request.deadline._LOOK_SECONDS", 0.0)
     parts = [*clique(40), *((u + 40, v + 40) for u, v in clique(60))]
     graph, pattern = mf.Graph.from_edges(parts), without(5, (3, 4))
     expected = 10 * (comb(40, 5) + comb(60, 5))

@@ -130,13 +130,22 @@ def test_another_kernel_takes_another_set_up(
         set_up(search, launches, *more)
 
     monkeypatch.setattr(KernelJob, "set_up", told)
-    for special in (False, False, True, True, False):
+    for special in (False, False, True, True):
         monkeypatch.setattr(
             accelerator, "choose", lambda general, own, _, s=special: (own if s else general, s)
         )
         assert mf.count(graph, DIAMOND, device=device, tuning=SEARCH) == expected
-    assert len(kernels) == 3
-    assert kernels[0] is kernels[2] is not kernels[1]
+    assert len(kernels) == 2
+    assert kernels[0] is not kernels[1]
+    for asked, sets_up in (("auto", 0), ("off", 1), ("auto", 0)):
+        before = len(kernels)
+        monkeypatch.setattr(
+            accelerator,
+            "choose",
+            lambda general, own, switch: (general, False) if switch == "off" else (own, True),
+        )
+        found = mf.count(graph, DIAMOND, device=device, tuning={**SEARCH, "specialize": asked})
+        assert (found, len(kernels) - before) == (expected, sets_up)
 
 
 @pytest.mark.parametrize("way", ["tail", "house", "candidates"])

@@ -17,8 +17,8 @@ from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.shared_prefix import group_by_prefix
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
-from motiflux.request.reports import ProgressReport
-from motiflux.request.request import ProgressCallback, Request
+from motiflux.request.reports import ProgressCallback, ProgressReport
+from motiflux.request.request import Request
 from motiflux.result.count import Count
 
 _UNITS = 1000
@@ -30,6 +30,8 @@ def as_patterns(subject: object) -> tuple[list[Pattern], bool]:
 
     Errors name the position in the sequence.
     """
+    if isinstance(subject, Pattern):
+        return [subject], False
     if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
         return [as_pattern(subject, expected="a motiflux.Pattern, its text, or a sequence of these")], False
     patterns = []

@@ -21,8 +21,8 @@ from motiflux.request.costs import host_work, usable_formula
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import CANNOT, Capabilities, Engine, Outcome, Ran
 from motiflux.request.planning import logical_plan
-from motiflux.request.reports import ProgressReport
-from motiflux.request.request import ProgressCallback, Request
+from motiflux.request.reports import ProgressCallback, ProgressReport
+from motiflux.request.request import Request
 from motiflux.result.rows import NoRows, RowSource
 from motiflux.units import seconds_text
 

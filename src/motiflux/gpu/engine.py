@@ -8,7 +8,7 @@ from dataclasses import replace
 from motiflux.codegen.layout import NO_LIMIT
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job, wait_for
+from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job
 from motiflux.gpu.group_rows import GroupRows
 from motiflux.gpu.kernels.cliques import prepare_cliques
 from motiflux.gpu.kernels.table_run import TableJob, TooWide
@@ -34,11 +34,12 @@ from motiflux.plan.ir import Searched
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
 from motiflux.plan.neighborhood.universal_vertex import has_universal_vertex
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline, OutOfTimeError, wait_for
 from motiflux.request.engine import Capabilities, Engine, Outcome
 from motiflux.request.planning import counts_all, logical_plan
 from motiflux.request.progress import in_parts
-from motiflux.request.request import ProgressCallback, Request
+from motiflux.request.reports import ProgressCallback
+from motiflux.request.request import Request
 from motiflux.result.rows import NoRows, RowSource
 
 _LOOK_FOR_PARTS = 0.05

@@ -26,12 +26,9 @@ from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.request.deadline import Deadline, moments
-from motiflux.request.reports import ProgressReport
-from motiflux.request.request import ProgressCallback, Request
+from motiflux.request.deadline import Deadline, Work
+from motiflux.request.request import Request
 
-_LOOK_SECONDS = 0.05
-"""Time between two reports of progress."""
 _LIMIT_SECONDS = 1e-3
 """Time between two looks at the number found by all devices, where there is a limit."""
 
@@ -89,52 +86,7 @@ class DeviceGroup:
 
     def is_current(self) -> bool:
         """Whether this process would take the same devices, by their names, now."""
-        if self.alone:
-            return known_accelerator(self.first.device.name) is self.first
         return all(known_accelerator(one.device.name) is one for one in self.accelerators)
-
-
-class Work(Protocol):
-    """Work of devices that goes on."""
-
-    def done(self) -> bool:
-        """Whether it has ended; raises what failed."""
-
-    def stop_and_wait(self) -> None:
-        """Stop it, and wait for its end."""
-
-    def look(self) -> tuple[int, int, int] | None:
-        """Return units of work done, units in all, and the number found; None if not known."""
-
-    def tell_time(self) -> None:
-        """Add the kernels' time to the times that are being taken, once they are done."""
-
-
-def wait_for(
-    work: Work, deadline: Deadline, progress: ProgressCallback | None = None, before: int = 0, times: int = 1
-) -> bool:
-    """Wait for the end of work; stop it and return False if time runs out first.
-
-    Parameters
-    ----------
-    before, times
-        What progress reports add to the number found, and then multiply it by.
-    """
-    next_report = deadline.started + _LOOK_SECONDS
-    for now in moments():
-        if work.done():
-            break
-        if deadline.at is not None and now >= deadline.at:
-            work.stop_and_wait()
-            work.tell_time()
-            return False
-        if progress is not None and now >= next_report:
-            next_report = now + _LOOK_SECONDS
-            if (seen := work.look()) is not None:
-                done, total, found = seen
-                progress(ProgressReport(done, total, (before + found) * times, now - deadline.started))
-    work.tell_time()
-    return True
 
 
 class Job(Work, Protocol):

@@ -1,15 +1,20 @@
-"""When the time of a call is up, and the pace at which work on a device is asked whether it is done."""
+"""When the time of a call is up, and how the end of work on a device is awaited."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
+
+from motiflux.request.reports import ProgressCallback, ProgressReport
 
 _SPIN_SECONDS = 1e-3
 """How long a thread asks without a pause whether a kernel is done, before it sleeps in between."""
 _SLEEP = (20e-6, 2e-3)
 """Shortest and longest sleep: the end of a kernel is noticed that much later, at most."""
+_LOOK_SECONDS = 0.05
+"""Time between two reports of progress."""
 _SLEEPS = 1000
 """A sleep is the time waited so far divided by this."""
 
@@ -79,3 +84,46 @@ def moments() -> Iterator[float]:
         if waited > _SPIN_SECONDS:
             time.sleep(max(_SLEEP[0], min(_SLEEP[1], waited / _SLEEPS)))
         now = time.perf_counter()
+
+
+class Work(Protocol):
+    """Work of devices that goes on."""
+
+    def done(self) -> bool:
+        """Whether it has ended; raises what failed."""
+
+    def stop_and_wait(self) -> None:
+        """Stop it, and wait for its end."""
+
+    def look(self) -> tuple[int, int, int] | None:
+        """Return units of work done, units in all, and the number found; None if not known."""
+
+    def tell_time(self) -> None:
+        """Add the kernels' time to the times that are being taken, once they are done."""
+
+
+def wait_for(
+    work: Work, deadline: Deadline, progress: ProgressCallback | None = None, before: int = 0, times: int = 1
+) -> bool:
+    """Wait for the end of work; stop it and return False if time runs out first.
+
+    Parameters
+    ----------
+    before, times
+        What progress reports add to the number found, and then multiply it by.
+    """
+    next_report = deadline.started + _LOOK_SECONDS
+    for now in moments():
+        if work.done():
+            break
+        if deadline.at is not None and now >= deadline.at:
+            work.stop_and_wait()
+            work.tell_time()
+            return False
+        if progress is not None and now >= next_report:
+            next_report = now + _LOOK_SECONDS
+            if (seen := work.look()) is not None:
+                done, total, found = seen
+                progress(ProgressReport(done, total, (before + found) * times, now - deadline.started))
+    work.tell_time()
+    return True

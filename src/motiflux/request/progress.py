@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from motiflux.io.progress import is_shown, meter
-from motiflux.request.reports import ProgressReport
-from motiflux.request.request import ProgressCallback
+from motiflux.request.reports import ProgressCallback, ProgressReport
 
 Progress = bool | Callable[[ProgressReport], None]
 """What the `progress` argument of public calls takes."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +25,6 @@ class ProgressReport:
     total: int
     found: int
     seconds: float
+
+
+ProgressCallback: TypeAlias = Callable[[ProgressReport], None]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TypeAlias
 
 from motiflux.arguments import check_bytes, check_integer, check_seconds, check_word
 from motiflux.config import Tuning, resolve_tuning
@@ -15,13 +14,11 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import resolve_threads
 from motiflux.request.devices import Devices, check_devices
 from motiflux.request.registry import ENGINES
-from motiflux.request.reports import ProgressReport
+from motiflux.request.reports import ProgressCallback
 from motiflux.types import Semantics, Symmetry
 
 _MOST_REQUESTS = 256
 """Requests that are remembered: checking the same arguments anew takes a tenth of a short call on a GPU."""
-
-ProgressCallback: TypeAlias = Callable[[ProgressReport], None]
 
 
 @dataclass(frozen=True)

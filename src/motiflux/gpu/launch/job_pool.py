@@ -79,11 +79,14 @@ class JobPool:
         return request.gpu_memory is None or self._accelerator.device.used_memory() <= request.gpu_memory
 
     def _same_kernel(self, job: AnyJob, request: Request) -> bool:
-        """Whether the job would get the same kernel now."""
+        """Whether the job would get the same kernel now. One that has the special kernel keeps it."""
         if job.units is None:
             return True
         general, special, specialized = job.units
-        return self._accelerator.choose(general, special, request.tuning["specialize"])[1] == specialized
+        asked = request.tuning["specialize"]
+        if specialized:
+            return asked != "off"
+        return not self._accelerator.choose(general, special, asked)[1]
 
     def _put(self, name: Hashable, job: AnyJob) -> None:
         place = self._places.get(name)
