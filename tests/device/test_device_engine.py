@@ -356,6 +356,28 @@ class TestInterrupts:
         assert line > 5
         wait_until(lambda: settled(gpu) <= before)
 
+    @pytest.mark.parametrize("runs", [False, True], ids=["set up", "running"])
+    def test_a_search_that_the_garbage_collector_finds_leaves_all_usable(
+        self, accelerator: Accelerator, engine: DfsEngine, small: mf.Graph, gpu: Device, *, runs: bool
+    ) -> None:
+        """Its streams are finalized before it: they serve no other search."""
+        assert count(engine, small, TRIANGLE) == (TRIANGLES, True)
+        accelerator._sessions.clear()
+        before = settled(gpu)
+        search: Any = search_job(accelerator, small, plan_of(small, TRIANGLE), options())
+        if runs:
+            search.launch()
+        search.itself = search
+        del search
+        gc.collect()
+        assert all(session.is_open for session in accelerator._sessions)
+        assert count(engine, small, TRIANGLE) == (TRIANGLES, True)
+        assert not any(copy.users for copy in resident(small, gpu)._kept.values())
+        accelerator._sessions.clear()
+        resident(small, gpu).reclaim(1 << 40)
+        accelerator.reclaim(1 << 40)
+        wait_until(lambda: settled(gpu) <= before)
+
     @pytest.mark.parametrize("what", [KeyboardInterrupt, MemoryError])
     @pytest.mark.parametrize("call", ["done", "stop", "settle"])
     def test_closing_survives_what_is_raised_once(

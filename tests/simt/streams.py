@@ -124,6 +124,10 @@ class EmulatedStream:
         self._leave = weakref.finalize(self, leave, line)
         self._leave.atexit = False
 
+    @property
+    def is_open(self) -> bool:
+        return bool(self._leave.alive)
+
     def upload(self, destination: EmulatedBuffer, source: NDArray[Any], offset: int = 0) -> None:
         _check_contiguous(source)
         self.hold(destination)

@@ -85,6 +85,10 @@ class Stream(Protocol):
     called the device's `use` may call them; others get a `DeviceError`.
     """
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor given back by the garbage collector."""
+
     def upload(self, destination: Buffer, source: NDArray[Any], offset: int = 0) -> None:
         """Copy a contiguous array into `destination`, `offset` bytes from its start."""
 

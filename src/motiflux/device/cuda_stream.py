@@ -128,6 +128,11 @@ class CudaStream:
         self._finalizer = weakref.finalize(self, retirement.add, (self._line,), self._line.retire)
         self._finalizer.atexit = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor given back by the garbage collector."""
+        return bool(self._finalizer.alive)
+
     def upload(self, destination: Buffer, source: NDArray[Any], offset: int = 0) -> None:
         """Copy a contiguous array into `destination`, `offset` bytes from its start."""
         _check_array("source", source)

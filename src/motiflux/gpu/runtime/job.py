@@ -218,7 +218,9 @@ class KernelJob(Generic[L, R]):
         session = self._session
         if session is None:
             return
-        usable, error = (False, None) if self.inherited else self._end(session)
+        usable, error = False, None
+        if not self.inherited and session.is_open:
+            usable, error = self._end(session)
         rest, self._rest = self._rest, None
         if not (usable and self._over) or self.control.told:
             rest = None

@@ -47,6 +47,11 @@ class Session:
         self._looking: Mark | None = None
         self._staging: HostBuffer | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its streams can be used: the garbage collector finalizes them before a job that it finds."""
+        return self.main.is_open and self._side.is_open
+
     def words(self) -> NDArray[np.uint8]:
         """Return memory of the host for a control block that kernels have left."""
         return self._host.array[_WORDS:]
