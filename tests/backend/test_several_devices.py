@@ -21,6 +21,8 @@ from motiflux.gpu import group as device_group
 from motiflux.gpu import group_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
+from motiflux.gpu.runtime.kernel_times import taking_times
+from motiflux.gpu.runtime.readers import Result
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, given_time, path
@@ -392,6 +394,24 @@ def test_no_memory_anywhere_is_an_error(graph: mf.Graph, device: str, number: in
             gpu_memory=100,
             tuning=SWITCHES["level by level"],
         )
+
+
+def test_the_host_counts_if_the_numbers_of_one_device_overflow(
+    graph: mf.Graph, device: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other devices are stopped."""
+    square = mf.Pattern.from_edges(cycle(4))
+    second, result = open_accelerator(devices_like(device)[1]), KernelJob.result
+
+    def overflows(job: AnyJob) -> Any:
+        return Result(0, overflow=True) if job.accelerator is second else result(job)
+
+    monkeypatch.setattr(KernelJob, "result", overflows)
+    with taking_times() as times:
+        found = mf.count(graph, square, device=device, devices=number, tuning={"tables": "on"})
+    assert (found, found.complete) == (mf.count(graph, square), True)
+    assert times.tables > 0
+    assert times.host > 0
 
 
 def test_a_search_leaves_the_threads_device_as_it_was(graph: mf.Graph, device: str, number: int) -> None:

@@ -55,7 +55,7 @@ def test_nothing_is_counted_among_links_that_are_not_all_known(
             session.main.upload(search.control.buffer, session.stop_word, stop)
 
         search.control.clear = clear_and_stop
-        search.control.told = True
+        search.control.stopped = search.control.flagged = True
         search.launch()
         while not search.done():
             time.sleep(1e-3)

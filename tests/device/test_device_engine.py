@@ -281,6 +281,21 @@ class TestStopFlags:
             with pytest.raises(InternalError, match="another"):
                 search.result()
 
+    def test_a_listing_that_another_one_stopped_after_a_pause_is_a_defect(
+        self, dense: mf.Graph, device: str
+    ) -> None:
+        matches: Any = mf.match(dense, PATH, device=device, batch_rows=64)
+        job = matches._source._source._job
+        next(matches)
+        job.pause()
+        wait_until(job.done)
+        stop_from_outside(job.session, job.control.buffer)
+        job.session.side.wait()
+        job.control.final.stop = layout.STOP_HOST
+        with pytest.raises(InternalError, match="another"):
+            job.result()
+        matches.close()
+
     def test_a_search_that_stopped_itself_has_a_result(
         self, accelerator: Accelerator, dense: mf.Graph
     ) -> None:
@@ -465,15 +480,19 @@ class TestInterrupts:
 
 
 @contextlib.contextmanager
-def interrupt_at(line: int, file: str) -> Iterator[list[int]]:
-    """Interrupt what follows at the `line`th line that it runs of a file; give where that was, if it was."""
-    passed, came = 0, []
+def interrupt_at(line: int, file: str, *, distinct: bool = False) -> Iterator[list[int]]:
+    """Interrupt the block at the `line`th line that it runs of a file; yield where that was, if it was.
+
+    A line that is run again counts again, unless only `distinct` lines do.
+    """
+    passed, came, seen = 0, [], set[int]()
 
     def look(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal passed
         if frame.f_code.co_filename != file:
             return None
-        if event == "line":
+        if event == "line" and not (distinct and frame.f_lineno in seen):
+            seen.add(frame.f_lineno)
             passed += 1
             if passed == line:
                 came.append(frame.f_lineno)

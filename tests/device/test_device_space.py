@@ -205,7 +205,7 @@ class TestPlans:
         with search_job(accelerator, graph, plan, request) as search:
             (made,) = spaces(graph, accelerator.device)
             assert {rows.starts for rows in made.slots.values()} == {9}
-            assert search._groups_of_block == THREADS // 16
+            assert search.launches.groups_of_block == THREADS // 16
 
     def test_a_set_that_becomes_empty_on_the_device_only_gives_zero(
         self, accelerator: Accelerator, device: str

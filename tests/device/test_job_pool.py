@@ -19,6 +19,8 @@ from motiflux.errors import DeviceError
 from motiflux.gpu.kernels import tables
 from motiflux.gpu.launch import job_pool as job_pool_module
 from motiflux.gpu.launch.job_pool import job_pool
+from motiflux.gpu.runtime import control_block, job_memory
+from motiflux.gpu.runtime import job as job_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import KernelJob, SearchJob
 from motiflux.gpu.runtime.session import Session
@@ -317,7 +319,11 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
 
 
 @pytest.mark.parametrize("way", ["search", "house"])
-@pytest.mark.parametrize("module", [job_pool_module, tables], ids=["jobs", "tables"])
+@pytest.mark.parametrize(
+    "module",
+    [job_pool_module, tables, job_module, job_memory, control_block],
+    ids=["jobs", "tables", "job", "memory", "block"],
+)
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator
 ) -> None:
@@ -327,7 +333,7 @@ def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     line, interrupted = 0, True
     while interrupted:
         line += 1
-        with interrupt_at(line, module.__file__) as came:
+        with interrupt_at(line, module.__file__, distinct=True) as came:
             assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
         interrupted = bool(came)
         gc.collect()
@@ -364,7 +370,7 @@ def test_a_search_that_was_stopped_is_not_kept(
     assert ask() == expected
     (first,) = kept(graph, accelerator)
     done, after = KernelJob.done, Deadline.after
-    monkeypatch.setattr(KernelJob, "done", lambda search: search.control.told and done(search))
+    monkeypatch.setattr(KernelJob, "done", lambda search: search.control.stopped and done(search))
     monkeypatch.setattr(Deadline, "after", lambda _: after(0.2))
     assert not ask().complete
     monkeypatch.undo()
@@ -501,13 +507,13 @@ def test_what_is_still_being_cleared_on_another_session_is_set_up_anew(
     ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
     assert ask() == expected
     (search,) = kept(graph, accelerator)
-    ahead = search._ahead
+    ahead = search._cleared
     assert ahead is not None
     done = type(ahead).done
     monkeypatch.setattr(type(ahead), "done", lambda mark: mark is not ahead and done(mark))
     assert ask() == expected
     assert kept(graph, accelerator) == [search], "the same session clears before it launches"
-    ahead = search._ahead
+    ahead = search._cleared
     own = accelerator._sessions.pop()
     assert ask() == expected
     assert search not in kept(graph, accelerator)
@@ -527,8 +533,8 @@ def test_what_was_cleared_on_another_session_is_only_launched(
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
         (search,) = kept(graph, accelerator)
         searches.add(search)
-        assert search._ahead is not None
-        wait_until(search._ahead.done)
+        assert search._cleared is not None
+        wait_until(search._cleared.done)
     assert len(searches) == 1
 
 
@@ -548,3 +554,48 @@ def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
         search.session.side.wait()
         assert search.look() is None
         assert search.result().found > 0
+
+
+def test_a_look_that_comes_as_the_kernel_ends_does_not_show_what_was_cleared(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern, tuning = WAYS["search"]
+    assert mf.count(graph, pattern, device=device, tuning=tuning) > 0
+    (search,) = kept(graph, accelerator)
+    with search:
+        assert search.begin_again()
+        search.keep_when_over(lambda _: None)
+        search.watched = False
+        search.launch()
+        look = Session.look
+
+        def late(session: Session, block: Any) -> Any:
+            """Copy the block only when the kernel has ended and the block is clear."""
+            wait_until(session.done)
+            session.main.wait()
+            look(session, block)
+            session.side.wait()
+            return look(session, block)
+
+        monkeypatch.setattr(Session, "look", late)
+        assert search.seen() is None
+
+
+def test_an_interrupt_as_a_job_is_opened_again_leaves_its_rows_unused(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even while the exception, and so the frames that it passed, are held."""
+    pattern, tuning = WAYS["search"]
+    ask = partial(mf.count, graph, pattern, device=device, tuning=tuning)
+    expected = ask()
+
+    def interrupted(_: Accelerator) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Accelerator, "session", interrupted)
+        with pytest.raises(KeyboardInterrupt) as held:
+            ask()
+    assert not any(getattr(copy, "users", ()) for copy in resident(graph, accelerator.device)._kept.values())
+    assert held.value is not None
+    assert ask() == expected

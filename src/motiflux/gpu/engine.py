@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from motiflux.codegen.layout import NO_LIMIT
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job
@@ -178,7 +177,7 @@ class DfsEngine:
     ) -> Job:
         """Return the job of a stage: of one device itself, else a job on each device."""
         if group.alone:
-            return self._prepared(group.accelerators[0], group, graph, stage, request, limit, deadline)
+            return self._prepared(group.first, group, graph, stage, request, limit, deadline)
 
         def make(accelerator: Accelerator) -> SearchJob:
             return self._prepared(accelerator, group, graph, stage, request, limit, deadline)
@@ -202,7 +201,7 @@ class DfsEngine:
         pool = job_pool(graph, accelerator)
         name = stage.name, request.gpu_memory
         if group.alone and (kept := pool.begin(name, request)) is not None:
-            kept.launches.task.limit = NO_LIMIT if limit is None else task_limit(limit)
+            kept.launches.task.limit = task_limit(limit)
             return kept
         devices = len(group.accelerators)
         if stage.family is Family.UNIVERSAL_VERTEX:
@@ -263,10 +262,10 @@ class DfsEngine:
         try:
             if not self.group.alone:
                 return GroupRows(self.group, graph, stage, request, batch_rows, deadline), None
-            search = prepare(self.group.first, graph, stage, request, None, deadline)
+            job = prepare(self.group.first, graph, stage, request, None, deadline)
         except OutOfTimeError:
             return NoRows(complete=False), None
-        return StoredRows(search, stage.plan, request, batch_rows, deadline), None
+        return StoredRows(job, stage.plan, request, batch_rows, deadline), None
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return what `explain` adds to the reason for the engine."""

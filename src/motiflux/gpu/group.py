@@ -76,7 +76,7 @@ class DeviceGroup:
 
     @property
     def facts(self) -> DeviceFacts:
-        """What a strategy has to know of one of them."""
+        """Facts of one of them, for a strategy."""
         device = self.first.device
         return DeviceFacts(device.multiprocessors, getattr(device, "speed", 0.0))
 
@@ -120,17 +120,16 @@ class GroupJob:
 
     Parameters
     ----------
-    jobs
-        One for each device. They belong to the group.
     limit
         Stop when all devices together have found more than this.
     """
 
     watched = False
 
-    def __init__(self, jobs: Sequence[AnyJob], limit: int | None = None) -> None:
-        self.jobs = list(jobs)
-        self._made = list(jobs)
+    def __init__(self, limit: int | None = None) -> None:
+        self.jobs: list[AnyJob] = []
+        self._made: list[AnyJob] = []
+        self._ended: dict[AnyJob, Result] = {}
         self._limit = limit
         self._next_look = 0.0
         self._seen: dict[AnyJob, tuple[int, int, int]] = {}
@@ -159,7 +158,7 @@ class GroupJob:
         OutOfTimeError
             Time was up before all were ready.
         """
-        made = cls((), limit)
+        made = cls(limit)
         try:
             made._gather(group, make, call)
         except BaseException:
@@ -172,7 +171,7 @@ class GroupJob:
         cls, group: DeviceGroup, make: Callable[[Accelerator, tuple[int, int]], AnyJob]
     ) -> GroupJob:
         """Return a job whose parts are made as shares: number of the device, and number of devices."""
-        made = cls(())
+        made = cls()
         try:
             for number, accelerator in enumerate(group.accelerators):
                 with working_on(accelerator):
@@ -217,21 +216,20 @@ class GroupJob:
         """Start all kernels."""
         for job in self.jobs:
             with working_on(job.accelerator):
-                job.watched = True
+                job.watched = self.watched or self._limit is not None
                 job.launch()
 
     def done(self) -> bool:
         """Whether all kernels have ended, or enough was found; raises what failed on a device."""
-        ended = 0
         for job in self.jobs:
-            with working_on(job.accelerator):
-                if job.done():
-                    ended += 1
-                    result = job.result()
-                    if result.limited or result.overflow:
-                        break
+            if job not in self._ended:
+                with working_on(job.accelerator):
+                    if job.done():
+                        result = self._ended[job] = job.result()
+                        if result.limited or result.overflow:
+                            break
         else:
-            if ended < len(self.jobs) and not self._has_enough():
+            if len(self._ended) < len(self.jobs) and not self._has_enough():
                 return False
         self.stop_and_wait()
         return True
@@ -259,7 +257,7 @@ class GroupJob:
         return sum(one[0] for one in known), units, sum(one[2] for one in known)
 
     def stop_and_wait(self) -> None:
-        """Stop the kernels that run; what they had found counts."""
+        """Stop the kernels that run; the numbers found until then count."""
         for job in self.jobs:
             with working_on(job.accelerator):
                 job.stop_and_wait()

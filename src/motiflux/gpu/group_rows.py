@@ -93,7 +93,6 @@ class GroupRows:
         for job in self._job.jobs:
             try:
                 with working_on(job.accelerator):
-                    job.watched = True
                     self._sources.append(rows_of(job))
             except DeviceMemoryError as error:
                 left.remove(job.accelerator)
@@ -151,7 +150,7 @@ class GroupRows:
         return None
 
     def _take_rest(self) -> None:
-        """Take what other devices have put by: it counts as handed out."""
+        """Take the arrays that other devices keep: their rows count as handed out."""
         for source in self._in_turn():
             with working_on(source.accelerator):
                 array = source.take_made()
@@ -159,7 +158,7 @@ class GroupRows:
                 self._rest.append(array)
 
     def _in_turn(self) -> list[StoredRows]:
-        """Return those that go on, another one first each time."""
+        """Return the sources that go on, another one first each time."""
         self._turn += 1
         first = self._turn % len(self._sources)
         return [one for one in self._sources[first:] + self._sources[:first] if not one.over]

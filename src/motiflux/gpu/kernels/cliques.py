@@ -256,8 +256,8 @@ def set_up_units(
     least, most = _CHUNK
     task.chunk = max(least, min(most, warps // (WARPS * grid * _CHUNKS_PER_WARP)))
     task.stride = 1
-    deal = CliquePartition(len(units.units), units.spilled, units.blocks, units.arcs)
-    set_up_search(job, kernel, argument, grid, WARP, deal)
+    partition = CliquePartition(len(units.units), units.spilled, units.blocks, units.arcs)
+    set_up_search(job, kernel, argument, grid, WARP, partition)
 
 
 def _set_up_arcs(

@@ -51,7 +51,7 @@ _LEAST_GROUPS = 1 << 10
 
 @dataclass
 class SampleResults:
-    """Memory of the device for what groups come to, and of the host to fetch it; used again and again."""
+    """Memory of the device for results of groups, and of the host to fetch them; used again and again."""
 
     groups: int
     results: Buffer
@@ -67,7 +67,7 @@ class SampleReader:
         self.units = count
 
     def progress(self, seen: Control) -> tuple[int, int, int]:
-        """Return that nothing is done: nobody watches."""
+        """Return that nothing is done: samplers do not look."""
         return 0, self.units, 0
 
     def result(self) -> Groups:
@@ -241,7 +241,7 @@ class DeviceSampler:
             args.inheritance = INHERITANCE[inheritance_of(self._request)]
             args.scratch_bytes = scratch_bytes(chosen, args.graph.levels)
             _set_up(job, entries, args, self._results(count), count)
-            job.timer = LaunchTimer("samples") if self.timed else None
+            job.timer = LaunchTimer() if self.timed else None
             job.launch()
         return job
 

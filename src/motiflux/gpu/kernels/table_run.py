@@ -1,4 +1,4 @@
-"""What evaluating a formula on a device takes of it: rows, memory and launches, in order on one stream."""
+"""The job that evaluates a formula on a device: its rows, memory and launches, in order on one stream."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from motiflux.codegen.local_counts_kernels import MOST_THREADS, LocalCountKernel
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import USABLE
-from motiflux.gpu.runtime.control_block import CONTROL_BYTES, ControlBlock
+from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.job import KernelJob
 from motiflux.gpu.runtime.launches import LaunchSequence
 from motiflux.gpu.runtime.readers import Result, check_not_stopped
-from motiflux.gpu.runtime.session import WORD_BYTES
+from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
 from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, roots_of
@@ -37,7 +37,7 @@ _SOURCES = {kernel: local_counts_source(kernel, ENTRY) for kernel in LocalCountK
 
 
 class TooWide(Exception):  # noqa: N818 - no error: the count is made in another way
-    """A number passes 64 bits, or a formula is of more parts than a kernel takes."""
+    """The formula has more parts than a kernel takes, or the graph more vertices."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +97,14 @@ def shape_of(device: Device, arcs: int, room: int, share: float = 0.0) -> Shape:
 class TableReader:
     """Reads the value of a formula.
 
-    Parameters
-    ----------
-    constant
-        A number that counts besides those that kernels leave; searches in the formula are added to it.
-
     Attributes
     ----------
     sums
-        The slot of each number that is wanted, and how often it counts.
+        The slot of each number that kernels leave, and how often it counts.
+    constant
+        A number that counts besides.
+    searched
+        Sum of the searches in the formula, which each call makes first.
     units
         Number of roots that kernels take in all.
     """
@@ -115,7 +114,6 @@ class TableReader:
         self.sums: list[tuple[int, int]] = []
         self.constant = 0
         self.searched = 0
-        """Sum of the searches in the formula, which each call makes first."""
         self.units = 0
 
     def progress(self, seen: Control) -> tuple[int, int, int]:
@@ -162,7 +160,7 @@ class TableRun:
         self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
 
     def end(self) -> None:
-        """Have the job do what was prepared."""
+        """Set up the job with all that was prepared."""
         control = self._job.control
         frame = layout.Frame(control.address, self.address(_FIRST_WORD))
         for args in self._frames:
@@ -235,7 +233,7 @@ class TableRun:
         """Return the first of two words that are zero when kernels start, and come back when all are done."""
         at = self._next_word
         self._next_word += 2
-        if 8 * self._next_word > WORD_BYTES:
+        if 8 * self._next_word > MOST_BLOCK_BYTES:
             raise TooWide
         return at
 

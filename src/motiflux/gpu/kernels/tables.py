@@ -1,7 +1,7 @@
 """Counts from tables of local counts on a device: what `motiflux.cpu.local` does, by kernels.
 
 All kernels of a formula are enqueued one after another; numbers come back once. They have 64 bits, sums 128:
-where that does not hold them the kernels say so, and `TooWide` is raised.
+a number that passes these is reported as an overflow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.gpu.runtime.kernel_times import on_host
-from motiflux.gpu.runtime.session import WORD_BYTES
+from motiflux.gpu.runtime.session import MOST_BLOCK_BYTES
 from motiflux.gpu.storage.device_csr import DeviceRows, UploadContext
 from motiflux.graph import Graph
 from motiflux.plan.ir import (
@@ -44,7 +44,7 @@ _HALF = 1 << 16
 
 
 class _Preparation:
-    """Makes memory, arguments and launches of one formula: by a `TableRun`.
+    """Makes memory, arguments and launches of one formula, by a `TableRun`.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def prepare_tables(
     name = ("tables", id(schedule.formula), share, request.gpu_memory, request.switches)
     job = pool.begin(name, request)
     if job is None:
-        with setting_up(TableJob(accelerator, "tables", WORD_BYTES)) as job:
+        with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
             context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
             run = TableRun(job, graph, context)
             _Preparation(run, graph, schedule, share).prepare()

@@ -1,1 +1,1 @@
-"""From a plan to a launch: rows, grid, memory, work queues; searches that are kept for equal calls."""
+"""From a plan to a launch: rows, grid, memory, work queues; jobs that are kept for equal calls."""

@@ -10,14 +10,14 @@ from motiflux.gpu.runtime.job import SearchJob
 
 
 def add_work_queue(job: SearchJob, task: Any, groups: int, budget: int | None) -> None:
-    """Give groups seats on which to wait for work of others, if there is memory for that."""
-    seats = layout.wait_slots_for(groups)
+    """Give groups wait slots, in which they get work of other groups, if there is memory for that."""
+    slots = layout.wait_slots_for(groups)
     try:
         buffer = job.accelerator.device.allocate(
-            layout.work_queue_bytes(seats), "work that changes hands", budget=budget
+            layout.work_queue_bytes(slots), "work that changes hands", budget=budget
         )
     except DeviceMemoryError:
         return
     job.memory.hold(buffer)
-    job.memory.clear_at_launches(buffer, layout.work_queue_cleared_bytes(seats))
-    task.work_queue = layout.work_queue_at(buffer.address, seats)
+    job.memory.clear_at_launches(buffer, layout.work_queue_cleared_bytes(slots))
+    task.work_queue = layout.work_queue_at(buffer.address, slots)

@@ -85,7 +85,7 @@ class StoredRows(FoundRows):
         piece = self._pieces[self._filling]
         self._job.stream.hold(piece)
         task = self._job.launches.task
-        task.rows, task.row_capacity, task.resume = piece.address, self._next_room, resume
+        task.rows, task.row_capacity = piece.address, self._next_room
         self._job.launch(resume=resume)
         self._launched, self._paused = time.perf_counter(), False
         self._next_room = min(self._room, _GROWTH * self._next_room)

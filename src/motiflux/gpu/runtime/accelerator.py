@@ -182,7 +182,7 @@ class Accelerator:
         return any(unit.kernel is not None or unit.entries for unit in list(self._units.values()))
 
     def session(self) -> Session:
-        """Return streams and control memory for one search; give them back with `recycle`."""
+        """Return the streams of one job; give them back with `recycle`."""
         self.device.use()
         try:
             return self._sessions.pop()

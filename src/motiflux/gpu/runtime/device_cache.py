@@ -20,7 +20,7 @@ class CacheEntry(ABC):
     """An object that was copied to a device, or made there, and stays while searches read it."""
 
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, init=False, repr=False)
-    """The searches that read it. A search that is gone is none, however it ended."""
+    """The `JobMemory` of each job that reads it; a job that is gone is none."""
     used: int = field(default=0, init=False)
     """When it was used last: a number of `ticks`."""
 

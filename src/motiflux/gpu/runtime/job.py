@@ -9,20 +9,22 @@ import os
 import sys
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from motiflux.codegen import layout
 from motiflux.device import Kernel, Mark, Stream
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.control_block import CONTROL_BYTES, ControlBlock
+from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.job_memory import JobMemory
 from motiflux.gpu.runtime.kernel_times import LaunchTimer, times_taken
 from motiflux.gpu.runtime.launches import Bound, KernelLaunch, Launches
 from motiflux.gpu.runtime.readers import Reader, SearchReader
-from motiflux.gpu.runtime.session import Session
+from motiflux.gpu.runtime.session import CONTROL_BYTES, Session
 from motiflux.gpu.runtime.work_partition import WorkPartition
 from motiflux.jit import Source
 
@@ -38,19 +40,27 @@ R = TypeVar("R", bound=Reader)
 class KernelJob(Generic[L, R]):
     """A job on a device, from its first upload to its last result. Close it, or use it as a context.
 
-    It owns its memory from the moment it has it: whatever interrupts its preparation, or itself, `close`
-    gives everything back, except where the job rests, to be launched again.
+    All memory belongs to it as soon as it is allocated: after an interrupt at any point, `close` gives it
+    back. A job that is kept for later calls (`keep_when_over`) gives back its cache entries only.
+
+    Parameters
+    ----------
+    part
+        The part of the kernels' time that it adds to (`motiflux.gpu.runtime.kernel_times`).
+    block_bytes, budget
+        Size of its control block; maximum number of bytes that motiflux holds on the device.
 
     Attributes
     ----------
     launches, reader
-        Its work, and what reads its results: from `set_up` on.
+        Its work, and the reader of its results: from `set_up` on.
     units
         The general kernel and the special one that it could have, and whether it has the special one.
     subject
-        An object that it holds while it rests.
+        An object that it holds while it is kept.
     watched
-        Whether `look` will be called: then it never returns what an earlier launch has left.
+        Whether `look` will be called. It is set before the launch: until the control block is clear, looks
+        then return None.
     """
 
     launches: L
@@ -61,19 +71,23 @@ class KernelJob(Generic[L, R]):
     _session: Session | None = None
 
     def __init__(
-        self, accelerator: Accelerator, part: str = "searches", block_bytes: int = CONTROL_BYTES
+        self,
+        accelerator: Accelerator,
+        part: str = "searches",
+        block_bytes: int = CONTROL_BYTES,
+        budget: int | None = None,
     ) -> None:
         self.accelerator = accelerator
         self._process = os.getpid()
-        self._last: Session | None = None
-        self._rest: Callable[[AnyJob], None] | None = None
+        self._last: weakref.ref[Session] | None = None
+        self._keep: Callable[[AnyJob], None] | None = None
         self._bound: list[Bound] | None = None
-        self._clears: list[Bound] = []
-        self._cleared_ahead = False
-        self._ahead: Mark | None = None
+        self._clearings: list[Bound] = []
+        self._is_cleared = False
+        self._cleared: Mark | None = None
         self._part = part
         accelerator.device.use()
-        self.control = ControlBlock(accelerator.device, block_bytes)
+        self.control = ControlBlock(accelerator.device, block_bytes, budget)
         self.memory = JobMemory(self.control.buffer)
         self._open()
 
@@ -86,7 +100,7 @@ class KernelJob(Generic[L, R]):
         return session
 
     def set_up(self, launches: L, reader: R) -> None:
-        """Say what is launched, and what reads its results."""
+        """Set its work, and the reader of its results."""
         self.launches, self.reader = launches, reader
         self._bound = None
 
@@ -116,37 +130,39 @@ class KernelJob(Generic[L, R]):
         """Bytes of the device that are its own."""
         return self.memory.nbytes
 
-    def keep_when_over(self, rest: Callable[[AnyJob], None]) -> None:
-        """Give the job to `rest` when it is closed after its end, with what it was set up with."""
-        self._rest = rest
+    def keep_when_over(self, keep: Callable[[AnyJob], None]) -> None:
+        """Give the job, and its memory, to `keep` when it is closed after its end."""
+        self._keep = keep
 
     def begin_again(self) -> bool:
-        """Open a job that rests, to be launched once more; False if it cannot be."""
-        if not self.memory.borrow_again():
-            return False
+        """Open a kept job, to be launched once more; close it and return False if it cannot be."""
         session = self._open()
-        if session is not self._last:
-            if self._ahead is None or not self._ahead.done():  # its memory is being cleared on another stream
+        if not self.memory.borrow_again():
+            self.close()
+            return False
+        if self._last is None or session is not self._last():
+            if self._cleared is None or not self._cleared.done():  # another stream is still clearing memory
                 self.close()
                 return False
             self.memory.move(session.main)
             self._bound = None
-        self.control.told = False
         return True
 
     def launch(self, *, resume: bool = False) -> None:
-        """Start the kernels; with `resume`, for groups that saved themselves, and keep what was found."""
+        """Start the kernels; with `resume`, continue groups that saved themselves and their numbers."""
         session, control = self.session, self.control
-        bound = self._bound or self._bind(session)
+        bound = self._bind(session) if self._bound is None else self._bound
         if resume:
-            session.side.wait()  # a pause that was asked for late is not meant for this launch
+            assert self._keep is None, "a job that is kept begins anew"
+            session.side.wait()  # a pause flag that comes late is not meant for this launch
             control.clear_to_resume(session)
-        elif not self._cleared_ahead:
+            self.launches.resume()
+        elif not self._is_cleared:
             control.clear()
-        if not self._cleared_ahead:
-            for clear in self._clears:
+        if not self._is_cleared:
+            for clear in self._clearings:
                 clear()
-        self._cleared_ahead = False
+        self._is_cleared = False
         if self.watched:
             self._begun = session.main.mark()
         session.start()
@@ -157,17 +173,17 @@ class KernelJob(Generic[L, R]):
         if self.timer is not None:
             self.timer.stop(session.main)
         session.finish(control.fetch)
-        if self._rest is not None:  # clear for the next launch while this one runs
-            self._cleared_ahead = True  # first: `look` may not show what is cleared
+        if self._keep is not None:  # clear memory for the next launch behind the kernels of this one
+            self._is_cleared = True  # first: a look must not show a cleared block
             control.clear()
-            for clear in self._clears:
+            for clear in self._clearings:
                 clear()
-            self._ahead = session.main.mark(self._ahead)
+            self._cleared = session.main.mark(self._cleared)
 
     def _bind(self, session: Session) -> list[Bound]:
         """Bind all work to the streams of a session."""
         self.control.bind(session)
-        self._clears = [session.main.clearing(buffer, 0, nbytes) for buffer, nbytes in self.memory.cleared]
+        self._clearings = [session.main.clearing(buffer, 0, nbytes) for buffer, nbytes in self.memory.cleared]
         bound = self._bound = self.launches.bind(session.main)
         return bound
 
@@ -186,13 +202,13 @@ class KernelJob(Generic[L, R]):
         """Ask the groups of a listing kernel to save themselves; they go on with the next launch."""
         self.control.pause(self.session)
 
-    def seen(self) -> Any:
-        """Return the control block as it was a moment ago, since the launch; None if not known."""
+    def seen(self) -> layout.Control | None:
+        """Return the control block as it was a moment ago, since the launch; None if that is not known."""
         if self._begun is not None and not self._begun.done():
             return None
-        if self._cleared_ahead and self.session.done():  # what came may be what was cleared
-            return None
-        return self.session.look(self.control.buffer)
+        seen = self.session.look(self.control.buffer)
+        # After the look: if the kernels have not ended now, the block was not cleared when it was copied.
+        return None if self._is_cleared and self.session.done() else seen
 
     def look(self) -> tuple[int, int, int] | None:
         """Return units of work done, units in all, and the number found a moment ago; None if not known."""
@@ -200,7 +216,8 @@ class KernelJob(Generic[L, R]):
         return None if seen is None else self.reader.progress(seen)
 
     def result(self) -> Any:
-        """Return what its reader returns, once the kernels have ended."""
+        """Return the result by its reader, once the kernels have ended and before `close`."""
+        assert self.is_open, "the job is closed"
         return self.reader.result()
 
     def tell_time(self) -> None:
@@ -221,27 +238,33 @@ class KernelJob(Generic[L, R]):
         usable, error = False, None
         if not self.inherited and session.is_open:
             usable, error = self._end(session)
-        rest, self._rest = self._rest, None
-        if not (usable and self._over) or self.control.told:
-            rest = None
-        self.memory.release(rests=rest is not None)
-        if rest is None:
-            self.control.release()
-            self._bound, self._clears = None, []
-        self._last = session
+        keep, self._keep = self._keep, None
+        if not (usable and self._over) or self.control.flagged:
+            keep = None
+        self.memory.release(keep=keep is not None)
+        if keep is None:
+            self._forget()
+        self._last = weakref.ref(session)
         self._session = None  # first: a session that is lost can be made again, one that serves two cannot
         if usable:
             self.accelerator.recycle(session)
-        if rest is not None:
-            rest(self)
+        if keep is not None:
+            keep(self)
         if error is not None:
             raise error
+
+    def _forget(self) -> None:
+        """Let go of memory that parts of it hold."""
+        self.control.release()
+        self._bound, self._clearings = None, []
+        if hasattr(self, "launches"):
+            self.launches.release()
 
     def _end(self, session: Session) -> tuple[bool, BaseException | None]:
         """Stop the kernels and wait for them: nothing is given back before they are done with it.
 
-        Returns whether the session can serve again, and what was raised meanwhile. It cannot where the device
-        failed, or where something fails again and again; memory then goes back once the stream is done.
+        Returns whether the session can serve again, and an error that was raised meanwhile. A session cannot
+        serve again if the device failed, or if errors do not end; memory is free once its stream is done.
         """
         failures = 0
         held: BaseException | None = None
@@ -267,7 +290,7 @@ class KernelJob(Generic[L, R]):
 
     def __del__(self) -> None:
         if self._session is not None and not sys.is_finalizing():
-            self._rest = None  # nobody is to hold it from now on
+            self._keep = None  # nobody is to hold it from now on
             if self.inherited:
                 self.close()
                 return
@@ -292,7 +315,7 @@ SearchJob = KernelJob[KernelLaunch, SearchReader]
 def set_up_search(
     job: SearchJob, kernel: Kernel, argument: Any, grid: int, lanes: int, partition: WorkPartition
 ) -> None:
-    """Say which search kernel a job launches."""
+    """Set the search kernel of a job."""
     launch = KernelLaunch(kernel, argument, grid, lanes, partition)
     launch.task.control = job.control.address
     job.set_up(launch, SearchReader(job.control, launch))
@@ -302,7 +325,7 @@ def set_up_search(
 def setting_up(job: J) -> Iterator[J]:
     """Close a job whose set-up fails.
 
-    What handles a `DeviceMemoryError` would hold, by the frames that it passed, rows that could make room.
+    Frames in the traceback of a `DeviceMemoryError` would keep cache entries in use that could make room.
     """
     try:
         yield job

@@ -71,25 +71,23 @@ class JobMemory:
         for buffer in (*self._own, *(buffer for entry in self.entries for buffer in entry.buffers)):
             stream.hold(buffer)
 
-    def release(self, *, rests: bool) -> None:
-        """Give back all of it; of a job that `rests`, the cache entries only."""
-        if not rests:
+    def release(self, *, keep: bool) -> None:
+        """Give back all of it; of a job that is kept, the cache entries only."""
+        if not keep:
             self._kept = []
             self._own.clear()
             self.cleared.clear()
-        elif not self._kept:  # a job that rests reads the same entries each time
+        elif not self._kept:  # a kept job reads the same entries each time
             self._kept = [weakref.ref(one) for one in dict.fromkeys(self.entries)]
         for entry in self.entries:
             entry.users.discard(self)
         self.entries.clear()
 
     def borrow_again(self) -> bool:
-        """Have the cache entries of a job that rested stay again; False if one of them was given up."""
+        """Have the cache entries of a kept job stay again; False if one of them was given up."""
         entries = [entry for ref in self._kept if (entry := ref()) is not None]
         if len(entries) < len(self._kept):
             return False
         for entry in entries:
-            entry.users.add(self)
-            entry.used = next(ticks)
-            self.entries.append(entry)
+            self._borrow(entry)
         return True

@@ -55,10 +55,10 @@ class LaunchTimer:
     Parameters
     ----------
     part, times
-        To which part of which times `tell` adds it; None: to none.
+        `tell` adds the time to this part of these times, if there are any.
     """
 
-    def __init__(self, part: str, times: DeviceTimes | None = None) -> None:
+    def __init__(self, part: str = "searches", times: DeviceTimes | None = None) -> None:
         self._part = part
         self._times = times
         self._began: Mark | None = None

@@ -19,6 +19,12 @@ class Launches(Protocol):
     def bind(self, stream: Stream) -> list[Bound]:
         """Return the work, bound to a stream."""
 
+    def resume(self) -> None:
+        """Have the next launch continue groups that saved themselves."""
+
+    def release(self) -> None:
+        """Let go of device memory."""
+
 
 class KernelLaunch:
     """One search kernel.
@@ -40,7 +46,7 @@ class KernelLaunch:
         self.partition = partition
         self._argument = argument
         self._grid = grid
-        self._groups_of_block = THREADS // lanes
+        self.groups_of_block = THREADS // lanes
 
     @property
     def task(self) -> Any:
@@ -50,7 +56,7 @@ class KernelLaunch:
     @property
     def groups(self) -> int:
         """Number of groups of lanes."""
-        return self._grid * self._groups_of_block
+        return self._grid * self.groups_of_block
 
     def take_share(self, first: int, stride: int, piece: int) -> None:
         """Do the `first` of each `stride` pieces of work only."""
@@ -58,8 +64,15 @@ class KernelLaunch:
 
     def bind(self, stream: Stream) -> list[Bound]:
         """Return the launch, bound to a stream."""
-        shared = self._groups_of_block * self.task.shared_bytes
+        shared = self.groups_of_block * self.task.shared_bytes
         return [stream.launching(self.kernel, self._grid, THREADS, shared, self._argument)]
+
+    def resume(self) -> None:
+        """Have the next launch continue groups that saved themselves."""
+        self.task.resume = True
+
+    def release(self) -> None:
+        """Do nothing: the argument holds addresses only."""
 
 
 class LaunchSequence:
@@ -76,6 +89,10 @@ class LaunchSequence:
         """Return the work, bound to a stream."""
         return [prepare(stream) for prepare in self._queue]
 
-    def clear(self) -> None:
-        """Forget all work, and the memory that it uses."""
+    def resume(self) -> None:
+        """Refuse: no kernel of a sequence saves itself."""
+        raise AssertionError("a sequence of launches cannot be resumed")
+
+    def release(self) -> None:
+        """Drop all work, and the buffers in it."""
         self._queue.clear()

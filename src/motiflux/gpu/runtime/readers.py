@@ -84,7 +84,7 @@ class SearchReader:
 
 def check_not_stopped(control: ControlBlock) -> None:
     """Raise `InternalError` if the kernels were stopped, and not by their own job."""
-    if control.final.stop == layout.STOP_HOST and not control.told:
+    if control.final.stop == layout.STOP_HOST and not control.stopped:
         raise InternalError("a job on a device was stopped by another one; its result is not whole")
 
 

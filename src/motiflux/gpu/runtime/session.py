@@ -12,10 +12,11 @@ from motiflux.codegen import layout
 from motiflux.device import Buffer, Device, HostBuffer, Mark, Stream
 
 _CONTROL = ctypes.sizeof(layout.Control)
-_SLOT = 128
-WORD_BYTES = _SLOT + 8192
-"""Maximum size of a control block with numbers."""
-_SEEN, _FLAGS, _WORDS = 0, _SLOT, 2 * _SLOT
+CONTROL_BYTES = 128
+"""Bytes of the control words at the start of a control block; numbers follow."""
+MOST_BLOCK_BYTES = CONTROL_BYTES + 8192
+"""Maximum size of a control block."""
+_SEEN, _FLAGS, _WORDS = 0, CONTROL_BYTES, 2 * CONTROL_BYTES
 
 
 class Session:
@@ -34,7 +35,7 @@ class Session:
         self.device = device
         self.main: Stream = device.stream()
         self._side: Stream = device.stream()
-        self._host: HostBuffer = device.allocate_host(_WORDS + WORD_BYTES, "the control block of a job")
+        self._host: HostBuffer = device.allocate_host(_WORDS + MOST_BLOCK_BYTES, "the control block of a job")
         words = self._host.array
         self._seen = words[_SEEN : _SEEN + _CONTROL]
         flags = words[_FLAGS : _FLAGS + 8].view(np.uint32)
@@ -49,7 +50,7 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether its streams can be used: the garbage collector finalizes them before a job that it finds."""
+        """Whether its streams can be used: the garbage collector finalizes them before their job."""
         return self.main.is_open and self._side.is_open
 
     def words(self) -> NDArray[np.uint8]:
@@ -58,8 +59,8 @@ class Session:
 
     def start(self) -> None:
         """Note that kernels are about to be launched: `finish` comes after the last of them."""
-        # Before the launch: a kernel may be running if this is interrupted.
-        self._mark, self._launched = None, True
+        # Before the launch: a kernel may be running if this is interrupted. No look shows an earlier launch.
+        self._mark, self._launched, self._looking = None, True, None
 
     def finish(self, fetch: Callable[[], None]) -> None:
         """Fetch a control block after the kernels."""
