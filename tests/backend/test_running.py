@@ -255,7 +255,9 @@ class TestProgress:
             reports.clear()
             return mf.count(bipartite, pattern, timeout=timeout, progress=reports.append, device=device)
 
-        found = given_time(count, lambda _: len(reports) >= 3)
+        found = given_time(count, lambda found: len(reports) >= 3 or found.complete)
+        if found.complete:
+            pytest.skip(f"device {device} counts all in less time than reports take")
         assert len(reports) >= 3
         for earlier, later in pairwise(reports):
             assert earlier.done <= later.done

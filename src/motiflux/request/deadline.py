@@ -121,8 +121,8 @@ def wait_for(
             work.tell_time()
             return False
         if progress is not None and now >= next_report:
-            next_report = now + _LOOK_SECONDS
             if (seen := work.look()) is not None:
+                next_report = now + _LOOK_SECONDS
                 done, total, found = seen
                 progress(ProgressReport(done, total, (before + found) * times, now - deadline.started))
     work.tell_time()

@@ -163,8 +163,8 @@ class FoundRows(ABC):
     def _report(self, now: float) -> None:
         if self._request.progress is None or now < self._next_look:
             return
-        self._next_look = now + HAND_OUT_SECONDS
-        if (seen := self._job.look()) is not None:
+        if (seen := self._job.look()) is not None:  # None until a copy has come: launches may be short
+            self._next_look = now + HAND_OUT_SECONDS
             done, total, found = seen
             found *= self._images.of_each
             self._request.progress(ProgressReport(done, total, found, now - self._deadline.started))
