@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "candidates/filter.hpp"
 #include "candidates/space.hpp"
@@ -26,10 +27,6 @@ using PyLabelGroups = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint
 using PyQueryVertex = std::tuple<std::vector<std::uint32_t>, Mask, std::uint64_t, std::uint64_t>;
 using PyQueryEdge = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 using PyKind = std::tuple<bool, bool, Mask, Mask, Mask>;
-
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
 
 graph::ArcRows as_rows(const PyArcRows& rows) {
   const auto& [offsets, neighbors, labels] = rows;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
@@ -46,10 +47,6 @@ using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::vector<PyOrbit>>;
 
 constexpr std::chrono::milliseconds kSignalPeriod{20};
-
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
 
 Way way_of(int number) {
   require(number >= 0 && number <= 2, "unknown way");
