@@ -13,6 +13,7 @@
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
+#include "motiflux/view/plan.hpp"
 
 namespace motiflux {
 namespace {
@@ -43,8 +44,7 @@ void require_mask(const Mask& mask, std::size_t size) {
 candidates::Query as_query(const candidates::DataGraph& graph, const std::vector<PyQueryVertex>& vertices,
                            const std::vector<PyQueryEdge>& edges, const std::vector<PyKind>& kinds,
                            bool injective) {
-  require(vertices.size() >= 2 && vertices.size() <= candidates::kMaxQueryVertices,
-          "a pattern has 2 to 32 vertices");
+  require(vertices.size() >= 2 && vertices.size() <= view::kMaxLevels, "a pattern has 2 to 32 vertices");
   require(!kinds.empty() && kinds.size() <= candidates::kMaxKinds, "1 to 64 kinds of arcs expected");
   candidates::Query query;
   query.injective = injective;

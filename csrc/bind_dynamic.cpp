@@ -69,7 +69,7 @@ dynamic::Step step_of(const PyStep& given, int level) {
 Plan plan_of(const PyPlan& given) {
   const auto& [pair, first, second, steps, tail, images, multiplier, orbits] = given;
   const auto levels = static_cast<int>(steps.size());
-  require(levels >= 2 && levels <= dynamic::kMostLevels, "a plan has 2 to 32 levels");
+  require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
   Plan plan;
   for (const auto& [way, relation] : pair) plan.pair.push_back({way_of(way), relation});
   require(!pair.empty(), "a plan starts from a pair");

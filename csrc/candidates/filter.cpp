@@ -9,6 +9,7 @@
 
 #include "motiflux/bits.hpp"
 #include "motiflux/candidates/limits.hpp"
+#include "motiflux/view/plan.hpp"
 
 namespace motiflux::candidates {
 namespace {
@@ -137,7 +138,7 @@ Outcome Filter::start(std::uint64_t max_bytes) {
 
 // One round over all vertices that serve any query vertex; false once another one would not pay.
 bool Filter::sweep() {
-  std::array<std::uint64_t, kMaxQueryVertices> removed{};
+  std::array<std::uint64_t, view::kMaxLevels> removed{};
   if (graph_.out.neighbors.size() < kArcsForThreads)
     sweep_in_turn(removed.data());
   else
@@ -182,7 +183,7 @@ void Filter::sweep_by_lists(std::uint64_t* removed) {
       for (std::size_t at = begin; at < end; ++at) after[at] = checked(vertices[at]);
       return;
     }
-    std::array<std::uint64_t, kMaxQueryVertices> gone{};
+    std::array<std::uint64_t, view::kMaxLevels> gone{};
     for (std::size_t at = begin; at < end; ++at) {
       std::uint32_t& word = serves_[vertices[at]];
       for_each_bit(word & ~after[at], [&](std::uint32_t u) { ++gone[u]; });
