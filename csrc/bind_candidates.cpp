@@ -7,11 +7,13 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "candidates/filter.hpp"
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
+#include "motiflux/view/plan.hpp"
 
 namespace motiflux {
 namespace {
@@ -26,10 +28,6 @@ using PyLabelGroups = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint
 using PyQueryVertex = std::tuple<std::vector<std::uint32_t>, Mask, std::uint64_t, std::uint64_t>;
 using PyQueryEdge = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 using PyKind = std::tuple<bool, bool, Mask, Mask, Mask>;
-
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
 
 graph::ArcRows as_rows(const PyArcRows& rows) {
   const auto& [offsets, neighbors, labels] = rows;
@@ -46,8 +44,7 @@ void require_mask(const Mask& mask, std::size_t size) {
 candidates::Query as_query(const candidates::DataGraph& graph, const std::vector<PyQueryVertex>& vertices,
                            const std::vector<PyQueryEdge>& edges, const std::vector<PyKind>& kinds,
                            bool injective) {
-  require(vertices.size() >= 2 && vertices.size() <= candidates::kMaxQueryVertices,
-          "a pattern has 2 to 32 vertices");
+  require(vertices.size() >= 2 && vertices.size() <= view::kMaxLevels, "a pattern has 2 to 32 vertices");
   require(!kinds.empty() && kinds.size() <= candidates::kMaxKinds, "1 to 64 kinds of arcs expected");
   candidates::Query query;
   query.injective = injective;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
@@ -47,10 +48,6 @@ using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>
 
 constexpr std::chrono::milliseconds kSignalPeriod{20};
 
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
-
 Way way_of(int number) {
   require(number >= 0 && number <= 2, "unknown way");
   return static_cast<Way>(number);
@@ -72,7 +69,7 @@ dynamic::Step step_of(const PyStep& given, int level) {
 Plan plan_of(const PyPlan& given) {
   const auto& [pair, first, second, steps, tail, images, multiplier, orbits] = given;
   const auto levels = static_cast<int>(steps.size());
-  require(levels >= 2 && levels <= dynamic::kMostLevels, "a plan has 2 to 32 levels");
+  require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
   Plan plan;
   for (const auto& [way, relation] : pair) plan.pair.push_back({way_of(way), relation});
   require(!pair.empty(), "a plan starts from a pair");

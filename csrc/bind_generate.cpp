@@ -30,9 +30,7 @@ void run_drawing(std::size_t items, int threads, Work&& work) {
     work(Workers{1, nullptr});
     return;
   }
-  std::atomic<bool> stop{false};
-  run_watched([&] { work(Workers{threads, &stop}); }, [] { return true; },
-              [&] { stop.store(true, std::memory_order_relaxed); });
+  run_interruptible([&](const std::atomic<bool>& stop) { work(Workers{threads, &stop}); });
 }
 
 template <class T>

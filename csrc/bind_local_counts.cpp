@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
@@ -25,19 +26,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
-
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
-
-view::Adjacency checked(const PyAdjacency& arrays, std::size_t vertices) {
-  const auto& [offsets, neighbors] = arrays;
-  require(offsets.size() == vertices + 1, "adjacencies differ in their number of rows");
-  require(offsets.data()[vertices] == neighbors.size(), "offsets do not end at the last neighbour");
-  return {offsets.data(), neighbors.data()};
-}
-
 std::uint32_t vertices_of(const PyAdjacency& rows) {
   require(std::get<0>(rows).size() >= 1, "offsets must not be empty");
   return static_cast<std::uint32_t>(std::get<0>(rows).size() - 1);
@@ -51,7 +39,7 @@ std::vector<local_counts::Middles> middles_of(const std::vector<PyMiddles>& kind
   std::vector<local_counts::Middles> result;
   for (const auto& [first, second, number] : kinds) {
     require(number >= 1, "no middles");
-    result.push_back({{checked(first, vertices), checked(second, vertices), vertices}, number});
+    result.push_back({{as_adjacency(first, vertices), as_adjacency(second, vertices), vertices}, number});
   }
   return result;
 }
@@ -130,7 +118,7 @@ nb::object table_minus(const PyTable& first, std::uint64_t times, const PyTable&
 nb::object table_row_sums(const PyAdjacency& rows, const PyTable& table, int threads,
                           std::optional<double> timeout) {
   const std::uint32_t vertices = vertices_of(rows);
-  const std::span offsets(checked(rows, vertices).offsets, std::size_t{vertices} + 1);
+  const std::span offsets(as_adjacency(rows, vertices).offsets, std::size_t{vertices} + 1);
   const local_counts::Table numbers = checked(table);
   require(numbers.size() == offsets.back(), "a number for each arc expected");
   return table_until(threads, timeout, [&](const Workers& workers) {
@@ -142,7 +130,7 @@ nb::object table_row_sums(const PyAdjacency& rows, const PyTable& table, int thr
 nb::object table_of_ends(const PyAdjacency& rows, const PyTable& table, int end, int threads,
                          std::optional<double> timeout) {
   const std::uint32_t vertices = vertices_of(rows);
-  const view::Adjacency adjacency = checked(rows, vertices);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
   const local_counts::Table numbers = checked(table);
   require(numbers.size() == vertices, "a number for each vertex expected");
   return table_until(threads, timeout, [&](const Workers& workers) {
@@ -171,7 +159,7 @@ local_counts::Step step_of(const PyStep& step, std::uint32_t vertices, std::size
       static_cast<local_counts::Move>(move), into, from, {}, as_span(weights), power, below};
   const bool needs_rows = move <= static_cast<int>(local_counts::Move::kEnds);
   require(needs_rows == rows.has_value(), "malformed step");
-  if (rows) result.rows = checked(*rows, vertices);
+  if (rows) result.rows = as_adjacency(*rows, vertices);
   const std::size_t size = rows ? result.rows.offsets[vertices] : vertices;
   require(!weights || result.weights.size() == size, "a weight for each arc or vertex expected");
   require(result.move != local_counts::Move::kScale || weights, "malformed step");
@@ -186,7 +174,7 @@ local_counts::Walk walk_of(const PyWalk& walk, std::uint32_t vertices) {
   for (const PyStep& step : steps) registers = std::max(registers, std::get<1>(step) + 1);
   local_counts::Walk result{{}, registers, apart, static_cast<local_counts::Finish>(finish), {}, vertices};
   for (const PyStep& step : steps) result.steps.push_back(step_of(step, vertices, registers));
-  if (rows) result.rows = checked(*rows, vertices);
+  if (rows) result.rows = as_adjacency(*rows, vertices);
   return result;
 }
 
@@ -210,7 +198,7 @@ using OfArcs = std::vector<std::uint64_t> (*)(const view::Adjacency&, std::uint3
 template <OfArcs count>
 nb::object of_arcs(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
   const std::uint32_t vertices = vertices_of(rows);
-  const view::Adjacency adjacency = checked(rows, vertices);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
   return table_until(threads, timeout, [&](const Workers& workers) {
     return local_counts::OwnedTable{count(adjacency, vertices, workers), 1};
   });

@@ -68,9 +68,7 @@ nb::object codes_of(text::Dictionary& names, const InputArray<std::uint8_t>& tex
 nb::tuple finish(text::Dictionary& names) {
   text::Growing<std::uint32_t> places;
   text::Strings sorted;
-  std::atomic<bool> stop{false};
-  run_watched([&] { sorted = names.take_sorted(places, &stop); }, [] { return true; },
-              [&] { stop.store(true, std::memory_order_relaxed); });
+  run_interruptible([&](const std::atomic<bool>& stop) { sorted = names.take_sorted(places, &stop); });
   return nb::make_tuple(hand_over(std::move(sorted)), hand_over(std::move(places)));
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/live_work.hpp"
@@ -29,10 +30,6 @@ using OutputRows = nb::ndarray<std::uint32_t, nb::ndim<2>, nb::c_contig, nb::dev
 using InputRows = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::uint32_t kMaxRounds = std::numeric_limits<std::uint32_t>::max() - 1;
-
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
 
 // Seconds as a duration; a hundred years stand for ever.
 Clock::duration duration(double seconds, const char* what) {

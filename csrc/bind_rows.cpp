@@ -47,9 +47,7 @@ void run_row_work(std::size_t cells, int threads, Work&& work) {
     work(Workers{1, nullptr});
     return;
   }
-  std::atomic<bool> stop{false};
-  run_watched([&] { work(Workers{threads, &stop}); }, [] { return true; },
-              [&] { stop.store(true, std::memory_order_relaxed); });
+  run_interruptible([&](const std::atomic<bool>& stop) { work(Workers{threads, &stop}); });
 }
 
 nb::object gather_rows(const PyBlock& block, const InputArray<std::int64_t>& ids, int threads) {

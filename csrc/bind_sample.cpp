@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
@@ -29,7 +30,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 // Levels of the sources, and masks of the levels in `distinct`, `not_out` and `not_in`.
 using PyLevel = std::tuple<std::vector<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t>;
 using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
@@ -41,15 +41,10 @@ constexpr double kForever = 1e9;  // seconds
 // Below so much to write, a watching thread costs more than the work.
 constexpr std::uint64_t kInlineBytes = 4 << 20;
 
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
-
 view::Adjacency as_view(const PyAdjacency& rows) {
-  const auto& [offsets, neighbors] = rows;
-  require(offsets.size() >= 1, "offsets must not be empty");
-  require(offsets.data()[offsets.size() - 1] == neighbors.size(), "offsets do not end at the last neighbour");
-  return {offsets.data(), neighbors.data()};
+  const std::size_t offsets = std::get<0>(rows).size();
+  require(offsets >= 1, "offsets must not be empty");
+  return as_adjacency(rows, offsets - 1);
 }
 
 std::vector<sample::LevelPlan> as_levels(const std::vector<PyLevel>& given, std::size_t sources) {
@@ -233,12 +228,10 @@ nb::tuple draw_groups(const PySampleGraph& graph, int estimator, int inheritance
   std::vector<double> weights(count);
   std::vector<std::uint32_t> valid(count), work(count);
   const sample::GroupSums sums{weights.data(), valid.data(), work.data()};
-  std::atomic<bool> stop{false};
   std::size_t drawn = 0;
-  const auto draw = [&] {
+  run_interruptible([&](const std::atomic<bool>& stop) {
     drawn = sample::draw_groups(graph.get(), drawing, first, count, sums, Workers{threads, &stop}, deadline);
-  };
-  run_watched(draw, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+  });
   weights.resize(drawn);
   valid.resize(drawn);
   work.resize(drawn);
@@ -257,12 +250,10 @@ nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::u
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   require(graph.get().root_sums != nullptr, "no tree was grown");
   const auto deadline = deadline_of(timeout);
-  std::atomic<bool> stop{false};
   sample::Drawn drawn;
-  const auto draw = [&] {
+  run_interruptible([&](const std::atomic<bool>& stop) {
     drawn = sample::draw_embeddings(graph.get(), seed, first, count, Workers{threads, &stop}, deadline);
-  };
-  run_watched(draw, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+  });
   const std::size_t levels = graph.get().levels, rows = drawn.rows.size() / levels;
   return nb::make_tuple(to_numpy(std::move(drawn.rows), rows, levels), drawn.samples);
 }
@@ -309,12 +300,10 @@ class PyTrawl {
     std::vector<std::uint8_t> outcomes(count), depths(count);
     std::vector<std::uint64_t> work(count);
     const sample::SlotArrays slots{weights.data(), outcomes.data(), depths.data(), work.data()};
-    std::atomic<bool> stop{false};
     const sample::CandidateGraph& graph = nb::cast<PySampleGraph&>(graph_).get();
-    const auto go = [&] {
+    run_interruptible([&](const std::atomic<bool>& stop) {
       sample::trawl(graph, native_plans_, options, first, count, slots, Workers{threads, &stop}, end);
-    };
-    run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+    });
     return nb::make_tuple(to_numpy(std::move(weights)), to_numpy(std::move(outcomes)),
                           to_numpy(std::move(depths)), to_numpy(std::move(work)));
   }
@@ -325,11 +314,11 @@ class PyTrawl {
     require(nodes <= kMaxNodes, "nodes must be at most 2^50");
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
     const sample::TrawlEnd end{over_, deadline_of(timeout)};
-    std::atomic<bool> stop{false};
     std::optional<Wide> found;
     if (!counting_) counting_.emplace(own_.back());
-    const auto go = [&] { found = counting_->go_on(nodes, Workers{threads, &stop}, end); };
-    run_watched(go, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
+    run_interruptible([&](const std::atomic<bool>& stop) {
+      found = counting_->go_on(nodes, Workers{threads, &stop}, end);
+    });
     return found ? to_python(*found) : nb::none();
   }
 

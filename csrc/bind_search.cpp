@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
@@ -30,7 +31,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using PyAdjacency = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
 using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
 using Levels = std::vector<int>;
 // Levels, those listed, how many of them are separators, exact levels, whether kept, child block.
@@ -50,10 +50,6 @@ using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
 
-void require(bool holds, const char* what) {
-  if (!holds) throw nb::value_error(what);
-}
-
 // One step as Python gives it: its sources beside it.
 struct PyStep {
   std::vector<std::uint16_t> source_levels;
@@ -69,7 +65,8 @@ class OwnedNativePlan {
                   PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
       : OwnedNativePlan(steps, bounds, std::move(source_adjacencies), std::move(out), std::move(in), policy) {
     arrays_ = std::move(adjacencies);
-    for (const PyAdjacency& adjacency : arrays_) native_plan_.adjacencies.push_back(checked(adjacency));
+    for (const PyAdjacency& adjacency : arrays_)
+      native_plan_.adjacencies.push_back(as_adjacency(adjacency, native_plan_.vertices));
     native_plan_.roots = native_plan_.vertices;
     check_plan();
     set_tail(tail);
@@ -139,8 +136,8 @@ class OwnedNativePlan {
     const std::size_t rows = std::get<0>(out_).size();
     require(rows >= 1, "offsets must not be empty");
     native_plan_.vertices = static_cast<std::uint32_t>(rows - 1);
-    native_plan_.out = checked(out_);
-    native_plan_.in = checked(in_);
+    native_plan_.out = as_adjacency(out_, native_plan_.vertices);
+    native_plan_.in = as_adjacency(in_, native_plan_.vertices);
     const auto& [method, simd] = policy;
     require(method >= 0 && method <= 2, "unknown intersection method");
     require(simd >= 0 && simd <= 2 && sets::runs_here(static_cast<sets::Simd>(simd)),
@@ -340,15 +337,6 @@ class OwnedNativePlan {
         "a level of the tail depends on one that is not matched");
     native_plan_.tail.matched[static_cast<std::size_t>(level)] = step.distinct & matched;
     return sources;
-  }
-
-  view::Adjacency checked(const PyAdjacency& arrays) const {
-    const auto& [offsets, neighbors] = arrays;
-    require(offsets.size() == std::size_t{native_plan_.vertices} + 1,
-            "adjacencies differ in their number of rows");
-    require(offsets.data()[native_plan_.vertices] == neighbors.size(),
-            "offsets do not end at the last neighbour");
-    return {offsets.data(), neighbors.data()};
   }
 
   // What the search relies on without looking.

@@ -58,9 +58,7 @@ void run_stoppable(bool may_take_long, Work&& work) {
     const FreeGil free_gil;
     return work(nullptr);
   }
-  std::atomic<bool> stop{false};
-  run_watched([&] { work(&stop); }, [] { return true; },
-              [&] { stop.store(true, std::memory_order_relaxed); });
+  run_interruptible([&](const std::atomic<bool>& stop) { work(&stop); });
 }
 
 void feed(text::TableParser& parser, nb::bytes chunk, std::size_t start, std::size_t end) {

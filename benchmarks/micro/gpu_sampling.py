@@ -26,13 +26,15 @@ from pathlib import Path
 import numpy as np
 
 import motiflux as mf
-from motiflux.bench.queries import dense_query, read_labelled, sparse_query
+from motiflux.bench.suite import load_part
 from motiflux.config import private_tuning
 from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.plan import Plan
 from motiflux.plan.sampling import sampling_plan
 from motiflux.request.request import Request, make_request
 from motiflux.sampling.cpu_sampler import CpuSampler
+
+random_queries = load_part(Path(__file__).resolve().parents[1] / "suite/estimate_parts/random_queries.py")
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
 GRAPHS = {
@@ -72,15 +74,15 @@ def queries(name: str, graph: mf.Graph) -> Iterator[tuple[str, mf.Pattern]]:
         return
     randomness = random.Random(f"{SEED} {name}")
     for number in range(2):
-        yield f"dense_{number}", dense_query(graph, VERTICES, randomness)
+        yield f"dense_{number}", random_queries.dense_query(graph, VERTICES, randomness)
     for number in range(2):
-        yield f"sparse_{number}", sparse_query(graph, VERTICES, randomness)
+        yield f"sparse_{number}", random_queries.sparse_query(graph, VERTICES, randomness)
 
 
 def graph_of(name: str) -> mf.Graph:
     """Return a shared graph, undirected; where it has no labels, with random ones, always the same."""
     path = SHARED / f"data/{GRAPHS[name]}.npz"
-    return read_labelled(path, RANDOM_LABELS.get(name), SEED)
+    return random_queries.read_labelled(path, RANDOM_LABELS.get(name), SEED)
 
 
 def request_of(tuning: dict[str, str], device: str) -> Request:

@@ -15,7 +15,9 @@ import random
 from pathlib import Path
 
 import motiflux as mf
-from motiflux.bench.queries import dense_query, read_labelled, sparse_query
+from motiflux.bench.suite import load_part
+
+random_queries = load_part(Path(__file__).resolve().parents[1] / "suite/estimate_parts/random_queries.py")
 
 SHARED = Path(os.environ["MOTIFLUX_SHARED"])
 QUERIES = Path(__file__).resolve().parents[1] / "queries"
@@ -29,7 +31,7 @@ OFF = {"trawling": "off", "inheritance": "off"}
 
 def query(graph: mf.Graph, name: str, kind: str, number: int) -> mf.Pattern:
     randomness = random.Random(f"estimate {name} {VERTICES} {kind} {number}")
-    draw = {"sparse": sparse_query, "dense": dense_query}[kind]
+    draw = {"sparse": random_queries.sparse_query, "dense": random_queries.dense_query}[kind]
     drawn = draw(graph, VERTICES, randomness)
     kept = GRAPHS[name][1]
     if kept == 1:
@@ -67,7 +69,7 @@ def main() -> None:
     parser.add_argument("last", type=int)
     parser.add_argument("--seconds", type=float, default=10.0)
     given = parser.parse_args()
-    graph = read_labelled(SHARED / f"data/{GRAPHS[given.graph][0]}.npz", None, 0)
+    graph = random_queries.read_labelled(SHARED / f"data/{GRAPHS[given.graph][0]}.npz", None, 0)
     table = QUERIES / "trawl_counts.json"
     for number in range(given.first, given.last):
         for kind in ("sparse", "dense"):

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <new>
 
+#include "motiflux/bits.hpp"
 #include "motiflux/candidates/limits.hpp"
+#include "motiflux/view/plan.hpp"
 
 namespace motiflux::candidates {
 namespace {
@@ -21,11 +23,6 @@ constexpr std::size_t kMostCandidates = 0x7FFFFFFE;
 
 constexpr std::uint32_t bit(std::uint32_t query_vertex) {
   return std::uint32_t{1} << query_vertex;
-}
-
-template <class Visit>
-void each_bit(std::uint32_t mask, Visit&& visit) {
-  for (; mask != 0; mask &= mask - 1) visit(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
 }  // namespace
@@ -62,7 +59,7 @@ void Filter::describe() {
         // Query vertices that ask for the same labels compete for the same neighbours.
         const auto& labels = query_.vertices[static_cast<std::size_t>(std::countr_zero(rest))].labels;
         std::uint32_t alike = 0;
-        each_bit(rest, [&](std::uint32_t w) {
+        for_each_bit(rest, [&](std::uint32_t w) {
           if (query_.vertices[w].labels == labels) alike |= bit(w);
         });
         rest &= ~alike;
@@ -141,7 +138,7 @@ Outcome Filter::start(std::uint64_t max_bytes) {
 
 // One round over all vertices that serve any query vertex; false once another one would not pay.
 bool Filter::sweep() {
-  std::array<std::uint64_t, kMaxQueryVertices> removed{};
+  std::array<std::uint64_t, view::kMaxLevels> removed{};
   if (graph_.out.neighbors.size() < kArcsForThreads)
     sweep_in_turn(removed.data());
   else
@@ -164,7 +161,7 @@ void Filter::sweep_in_turn(std::uint64_t* removed) {
       if (at % kGrain == 0) workers_.check();
       std::uint32_t& word = serves_[vertices[at]];
       const std::uint32_t after = checked(vertices[at]);
-      each_bit(word & ~after, [&](std::uint32_t u) { ++removed[u]; });
+      for_each_bit(word & ~after, [&](std::uint32_t u) { ++removed[u]; });
       word = after;
     }
   }
@@ -186,10 +183,10 @@ void Filter::sweep_by_lists(std::uint64_t* removed) {
       for (std::size_t at = begin; at < end; ++at) after[at] = checked(vertices[at]);
       return;
     }
-    std::array<std::uint64_t, kMaxQueryVertices> gone{};
+    std::array<std::uint64_t, view::kMaxLevels> gone{};
     for (std::size_t at = begin; at < end; ++at) {
       std::uint32_t& word = serves_[vertices[at]];
-      each_bit(word & ~after[at], [&](std::uint32_t u) { ++gone[u]; });
+      for_each_bit(word & ~after[at], [&](std::uint32_t u) { ++gone[u]; });
       word = after[at];
     }
     for (std::size_t u = 0; u < left_.size(); ++u)
@@ -201,7 +198,7 @@ void Filter::sweep_by_lists(std::uint64_t* removed) {
 std::uint32_t Filter::checked(std::uint32_t vertex) const {
   const std::uint32_t before = serves_[vertex];
   std::uint32_t served = plain_ ? checked_plain(vertex, before) : checked_kinds(vertex, before);
-  each_bit(served, [&](std::uint32_t u) {
+  for_each_bit(served, [&](std::uint32_t u) {
     for (const Group& group : groups_[u])
       if (!enough(vertex, group)) {
         served &= ~bit(u);
@@ -213,13 +210,13 @@ std::uint32_t Filter::checked(std::uint32_t vertex) const {
 
 std::uint32_t Filter::checked_plain(std::uint32_t vertex, std::uint32_t served) const {
   std::uint32_t wanted = 0, reached = 0;
-  each_bit(served, [&](std::uint32_t u) { wanted |= needs_[u][0].mask; });
+  for_each_bit(served, [&](std::uint32_t u) { wanted |= needs_[u][0].mask; });
   const std::uint64_t last = graph_.out.offsets[vertex + 1];
   for (std::uint64_t at = graph_.out.offsets[vertex]; at < last && (reached & wanted) != wanted;) {
     const std::uint64_t stop = std::min(last, at + kArcsPerCheck);
     for (; at < stop; ++at) reached |= serves_[graph_.out.neighbors[at]];
   }
-  each_bit(served, [&](std::uint32_t u) {
+  for_each_bit(served, [&](std::uint32_t u) {
     if (needs_[u][0].mask & ~reached) served &= ~bit(u);
   });
   return served;
@@ -228,7 +225,7 @@ std::uint32_t Filter::checked_plain(std::uint32_t vertex, std::uint32_t served) 
 std::uint32_t Filter::checked_kinds(std::uint32_t vertex, std::uint32_t served) const {
   std::array<std::uint32_t, kMaxKinds> reached{};
   reach(vertex, reached.data());
-  each_bit(served, [&](std::uint32_t u) {
+  for_each_bit(served, [&](std::uint32_t u) {
     for (const Need& need : needs_[u])
       if (need.mask & ~reached[need.kind]) {
         served &= ~bit(u);

@@ -9,7 +9,6 @@
 
 namespace motiflux::candidates {
 
-inline constexpr std::size_t kMaxQueryVertices = 32;
 inline constexpr std::size_t kMaxKinds = 64;
 
 // How a query edge is followed from one of its ends.

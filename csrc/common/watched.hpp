@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -64,6 +65,13 @@ void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
   }
   if (python_error) throw nanobind::python_error();
   if (error) std::rethrow_exception(error);
+}
+
+// The same for work(stop), which returns soon after the flag `stop` becomes true.
+template <class Work>
+void run_interruptible(Work&& work) {
+  std::atomic<bool> stop{false};
+  run_watched([&] { work(stop); }, [] { return true; }, [&] { stop.store(true, std::memory_order_relaxed); });
 }
 
 }  // namespace motiflux

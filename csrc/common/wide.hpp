@@ -29,7 +29,6 @@ class Wide {
     while (length > 0 && words_[length - 1] == 0) --length;
     return length;
   }
-  bool fits_total() const { return length() <= 2; }
   Total low() const { return Total{words_[1]} << 64 | words_[0]; }
 
   Wide& operator+=(const Wide& other) {

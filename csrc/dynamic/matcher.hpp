@@ -49,7 +49,7 @@ class Matcher {
 
  private:
   static constexpr std::int64_t kBudget = 1 << 14;
-  using Buffers = std::array<std::vector<Vertex>, kMostLevels>;
+  using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
 
   bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
   bool changes() const;
@@ -92,10 +92,10 @@ class Matcher {
   Edge edge_{};
   std::int64_t budget_ = kBudget;
   std::uint64_t clock_ = 0;
-  std::array<Vertex, kMostLevels> value_{};
-  std::array<std::uint64_t, kMostLevels> stamp_{},
+  std::array<Vertex, view::kMaxLevels> value_{};
+  std::array<std::uint64_t, view::kMaxLevels> stamp_{},
       made_{};  // made_: the anchor's stamp when the set was made
-  std::array<sets::Span, kMostLevels> set_{};
+  std::array<sets::Span, view::kMaxLevels> set_{};
   Buffers holes_;  // by level: members of its set that are not there, ascending
   Buffers buffers_;
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source

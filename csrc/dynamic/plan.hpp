@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "dynamic/relations.hpp"
+#include "motiflux/view/plan.hpp"
 #include "search/tail.hpp"
 
 namespace motiflux::dynamic {
 
-inline constexpr int kMostLevels = 32;
 inline constexpr int kNone = -1;
 
 struct Source {

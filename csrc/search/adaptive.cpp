@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "motiflux/bits.hpp"
+
 namespace motiflux::search {
 namespace {
 
@@ -21,11 +23,6 @@ constexpr std::uint32_t bit(int level) {
 
 constexpr std::size_t index(int level) {
   return static_cast<std::size_t>(level);
-}
-
-template <class Visit>
-void for_each_level(std::uint32_t mask, Visit&& visit) {
-  for (; mask != 0; mask &= mask - 1) visit(std::countr_zero(mask));
 }
 
 }  // namespace
@@ -72,7 +69,7 @@ bool Adaptive::search(int level, Vertex candidate) {
 int Adaptive::fewest() const {
   int best = -1;
   std::size_t least = std::numeric_limits<std::size_t>::max();
-  for_each_level(all_ & ~matched_, [&](int level) {
+  for_each_bit(all_ & ~matched_, [&](int level) {
     const Choices& choices = choices_[index(level)];
     if (choices.narrowed == 0) return;
     const bool leaf = (choices.neighbors & ~matched_) == 0;
@@ -88,7 +85,7 @@ int Adaptive::fewest() const {
 bool Adaptive::only_leaves() const {
   const Levels left = all_ & ~matched_;
   Levels met = 0;
-  for_each_level(left, [&](int level) {
+  for_each_bit(left, [&](int level) {
     const std::size_t at = index(level);
     met |= choices_[at].neighbors | order_.apart[at] | order_.smaller[at] | order_.greater[at];
   });
@@ -199,13 +196,13 @@ bool Adaptive::narrow(const AdaptiveOrder::Link& link, Vertex value) {
 Span Adaptive::clipped(int level, Levels& reasons) const {
   const Vertex* members = native_plan_.members[index(level)];
   Span set = choices_[index(level)].set;
-  for_each_level(order_.smaller[index(level)] & matched_, [&](int other) {
+  for_each_bit(order_.smaller[index(level)] & matched_, [&](int other) {
     const auto at_most = [&](Vertex value) { return members[value] <= vertex_[index(other)]; };
     const Vertex* first = std::partition_point(set.first, set.last, at_most);
     if (first != set.first) reasons |= bit(other);
     set.first = first;
   });
-  for_each_level(order_.greater[index(level)] & matched_, [&](int other) {
+  for_each_bit(order_.greater[index(level)] & matched_, [&](int other) {
     const auto less = [&](Vertex value) { return members[value] < vertex_[index(other)]; };
     const Vertex* last = std::partition_point(set.first, set.last, less);
     if (last != set.last) reasons |= bit(other);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "motiflux/number.hpp"
 #include "search/compare.hpp"
 #include "sets/intersect.hpp"
 
@@ -20,9 +21,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  std::uint64_t below(std::uint64_t end) {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * end >> 64);
-  }
+  std::uint64_t below(std::uint64_t end) { return high_product(next(), end); }
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
  private:

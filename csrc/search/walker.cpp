@@ -1,7 +1,8 @@
 #include "search/walker.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "motiflux/bits.hpp"
 
 namespace motiflux::search {
 namespace {
@@ -13,11 +14,6 @@ constexpr std::uint32_t kLargestMarked = 1 << 21;
 
 constexpr std::uint32_t levels_up_to(int level) {
   return level >= 31 ? ~std::uint32_t{0} : (std::uint32_t{2} << level) - 1;
-}
-
-template <class Visit>
-void for_each_level(std::uint32_t mask, Visit&& visit) {
-  for (; mask != 0; mask &= mask - 1) visit(static_cast<std::size_t>(std::countr_zero(mask)));
 }
 
 bool shorter(sets::Span a, sets::Span b) {
@@ -250,7 +246,7 @@ bool Walker::list_last(int level, Span candidates) {
 void Walker::hand_out_but(std::uint32_t levels, int level, Span candidates) {
   std::array<const Vertex*, view::kMaxLevels> taken;
   std::size_t count = 0;
-  for_each_level(levels, [&](std::size_t l) {
+  for_each_bit(levels, [&](std::size_t l) {
     const Place at = compare_.place(level, l, value_.data());
     const Vertex* found = std::lower_bound(candidates.first, candidates.last, at.first_not_less);
     if (at.there && found != candidates.last && *found == at.first_not_less) taken[count++] = found;
@@ -304,7 +300,7 @@ std::uint64_t Walker::count_fresh(int level) {
   std::uint64_t found = 0;
   if (const sets::Marks* marked = marks(level, changing)) {
     found = marked->count(changing, native_plan_.sets);
-    for_each_level(matched, [&](std::size_t l) {
+    for_each_bit(matched, [&](std::size_t l) {
       const Place at = compare_.place(level, l, value_.data());
       const auto value = static_cast<Vertex>(at.first_not_less);
       found -= at.there && marked->has(value) && sets::contains(changing, value) && is_first(matched, l);
@@ -422,7 +418,7 @@ Walker::Span Walker::row(std::uint32_t source) const {
 // How many of `levels` have their vertex in both sets of values of `level`.
 std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) const {
   std::uint64_t found = 0;
-  for_each_level(levels, [&](std::size_t l) {
+  for_each_bit(levels, [&](std::size_t l) {
     const Place at = compare_.place(level, l, value_.data());
     const auto value = static_cast<Vertex>(at.first_not_less);
     found += at.there && sets::contains(a, value) && (a.first == b.first || sets::contains(b, value)) &&

@@ -44,23 +44,6 @@ void what_was_written_before_a_release_is_there_after_the_acquire() {
   });
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which does not know fences
-void fences_order_relaxed_operations() {
-  Word data = 0, flag = 0;
-  together(2, [&](int thread) {
-    if (thread == 0) {
-      data = 7;
-      motiflux::device::fence<motiflux::device::Scope::kSystem>(Order::kRelease);
-      system_wide(flag).store(1, Order::kRelaxed);
-    } else {
-      while (system_wide(flag).load(Order::kRelaxed) == 0) std::this_thread::yield();
-      motiflux::device::fence<motiflux::device::Scope::kSystem>(Order::kAcquire);
-      CHECK(data == 7);
-    }
-  });
-}
-#endif
-
 // Thread 0 tells 1, in one scope, and 1 tells 2, in another: 2 knows what 0 wrote.
 void releases_are_cumulative() {
   for (int round = 0; round < kRounds / 20; ++round) {
@@ -166,11 +149,9 @@ void every_operation_returns_what_was_there_before() {
   CHECK(shared.fetch_and(6, Order::kRelaxed) == 7);
   CHECK(shared.fetch_max(9, Order::kRelaxed) == 6);
   CHECK(shared.fetch_max(2, Order::kRelaxed) == 9);
-  CHECK(shared.fetch_min(20, Order::kRelaxed) == 9);
-  CHECK(shared.fetch_min(1, Order::kRelaxed) == 9);
   std::uint32_t expected = 2;
   CHECK(!shared.compare_exchange(expected, 8, Order::kRelease));
-  CHECK(expected == 1);
+  CHECK(expected == 9);
   while (!shared.compare_exchange(expected, 8, Order::kAcquire)) {
   }
   CHECK(shared.load(Order::kSeqCst) == 8);
@@ -207,9 +188,6 @@ void a_total_carries_only_past_64_bits() {
 
 int main() {
   what_was_written_before_a_release_is_there_after_the_acquire();
-#if !defined(__SANITIZE_THREAD__)
-  fences_order_relaxed_operations();
-#endif
   releases_are_cumulative();
   a_relaxed_addition_carries_a_release_on();
   a_maximum_below_what_is_there_carries_a_release_on();

@@ -32,7 +32,6 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::Control": layout.Control,
     "motiflux::match::Task": layout.Task,
     "motiflux::match::WorkQueue": layout.WorkQueue,
-    "motiflux::match::WorkQueueCounts": layout.WorkQueueCounts,
     "motiflux::match::Split": layout.Split,
     "motiflux::match::Cursor": layout.Cursor,
     "motiflux::match::LevelState": layout.LevelState,

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from motiflux.jit import Resources
+from tests.nvrtc.resources import Resources
 
 FILE = Path(__file__).with_name("budgets.json")
 HOW_TO_RECORD = "pytest tests/nvrtc --record-budgets records what they take now"

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from motiflux.codegen.kernels import all_sources
-from motiflux.jit import Compiler, Resources, Source, parse_resources
+from motiflux.jit import Compiler, Source
 from tests.nvrtc.budgets import FILE, Budgets, as_json
+from tests.nvrtc.resources import Resources, parse_resources
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 

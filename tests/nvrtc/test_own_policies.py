@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from motiflux.codegen.sampling import STREAMING, DrawKernel, custom_estimator, draw_source
-from motiflux.jit import Compiler, parse_resources
+from motiflux.jit import Compiler
 from tests.device.test_device_sampler import MOST_NEIGHBORS
 from tests.device.test_own_estimator import OF_ITS_ARCS, blocks
+from tests.nvrtc.resources import parse_resources
 from tests.nvrtc.test_kernels_compile import ARCHITECTURES
 
 TEXTS = {

@@ -11,14 +11,14 @@ import pytest
 
 import motiflux as mf
 from motiflux.bench.measure import Timing
-from motiflux.bench.queries import dense_query, read_labelled, sparse_query
 from motiflux.bench.results import Bar, CaseResult
 from motiflux.bench.suite import Settings, load_part
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SUITE = load_part(BENCHMARKS / "suite/estimate.py")
-COMMON, GPU, GPU_TRAWLS = (
-    load_part(BENCHMARKS / f"suite/estimate_parts/{name}.py") for name in ("common", "gpu", "gpu_trawls")
+COMMON, QUERIES, GPU, GPU_TRAWLS = (
+    load_part(BENCHMARKS / f"suite/estimate_parts/{name}.py")
+    for name in ("common", "random_queries", "gpu", "gpu_trawls")
 )
 
 
@@ -28,7 +28,7 @@ def grid() -> mf.Graph:
     return mf.Graph.from_edges(edges, vertex_labels=[vertex % 3 for vertex in range(36)])
 
 
-@pytest.mark.parametrize("draw", [dense_query, sparse_query])
+@pytest.mark.parametrize("draw", [QUERIES.dense_query, QUERIES.sparse_query])
 @pytest.mark.parametrize("size", [4, 8, 16])
 def test_queries_are_there_and_the_same_for_the_same_seed(draw: object, size: int) -> None:
     assert callable(draw)
@@ -36,18 +36,18 @@ def test_queries_are_there_and_the_same_for_the_same_seed(draw: object, size: in
     assert first == again
     assert first.num_vertices == size
     assert mf.count(grid(), first, limit=1) == 1
-    if draw is sparse_query:
+    if draw is QUERIES.sparse_query:
         assert 2 * first.num_edges < 3 * size
 
 
 def test_labels_are_drawn_where_there_are_none(tmp_path: Path) -> None:
     file = tmp_path / "ring.txt"
     file.write_text("".join(f"{v} {(v + 1) % 50}\n" for v in range(50)))
-    one, two, other = (read_labelled(file, 4, seed) for seed in (1, 1, 2))
+    one, two, other = (QUERIES.read_labelled(file, 4, seed) for seed in (1, 1, 2))
     assert one.num_edges == 50
     assert np.array_equal(one.vertex_labels, two.vertex_labels)
     assert not np.array_equal(one.vertex_labels, other.vertex_labels)
-    assert read_labelled(file, None, 0).vertex_labels is None
+    assert QUERIES.read_labelled(file, None, 0).vertex_labels is None
 
 
 def test_q_errors_are_the_same_both_ways_and_floored() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from motiflux.errors import CompileError, InternalError
-from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source, parse_resources
+from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source
 from tests.interrupts import FOR_GOOD
+from tests.nvrtc.resources import parse_resources
 from tests.unit.jit_cases import run_python
 
 HAS_NVRTC = subprocess.run([sys.executable, "-c", "import cuda.core"], capture_output=True).returncode == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.jit import Resources, parse_resources
+from tests.nvrtc.resources import Resources, parse_resources
 
 LOG = """\
 unit(1): warning #177-D: variable "unused" was declared but never referenced

@@ -8,12 +8,11 @@ import time
 from itertools import combinations
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.config import private_tuning, resolve_tuning
-from motiflux.plan import Plan, compare_orders, is_search_enough, make_plan, native_plan
+from motiflux.config import private_tuning
+from motiflux.plan import Plan, compare_orders, make_plan, native_plan
 from motiflux.plan.estimate.sampled import Estimate, sample
 from motiflux.plan.local_counts.describe import lines_of
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS
@@ -746,16 +745,7 @@ class TestPlansOfTwoEngines:
         graph = mf.Graph.from_edges(clique(20))
         pattern = mf.Pattern.parse(text)
         draft = make_plan(graph, pattern, space=True, tail=True)
-        assert is_search_enough(draft, resolve_tuning(None))
         assert make_plan(graph, pattern, space=True, tail=True, parts=True, **self.HOST) == draft
-        for switch in ("tables", "parts"):
-            assert not is_search_enough(draft, resolve_tuning({switch: "on"}))
-
-    def test_a_draft_of_a_long_search_is_not(self) -> None:
-        pairs = np.random.default_rng(3).integers(0, 400, (30_000, 2))
-        graph = mf.Graph.from_edges(pairs, self_loops="drop")
-        draft = make_plan(graph, mf.Pattern.from_edges([*path(6), (5, 0)]), space=True, tail=True)
-        assert not is_search_enough(draft, resolve_tuning(None))
 
 
 def described(plan: Plan) -> tuple[str, ...]:

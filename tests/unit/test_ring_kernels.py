@@ -80,7 +80,6 @@ __device__ void use(Ref ref, T& other) {
   while (!ref.compare_exchange(other, other + 1, Order::kAcqRel)) continue;
   other += ref.fetch_add(other, Order::kAcquire) + ref.fetch_or(other, Order::kRelease);
   other += ref.fetch_and(other, Order::kRelaxed) + ref.fetch_max(other, Order::kAcqRel);
-  other += ref.fetch_min(other, Order::kSeqCst);
 }
 template <class T>
 __device__ void use_all(T* words) {
@@ -93,10 +92,6 @@ extern "C" __global__ void every_operation(const __grid_constant__ Args args) {
   use_all(args.short_words);
   use_all(args.long_words);
   add_128(args.long_words, 7);
-  fence<Scope::kBlock>(Order::kRelease);
-  fence<Scope::kDevice>(Order::kAcquire);
-  fence<Scope::kSystem>(Order::kAcqRel);
-  fence<Scope::kSystem>(Order::kSeqCst);
 }
 """
 

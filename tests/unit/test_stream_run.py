@@ -373,7 +373,7 @@ class TestSinks:
                 assert (monitor.num_edges, monitor.updates_applied, monitor.num_vertices) == (2, 2, 3)
                 assert monitor.source_position == Position(2)
                 full = False
-                totals = monitor.run(as_source([*ROWS[:3], ("+", 9, 8)], start=Position(2)), sink)
+                totals = monitor.run([ROWS[2], ("+", 9, 8)], sink)
                 assert (totals[0].positive, totals.updates, monitor.num_edges) == (1, 2, 4)
 
     def test_a_failing_flush_refuses_the_batch_too_and_the_sink_is_abandoned(self) -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import motiflux as mf
 from motiflux.bench.measure import Timing, repeat, wall_clock
-from motiflux.bench.queries import dense_query, read_labelled, sparse_query
+from motiflux.bench.suite import load_part
 from motiflux.config import private_tuning
+
+random_queries = load_part(Path(__file__).resolve().parent / "random_queries.py")
 
 QUERIES = Path(__file__).resolve().parents[2] / "queries"
 SEED = 1611
@@ -68,14 +70,14 @@ def mean(values: Sequence[bool]) -> float:
 @cache
 def graph_of(shared: Path, name: str) -> mf.Graph:
     file, labels = GRAPHS[name]
-    return read_labelled(shared / f"data/{file}.npz", labels, SEED)
+    return random_queries.read_labelled(shared / f"data/{file}.npz", labels, SEED)
 
 
 @cache
 def drawn(shared: Path, name: str, size: int, kind: str) -> mf.Pattern:
     """Return the query of a cell of the tables."""
     randomness = random.Random(f"{SEED} {name} {size} {kind}")
-    draw = dense_query if kind == "dense" else sparse_query
+    draw = random_queries.dense_query if kind == "dense" else random_queries.sparse_query
     return draw(graph_of(shared, name), size, randomness)
 
 

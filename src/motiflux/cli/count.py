@@ -28,7 +28,7 @@ def run(
     import motiflux as mf
 
     keywords = search.keywords()
-    inputs = opt.read_several(
+    inputs = opt.read_inputs(
         graph, patterns, directed=search.directed, threads=search.threads, progress=progress
     )
     started = time.perf_counter()

@@ -99,7 +99,7 @@ def run(
 
         check_table_output(output)
     started = time.perf_counter()
-    inputs = opt.read_inputs(graph, pattern, directed=directed, threads=threads, progress=progress)
+    inputs = opt.read_inputs(graph, [pattern], directed=directed, threads=threads, progress=progress)
     load_seconds = time.perf_counter() - started
     with _shown(progress, rel_error, confidence, samples) as shown:
         result = mf.estimate(

@@ -260,35 +260,17 @@ def refuse_to_overwrite(output: Path | None, *inputs: Path | str) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """A graph and a pattern, read."""
-
-    graph: "mf.Graph"
-    pattern: "mf.Pattern"
-    load_seconds: float
-
-
-@dataclass(frozen=True)
-class SeveralInputs:
     """A graph and patterns, read."""
 
     graph: "mf.Graph"
     patterns: list["mf.Pattern"]
     load_seconds: float
 
-
-def read_inputs(
-    graph: Path,
-    pattern: str,
-    *,
-    directed: bool | None,
-    threads: int | None = None,
-    progress: bool | None = None,
-) -> Inputs:
-    """Read both, the pattern first, so that its errors show before the long read of the graph."""
-    start = time.perf_counter()
-    query = read_pattern(pattern)
-    data = read_graph(graph, directed=directed, threads=threads, progress=progress)
-    return Inputs(data, query, time.perf_counter() - start)
+    @property
+    def pattern(self) -> "mf.Pattern":
+        """The only pattern."""
+        (pattern,) = self.patterns
+        return pattern
 
 
 def read_patterns(patterns: list[str]) -> list["mf.Pattern"]:
@@ -302,19 +284,19 @@ def read_patterns(patterns: list[str]) -> list["mf.Pattern"]:
     return queries
 
 
-def read_several(
+def read_inputs(
     graph: Path,
     patterns: list[str],
     *,
     directed: bool | None,
     threads: int | None = None,
     progress: bool | None = None,
-) -> SeveralInputs:
-    """Read all, the patterns first."""
+) -> Inputs:
+    """Read all, the patterns first, so that their errors show before the long read of the graph."""
     start = time.perf_counter()
     queries = read_patterns(patterns)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
-    return SeveralInputs(data, queries, time.perf_counter() - start)
+    return Inputs(data, queries, time.perf_counter() - start)
 
 
 def tell_why_none(patterns: Sequence["mf.Pattern"], graph: "mf.Graph", numbers: Sequence[float]) -> None:

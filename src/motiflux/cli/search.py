@@ -44,7 +44,7 @@ class Search:
     def read(self, graph: Path, pattern: str, progress: bool | None) -> opt.Inputs:
         """Read a graph and a pattern."""
         return opt.read_inputs(
-            graph, pattern, directed=self.directed, threads=self.threads, progress=progress
+            graph, [pattern], directed=self.directed, threads=self.threads, progress=progress
         )
 
     def reached(self, rows: int) -> bool:

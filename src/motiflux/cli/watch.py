@@ -152,7 +152,7 @@ def _begun(
 
     threads = options["threads"]
     if str(task.graph) != NO_GRAPH:
-        read = opt.read_several(
+        read = opt.read_inputs(
             task.graph, task.patterns, directed=directed, threads=threads, progress=progress
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)

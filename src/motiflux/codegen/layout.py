@@ -427,13 +427,6 @@ class Place(ctypes.Structure):
     ]
 
 
-class WorkQueueCounts(ctypes.Structure):
-    """``match::WorkQueueCounts``."""
-
-    __slots__ = ()
-    _fields_ = [("wanted", _u64), ("claimed", _u64), ("issued", _u64)]
-
-
 class Split(ctypes.Structure):
     """``match::Split``."""
 

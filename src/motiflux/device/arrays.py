@@ -214,8 +214,8 @@ class DeviceArray:
         return dlpack.export(self.address, self.dtype, self.shape, device, self)
 
 
-def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> DeviceArray:
-    """Return a view of another library's array on `device`, without a copy.
+def from_any(found: Any, device: Device) -> DeviceArray:
+    """Return a view of another library's array on `device`, without a copy, once pending writes are done.
 
     Parameters
     ----------
@@ -224,8 +224,6 @@ def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> Dev
         Numba, JAX, cuDF.
     device
         Where it has to be.
-    stream
-        The stream that will use it, which waits for pending writes. None: the caller waits here.
 
     Raises
     ------
@@ -237,13 +235,13 @@ def from_any(found: Any, device: Device, *, stream: Stream | None = None) -> Dev
     if isinstance(found, DeviceArray):
         if found.device is not device:
             raise _elsewhere(f"a DeviceArray on {found.device!r}", device)
-        if found.stream is not None and found.stream is not stream:
-            _order(stream, found.stream)
+        if found.stream is not None:
+            found.stream.wait()
         return found
     if hasattr(found, "__dlpack__") and hasattr(found, "__dlpack_device__"):
-        return _from_dlpack(found, device, stream)
+        return _from_dlpack(found, device)
     if is_cuda(device) and hasattr(found, "__cuda_array_interface__"):
-        return _from_interface(found, device, stream)
+        return _from_interface(found, device)
     raise ArgumentError(
         "array", "an array with __dlpack__ or __cuda_array_interface__", f"{type(found).__name__} without"
     )
@@ -275,7 +273,7 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(length) for length in shape)
 
 
-def _from_interface(found: Any, device: Device, stream: Stream | None) -> DeviceArray:
+def _from_interface(found: Any, device: Device) -> DeviceArray:
     interface = found.__cuda_array_interface__
     if interface.get("mask") is not None:
         raise ArgumentError("array", "an array without a mask", "one with a mask")
@@ -288,30 +286,28 @@ def _from_interface(found: Any, device: Device, stream: Stream | None) -> Device
         _check_place(address, device, f"a {type(found).__name__}")
     producer = interface.get("stream")
     if producer is not None:
-        _order_handle(device, stream, int(producer))
-    return _view(device, address, dtype, tuple(interface["shape"]), strides, found, stream)
+        _wait_for(device, int(producer))
+    return _view(device, address, dtype, tuple(interface["shape"]), strides, found)
 
 
-def _from_dlpack(found: Any, device: Device, stream: Stream | None) -> DeviceArray:
+def _from_dlpack(found: Any, device: Device) -> DeviceArray:
     wanted = dlpack_device(device)
     kind, ordinal = (int(part) for part in found.__dlpack_device__())
     if (kind, ordinal) != wanted:
         place = "host memory: upload it" if kind == dlpack.CPU else f"device ({kind}, {ordinal}) of DLPack"
         raise _elsewhere(f"a {type(found).__name__} in {place}", device)
     try:
-        capsule = _capsule(found, device, stream)
+        capsule = _capsule(found, device)
     except BufferError as error:
         raise ArgumentError("array", "an array that can be exported through DLPack", str(error)) from error
     tensor = dlpack.read(capsule)
-    return _view(device, tensor.address, tensor.dtype, tensor.shape, tensor.strides, tensor.owner, stream)
+    return _view(device, tensor.address, tensor.dtype, tensor.shape, tensor.strides, tensor.owner)
 
 
-def _capsule(found: Any, device: Device, stream: Stream | None) -> object:
-    """Return an array's capsule; `stream` waits for pending writes, or the caller does without one."""
+def _capsule(found: Any, device: Device) -> object:
+    """Return an array's capsule, once pending writes are done."""
     if dlpack_device(device)[0] == dlpack.CPU:
         return found.__dlpack__()
-    if ordered := _ordered(stream):
-        return found.__dlpack__(stream=ordered.handle)
     own = device.stream()
     try:
         return found.__dlpack__(stream=ordered.handle if (ordered := _ordered(own)) else None)
@@ -326,7 +322,6 @@ def _view(
     shape: tuple[int, ...],
     strides: tuple[float, ...] | None,
     owner: object,
-    stream: Stream | None,
 ) -> DeviceArray:
     """Return an array over foreign memory; `strides` are in elements."""
     if strides is not None and not _is_contiguous(shape, strides):
@@ -334,7 +329,7 @@ def _view(
             "array", "a contiguous array", f"strides {strides} (in elements) of shape {shape}"
         )
     nbytes = math.prod(shape) * dtype.itemsize
-    return DeviceArray(device, ForeignBuffer(address, nbytes, owner), dtype, shape, stream=stream)
+    return DeviceArray(device, ForeignBuffer(address, nbytes, owner), dtype, shape)
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: tuple[float, ...]) -> bool:
@@ -362,19 +357,8 @@ def _elsewhere(what: str, device: Device) -> DeviceError:
     return DeviceError(f"array: expected memory of {device!r}, found {what}")
 
 
-def _order(stream: Stream | None, producer: Stream) -> None:
-    ours, theirs = _ordered(stream), _ordered(producer)
-    if ours and theirs:
-        ours.wait_for(theirs.handle)
-    else:
-        producer.wait()
-
-
-def _order_handle(device: Device, stream: Stream | None, producer: int) -> None:
-    """Let `stream` wait for a producer's; if there is none, wait here."""
-    if ordered := _ordered(stream):
-        ordered.wait_for(producer)
-        return
+def _wait_for(device: Device, producer: int) -> None:
+    """Wait for the work on another library's stream, given by its handle."""
     own = device.stream()
     try:
         if ordered := _ordered(own):

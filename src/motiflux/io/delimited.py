@@ -84,9 +84,9 @@ def attributes_of(table: Table, chosen: ChosenColumns) -> dict[str, object]:
     return {name: column.as_attribute() for name, column in zip(chosen.attributes, columns, strict=True)}
 
 
-def wanted_fields(chosen: ChosenColumns, names: Sequence[str], want: Want = Want.IDENTIFIER) -> list[Field]:
+def wanted_fields(chosen: ChosenColumns, names: Sequence[str]) -> list[Field]:
     """Return the fields to read: the ids, the labels if there are any, the attributes."""
-    fields = [Field(place, f"column {names[place]!r}", want) for place in chosen.ends]
+    fields = [Field(place, f"column {names[place]!r}", Want.IDENTIFIER) for place in chosen.ends]
     if chosen.label is not None:
         fields.append(Field(chosen.label, f"column {names[chosen.label]!r}", Want.IDENTIFIER, 1))
     for place in chosen.attributes.values():

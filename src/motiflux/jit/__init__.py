@@ -10,7 +10,6 @@ from motiflux.jit.base import BuildError, Built, Code, Source, Toolchain
 from motiflux.jit.cache import KernelCache
 from motiflux.jit.compiler import HEADERS, Compiler
 from motiflux.jit.nvrtc import NvrtcToolchain
-from motiflux.jit.resources import Resources, parse_resources
 
 __all__ = [
     "HEADERS",
@@ -20,8 +19,6 @@ __all__ = [
     "Compiler",
     "KernelCache",
     "NvrtcToolchain",
-    "Resources",
     "Source",
     "Toolchain",
-    "parse_resources",
 ]

@@ -2,7 +2,7 @@
 
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.plan.planner import is_search_enough, make_plan
+from motiflux.plan.planner import make_plan
 from motiflux.plan.shape import PlanArgs, PlanShape
 
-__all__ = ["Plan", "PlanArgs", "PlanShape", "check_symmetry", "is_search_enough", "make_plan"]
+__all__ = ["Plan", "PlanArgs", "PlanShape", "check_symmetry", "make_plan"]

@@ -12,16 +12,15 @@ from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
 from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.candidates.space import candidate_space, space_key
-from motiflux.plan.choose_tables import WORTH_A_FORMULA, cheaper_formula
+from motiflux.plan.choose_tables import cheaper_formula
 from motiflux.plan.compare_orders import ordered_plan
 from motiflux.plan.empty_plan import empty_plan, why_empty
-from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.options import PlanOptions
 from motiflux.plan.passes.all_different import all_different_bounds
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.plan.probe_parts import WORTH_PARTS, cheaper_in_parts
+from motiflux.plan.probe_parts import cheaper_in_parts
 from motiflux.types import Semantics, Symmetry
 
 
@@ -118,14 +117,6 @@ def make_plan(
         graph.memo.drop(key)
         _, plan = graph.memo.get(key, make)
     return plan
-
-
-def is_search_enough(plan: Plan, switches: Mapping[str, str]) -> bool:
-    """Return whether a search is expected to be so short that neither parts nor tables are considered."""
-    if "on" in (switches["tables"], switches["parts"]):
-        return False
-    seconds = expected_seconds(plan, 1, None)
-    return seconds is not None and seconds < min(WORTH_A_FORMULA, WORTH_PARTS)
 
 
 def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:

@@ -16,10 +16,16 @@ from motiflux.errors import StreamError
 from motiflux.graph.labels import as_column
 from motiflux.interop import arrow
 from motiflux.interop.tables import open_table
-from motiflux.stream.columns import Name, StreamColumns
-from motiflux.stream.source import BEGIN, Batch, Position, Request
+from motiflux.stream.columns import StreamColumns
+from motiflux.stream.source import Batch, Position, Request
 from motiflux.stream.table_source import TableSource
 from motiflux.stream.updates import Updates, VertexLabels
+
+_NAME = "updates"
+"""What errors call them."""
+
+_COLUMNS = StreamColumns()
+"""The meaning of the keys of a mapping."""
 
 _LATER = object()
 """Nothing is there for now."""
@@ -44,26 +50,13 @@ class RowSource:
     ----------
     items
         ``(op, source, target[, label])``, mappings by column, `Updates`, tables.
-    columns, on_error
+    on_error
         As for `TableSource`.
-    name
-        What errors call it.
     """
 
-    def __init__(
-        self,
-        items: Iterable[Any],
-        *,
-        columns: Mapping[str, Name] | StreamColumns | None = None,
-        on_error: str = "stop",
-        start: Position = BEGIN,
-        name: str = "updates",
-    ) -> None:
+    def __init__(self, items: Iterable[Any], *, on_error: str = "stop") -> None:
         self._items = items
-        self._columns = StreamColumns.of(columns)
         self._on_error = on_error
-        self._start = start
-        self._name = name
 
     def batches(self, request: Request) -> Iterator[Batch]:
         """Yield batches as items arrive.
@@ -79,10 +72,6 @@ class RowSource:
             for batch in given:
                 size = len(batch.updates) + batch.skips
                 first, done = done, done + size
-                if done <= self._start.line:
-                    continue
-                if first < self._start.line:
-                    batch = _without(batch, self._start.line - first)
                 lines = None if batch.lines is None else batch.lines + first
                 skipped = tuple((line + first, message) for line, message in batch.skipped)
                 yield replace(batch, position=Position(done), lines=lines, skipped=skipped)
@@ -114,12 +103,7 @@ class RowSource:
 
     def _of_columns(self, item: Any, request: Request) -> Iterator[Batch]:
         if not isinstance(item, Updates):
-            source = TableSource(
-                lambda: nullcontext(open_table(item, self._name)),
-                self._name,
-                columns=self._columns,
-                on_error=self._on_error,
-            )
+            source = TableSource(lambda: nullcontext(open_table(item, _NAME)), _NAME, on_error=self._on_error)
             first = 0
             for batch in source.batches(request):
                 lines = None if batch.lines is None else batch.lines - first
@@ -137,7 +121,7 @@ class RowSource:
             lines = np.setdiff1d(lines, [line for line, _ in wrong])
         return Batch(
             updates,
-            self._name,
+            _NAME,
             Position(),
             time.perf_counter(),
             lines,
@@ -158,7 +142,7 @@ class RowSource:
             if error.row:
                 yield self._batch(self._updates(rows[: error.row]))
             message = error.message.removeprefix(f"updates, row {error.row}: ")
-            raise StreamError(f"{self._name}, update {done + error.row + 1}: {message}") from None
+            raise StreamError(f"{_NAME}, update {done + error.row + 1}: {message}") from None
         yield self._batch(updates)
 
     def _good_rows(self, rows: list[Any]) -> Batch:
@@ -174,10 +158,8 @@ class RowSource:
     def _updates(self, rows: list[Any]) -> Updates:
         if not rows or not isinstance(rows[0], Mapping):
             return Updates.of(rows)
-        updates = Updates.of([_row_of(row, self._columns) for row in rows])
-        return replace(
-            updates, times=_times_of(rows, self._columns), vertex_labels=_labels_of(rows, self._columns)
-        )
+        updates = Updates.of([_row_of(row) for row in rows])
+        return replace(updates, times=_times_of(rows), vertex_labels=_labels_of(rows))
 
 
 class QueueSource(RowSource):
@@ -189,8 +171,8 @@ class QueueSource(RowSource):
         A `queue.Queue`, or what has its `get`.
     """
 
-    def __init__(self, items: Any, **options: Any) -> None:
-        super().__init__((), **options)
+    def __init__(self, items: Any, *, on_error: str = "stop") -> None:
+        super().__init__((), on_error=on_error)
         self._queue = items
 
     def _coming(self, request: Request) -> Iterator[Any]:
@@ -211,23 +193,23 @@ class QueueSource(RowSource):
             yield item
 
 
-def _row_of(row: Any, columns: StreamColumns) -> Any:
+def _row_of(row: Any) -> Any:
     """Return a mapping as a row; what is none is left to be refused."""
     if not isinstance(row, Mapping):
         return row
-    values = _parts_of(row, columns)
+    values = _parts_of(row)
     label = (values["label"],) if "label" in values else ()
     return (values.get("op", "+"), values["src"], values["dst"], *label)
 
 
-def _parts_of(row: Mapping[str, Any], columns: StreamColumns) -> dict[str, Any]:
+def _parts_of(row: Mapping[str, Any]) -> dict[str, Any]:
     values = list(row.values())
-    return {part: values[place] for part, place in columns.choose(list(row), "a row").items()}
+    return {part: values[place] for part, place in _COLUMNS.choose(list(row), "a row").items()}
 
 
-def _times_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> NDArray[Any] | None:
+def _times_of(rows: Sequence[Mapping[str, Any]]) -> NDArray[Any] | None:
     """Return the moments of mappings; None where none has one."""
-    times = [_parts_of(row, columns).get("time") for row in rows]
+    times = [_parts_of(row).get("time") for row in rows]
     absent = [number for number, time in enumerate(times) if time is None]
     if len(absent) == len(times):
         return None
@@ -238,11 +220,11 @@ def _times_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> NDAr
     return np.array(times)
 
 
-def _labels_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> VertexLabels | None:
+def _labels_of(rows: Sequence[Mapping[str, Any]]) -> VertexLabels | None:
     """Return the labels that mappings have for their ends."""
     named = [
         (values[end], values[label], number)
-        for number, values in enumerate(_parts_of(row, columns) for row in rows)
+        for number, values in enumerate(_parts_of(row) for row in rows)
         for end, label in (("src", "src_label"), ("dst", "dst_label"))
         if values.get(label) is not None
     ]
@@ -252,9 +234,3 @@ def _labels_of(rows: Sequence[Mapping[str, Any]], columns: StreamColumns) -> Ver
     return VertexLabels(
         as_column(ids, "updates, ids"), as_column(labels, "updates, vertex labels"), np.array(numbers)
     )
-
-
-def _without(batch: Batch, dropped: int) -> Batch:
-    """Leave out updates that were taken before."""
-    updates = batch.updates._slice(dropped, len(batch.updates), last=True)
-    return replace(batch, updates=updates, lines=None if batch.lines is None else batch.lines[dropped:])

@@ -139,13 +139,7 @@ def _position(start: object) -> Position:
     return Position(*(check_integer("start", number, 0) for number in start))
 
 
-def as_source(
-    source: object,
-    *,
-    columns: Mapping[str, Name] | None = None,
-    on_error: str = "stop",
-    start: Position | tuple[int, int] = BEGIN,
-) -> Source:
+def as_source(source: object, *, on_error: str = "stop") -> Source:
     """Return a source of updates as a `Source`: itself, a file, a queue, a table, `Updates`, or any iterable.
 
     Raises
@@ -157,20 +151,13 @@ def as_source(
     if isinstance(source, Source):
         return source
     if isinstance(source, (str, os.PathLike)):
-        return open_source(source, columns=columns, on_error=on_error, start=start)
-    given, begin = StreamColumns.of(columns), _position(start)
+        return open_source(source, on_error=on_error)
     if isinstance(source, queue.Queue) or (hasattr(source, "get") and hasattr(source, "put")):
-        return QueueSource(source, columns=given, on_error=on_error, start=begin)
+        return QueueSource(source, on_error=on_error)
     if isinstance(source, Updates):
-        return RowSource([source], columns=given, on_error=on_error, start=begin)
+        return RowSource([source], on_error=on_error)
     if is_table(source):
-        return TableSource(
-            lambda: nullcontext(open_table(source, "table")),
-            "table",
-            columns=given,
-            on_error=on_error,
-            start=begin,
-        )
+        return TableSource(lambda: nullcontext(open_table(source, "table")), "table", on_error=on_error)
     if isinstance(source, Iterable):
-        return RowSource(source, columns=given, on_error=on_error, start=begin)
+        return RowSource(source, on_error=on_error)
     raise ArgumentError("source", "a file, a queue, a table, Updates, or an iterable of rows", source)

@@ -57,6 +57,14 @@ class Family:
         """Return whether edges of a kind may go either way."""
         return edge_kind in self._either
 
+    def edge(self, pattern: Rooted, start: int, end: int) -> tuple[int, bool, bool]:
+        """Return the kind of the edge between two vertices, whether it goes either way, and from `start`."""
+        for u, v, kind in pattern.edges:
+            if {u, v} == {start, end}:
+                either = self.is_either(kind)
+                return kind, either, either or u == start
+        raise AssertionError("no such edge")
+
     def _common(self, first: int, second: int) -> int | None:
         """Return the kind of a data vertex that has both kinds; None if no vertex has."""
         if first == second:

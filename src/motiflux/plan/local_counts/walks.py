@@ -177,13 +177,6 @@ class WalkPlan:
                 cost += 1 if at == 1 else _FAR
         return cost
 
-    def _edge(self, start: int, end: int) -> tuple[int, bool, bool]:
-        for u, v, kind in self._pattern.edges:
-            if {u, v} == {start, end}:
-                either = self._family.is_either(kind)
-                return kind, either, either or u == start
-        raise AssertionError("no such edge")
-
     def _node(self, vertex: int, parent: int | None) -> _Node:
         pattern = self._pattern
         around = pattern.neighbors(vertex)
@@ -192,9 +185,11 @@ class WalkPlan:
         for child in sorted((around & self._spine.vertices) - {parent}):
             node = self._node(child, vertex)
             below[node] = below.get(node, 0) + 1
-        seed = (self._edge(0, vertex), self._hanging_pattern(0, vertex)) if seeded else None
+        seed = (self._family.edge(pattern, 0, vertex), self._hanging_pattern(0, vertex)) if seeded else None
         upward = (
-            None if parent is None else (self._edge(parent, vertex), self._hanging_pattern(parent, vertex))
+            None
+            if parent is None
+            else (self._family.edge(pattern, parent, vertex), self._hanging_pattern(parent, vertex))
         )
         kind = (
             pattern.vertices[vertex],

@@ -42,13 +42,4 @@ def wedges_of(pattern: Rooted, family: Family) -> tuple[Wedges, list[list[int]]]
 
 def _middle_kind(pattern: Rooted, family: Family, x: int, z: int, middle: int) -> object:
     """Return the kinds of a middle vertex and of its edges from x and to z."""
-    return pattern.vertices[middle], _edge(pattern, family, x, middle), _edge(pattern, family, middle, z)
-
-
-def _edge(pattern: Rooted, family: Family, start: int, end: int) -> tuple[int, bool, bool]:
-    """Return the kind of the edge between two vertices, whether it goes either way, and from `start`."""
-    for u, v, kind in pattern.edges:
-        if {u, v} == {start, end}:
-            either = family.is_either(kind)
-            return kind, either, either or u == start
-    raise AssertionError("no such edge")
+    return pattern.vertices[middle], family.edge(pattern, x, middle), family.edge(pattern, middle, z)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.plan.passes.tail import MOST_SETS, Comparisons, LevelSet, comparisons
+from motiflux.plan.passes.tail import MOST_MIXED_LEVELS, MOST_SETS, Comparisons, LevelSet, comparisons
 from motiflux.plan.shape import PlanArgs, PlanShape, TailBlock, TailComponent, TailList
 
 Pair = tuple[int, int]
@@ -61,7 +61,6 @@ class PartBuilder:
         args: PlanArgs,
         coinciding: frozenset[Pair],
         classes: tuple[int, ...] | None,
-        max_pieces: int,
         way: PartWay,
         *,
         reorders: bool = False,
@@ -73,7 +72,6 @@ class PartBuilder:
         self._largest_first = largest_first
         self._way = way
         self._args = args
-        self._max_pieces = max_pieces
         self._before: Comparisons = comparisons(shape)
         self._coinciding = coinciding
         levels = range(len(shape.steps))
@@ -186,7 +184,7 @@ class PartBuilder:
         plain = all(len(unit.levels) == 1 for unit in units)
         if not (plain or self._way.weighted):
             return None
-        fits = len(units) <= self._max_pieces and (len(numbers) <= MOST_SETS or not plain)
+        fits = len(units) <= MOST_MIXED_LEVELS and (len(numbers) <= MOST_SETS or not plain)
         chains = self._chains(pairs, sets)
         if chains is None or not (fits or (plain and len(numbers) == 1)):
             return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from motiflux.plan.passes.part_builder import LISTED, Pair, PartBuilder, PartWay
-from motiflux.plan.passes.tail import FIRST_START, MOST_MIXED_LEVELS
+from motiflux.plan.passes.tail import FIRST_START
 from motiflux.plan.shape import PlanArgs, PlanShape, Tail, TailComponent, TailList
 
 
@@ -40,7 +40,6 @@ def nest(
     classes: tuple[int, ...] | None = None,
     *,
     start: int = FIRST_START,
-    max_pieces: int = MOST_MIXED_LEVELS,
     way: PartWay = LISTED,
 ) -> tuple[PlanShape, Tail] | None:
     """Return the tree of the levels from `start` on, and the shape with the restrictions that remain.
@@ -54,8 +53,6 @@ def nest(
         component is for different vertices.
     classes
         Over a candidate space: a number per level, equal for equal candidates.
-    max_pieces
-        Most pieces of a component that is counted by inclusion and exclusion. 1 switches it off.
     way
         How pieces that may share data vertices are counted.
 
@@ -65,7 +62,7 @@ def nest(
     """
     if len(shape.steps) <= start or any(step.not_out or step.not_in for step in shape.steps[start:]):
         return None
-    builder = PartBuilder(shape, args, coinciding, classes, max_pieces, way)
+    builder = PartBuilder(shape, args, coinciding, classes, way)
     block = builder.block(range(start, len(shape.steps)), tuple(range(start)))
     tail = Tail(start, block.components, block.exact, block.excluded, block.kept)
     return PlanShape(tuple(builder.steps)), tail
@@ -97,7 +94,6 @@ def part_order(
         args,
         coinciding,
         classes,
-        MOST_MIXED_LEVELS,
         way,
         reorders=True,
         largest_first=largest_first,

@@ -110,11 +110,6 @@ class atomic_ref {
     return builtin::fetch_max<order, scope>(object_, value);
   }
 
-  template <OrderName order>
-  MOTIFLUX_DEVICE T fetch_min(T value, OrderIs<order>) const {
-    return builtin::fetch_min<order, scope>(object_, value);
-  }
-
  private:
   T* object_;
 };
@@ -133,14 +128,6 @@ MOTIFLUX_DEVICE atomic_ref<T, Scope::kDevice> device_wide(T& object) {
 template <class T>
 MOTIFLUX_DEVICE atomic_ref<T, Scope::kSystem> system_wide(T& object) {
   return atomic_ref<T, Scope::kSystem>(object);
-}
-
-// Orders what this thread did before it and does after it, as std::atomic_thread_fence does. Prefer an order
-// on the operation itself: it is cheaper on a GPU, and ThreadSanitizer does not understand fences.
-template <Scope scope, OrderName order>
-MOTIFLUX_DEVICE void fence(OrderIs<order>) {
-  static_assert(order != OrderName::kRelaxed, "a relaxed fence orders nothing");
-  builtin::fence<order, scope>();
 }
 
 }  // namespace motiflux::device

@@ -114,32 +114,6 @@ MOTIFLUX_DEVICE T fetch_max(T* object, T value) {
   return __nv_atomic_fetch_max(object, value, static_cast<int>(order), static_cast<int>(scope));
 }
 
-template <OrderName order, Scope scope, class T>
-MOTIFLUX_DEVICE T fetch_min(T* object, T value) {
-  return __nv_atomic_fetch_min(object, value, static_cast<int>(order), static_cast<int>(scope));
-}
-
-// The built-in takes literals only, even in a template. It turns a release fence, and an acquire fence, into
-// fence.sc, which is the slowest there is; fence.acq_rel does what either asks for.
-template <OrderName order, Scope scope>
-MOTIFLUX_DEVICE void fence() {
-  if constexpr (order == OrderName::kSeqCst) {
-    if constexpr (scope == Scope::kBlock)
-      __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_BLOCK);
-    if constexpr (scope == Scope::kDevice)
-      __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_DEVICE);
-    if constexpr (scope == Scope::kSystem)
-      __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_SYSTEM);
-  } else {
-    if constexpr (scope == Scope::kBlock)
-      __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK);
-    if constexpr (scope == Scope::kDevice)
-      __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE);
-    if constexpr (scope == Scope::kSystem)
-      __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM);
-  }
-}
-
 #else
 
 template <class T>
@@ -188,29 +162,14 @@ inline T fetch_and(T* object, T value) {
 
 // C++20 has no maximum. The value is written even where it stays the same, as on a GPU: a
 // read-modify-write operation carries on the release that it read.
-template <OrderName order, class T, class Choose>
-inline T fetch_choice(T* object, Choose&& choose) {
+template <OrderName order, Scope, class T>
+inline T fetch_max(T* object, T value) {
   const std::atomic_ref<T> shared(*object);
   T old = shared.load(std::memory_order_relaxed);
-  while (!shared.compare_exchange_weak(old, choose(old), static_cast<std::memory_order>(order),
+  while (!shared.compare_exchange_weak(old, old < value ? value : old, static_cast<std::memory_order>(order),
                                        std::memory_order_relaxed)) {
   }
   return then_yield(old);
-}
-
-template <OrderName order, Scope, class T>
-inline T fetch_max(T* object, T value) {
-  return fetch_choice<order>(object, [value](T old) { return old < value ? value : old; });
-}
-
-template <OrderName order, Scope, class T>
-inline T fetch_min(T* object, T value) {
-  return fetch_choice<order>(object, [value](T old) { return value < old ? value : old; });
-}
-
-template <OrderName order, Scope>
-inline void fence() {
-  std::atomic_thread_fence(static_cast<std::memory_order>(order));
 }
 
 #endif

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
+#include "motiflux/lanes/find_row.hpp"
 #include "motiflux/match/block_sharing.hpp"
 #include "motiflux/match/levels.hpp"
 #include "motiflux/match/limit.hpp"
@@ -250,21 +251,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     row_ += 1 + lowest_bit(holding);
   }
 
-  // The row that holds the arc: the last one that begins at or before it and is not empty. All lanes look at
-  // different rows, so that this takes a few rounds of loads and not one for each bit.
   MOTIFLUX_DEVICE void find_row() {
-    std::uint32_t first = 0;                // offsets[first] <= arc
-    std::uint32_t beyond = task_.vertices;  // offsets[beyond] > arc
-    while (beyond - first > 1) {
-      const std::uint32_t stride = (beyond - first + Lanes::kLanes) / (Lanes::kLanes + 1);
-      const std::uint64_t probe = std::uint64_t{first} + std::uint64_t{stride} * (lanes_.lane() + 1);
-      const bool before = probe < beyond && task_.root.offsets[probe] <= place_.arc;
-      const std::uint32_t passed = count_bits(lanes_.ballot(before));
-      const std::uint64_t end = std::uint64_t{first} + std::uint64_t{stride} * (passed + 1);
-      first += stride * passed;
-      if (end < beyond) beyond = static_cast<std::uint32_t>(end);
-    }
-    row_ = first;
+    row_ = lanes::find_row(lanes_, task_.root.offsets, task_.vertices, place_.arc);
   }
 
   using Base::cursor_;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "motiflux/device/total.hpp"
-#include "motiflux/lanes/group.hpp"
+#include "motiflux/lanes/find_row.hpp"
 #include "motiflux/match/clique_task.hpp"
 #include "motiflux/match/limit.hpp"
 #include "motiflux/sets/span.hpp"
@@ -49,7 +49,7 @@ class TriangleCount {
   }
 
   MOTIFLUX_DEVICE void count(std::uint64_t first, std::uint64_t end) {
-    std::uint32_t row = row_of(first);
+    std::uint32_t row = lanes::find_row(warp_, task_.rows.offsets, task_.vertices, first);
     for (std::uint64_t strip = first; strip < end; strip += 32) row = count_strip(row, strip, end);
     if (warp_.leads()) done_ += end - first;
   }
@@ -116,21 +116,6 @@ class TriangleCount {
       if (pair >= pairs) continue;
       found_ += sets::contains({first, first + size}, task_.rows.neighbors[place - before]);
     }
-  }
-
-  // The last row that begins at or before an arc and is not empty.
-  MOTIFLUX_DEVICE std::uint32_t row_of(std::uint64_t arc) const {
-    std::uint32_t first = 0, beyond = task_.vertices;
-    while (beyond - first > 1) {
-      const std::uint32_t stride = (beyond - first + 32) / 33;
-      const std::uint64_t probe = std::uint64_t{first} + std::uint64_t{stride} * (warp_.lane() + 1);
-      const bool before = probe < beyond && task_.rows.offsets[probe] <= arc;
-      const std::uint32_t passed = count_bits(warp_.ballot(before));
-      const std::uint64_t end = std::uint64_t{first} + std::uint64_t{stride} * (passed + 1);
-      first += stride * passed;
-      if (end < beyond) beyond = static_cast<std::uint32_t>(end);
-    }
-    return first;
   }
 
   MOTIFLUX_DEVICE void report() {

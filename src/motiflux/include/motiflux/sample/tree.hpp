@@ -10,33 +10,13 @@
 // Sums are relative: those of one level may all be multiplied by the same number. `trees` is not.
 #pragma once
 
-#include "motiflux/sample/policy.hpp"
-#include "motiflux/sample/rules.hpp"
+#include "motiflux/sample/wander_join.hpp"
 
 namespace motiflux::sample {
 
-struct Tree {
+// What it sees afterwards is what WanderJoin does.
+struct Tree : WanderJoin {
   static constexpr Pick kPick = Pick::kSums;
-
-  MOTIFLUX_HOST_DEVICE static bool refines(const Level&) { return false; }
-
-  template <class State>
-  MOTIFLUX_HOST_DEVICE static bool refine(const CandidateGraph&, const State&, std::uint32_t, const Row&,
-                                          std::uint32_t) {
-    return true;
-  }
-
-  template <class State>
-  MOTIFLUX_HOST_DEVICE static double sample(const CandidateGraph&, const State&, std::uint32_t, const Row&,
-                                            std::uint32_t) {
-    return 1;
-  }
-
-  template <class State>
-  MOTIFLUX_HOST_DEVICE static bool validate(const CandidateGraph& graph, const State& state,
-                                            std::uint32_t level, const Row& row, std::uint32_t candidate) {
-    return is_apart(graph, state, level, candidate) && is_joined(graph, state, level, row, candidate);
-  }
 };
 
 // The sums beside the row of a level that the tree follows; null if its candidates are leaves of the tree.
