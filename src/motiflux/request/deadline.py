@@ -120,10 +120,9 @@ def wait_for(
             work.stop_and_wait()
             work.tell_time()
             return False
-        if progress is not None and now >= next_report:
-            if (seen := work.look()) is not None:
-                next_report = now + _LOOK_SECONDS
-                done, total, found = seen
-                progress(ProgressReport(done, total, (before + found) * times, now - deadline.started))
+        if progress is not None and now >= next_report and (seen := work.look()) is not None:
+            next_report = now + _LOOK_SECONDS
+            done, total, found = seen
+            progress(ProgressReport(done, total, (before + found) * times, now - deadline.started))
     work.tell_time()
     return True
