@@ -101,7 +101,7 @@ class Matcher {
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source
   std::vector<sets::Span> spans_;
   std::array<std::vector<Vertex>, search::kMostTailSets> tail_sets_;
-  std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> meetings_;
+  std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> intersections_;
   std::vector<Vertex> row_, moved_;
   sets::Policy policy_;
 };

@@ -256,19 +256,19 @@ Total Matcher<View>::count_component(const search::TailComponent& component) {
   for (std::size_t mask = 1; mask < std::size_t{1} << sets; ++mask) {
     const auto top = static_cast<std::size_t>(std::bit_width(mask) - 1);
     const std::size_t rest = mask ^ (std::size_t{1} << top);
-    auto& meeting = meetings_[mask];
+    auto& intersection = intersections_[mask];
     if (rest == 0) {
-      meeting = tail_sets_[top];
+      intersection = tail_sets_[top];
     } else {
-      const auto& other = meetings_[rest];
-      meeting.resize(std::min(other.size(), tail_sets_[top].size()));
-      spend(meeting.size());
-      meeting.resize(
+      const auto& other = intersections_[rest];
+      intersection.resize(std::min(other.size(), tail_sets_[top].size()));
+      spend(intersection.size());
+      intersection.resize(
           sets::intersect({other.data(), other.data() + other.size()},
                           {tail_sets_[top].data(), tail_sets_[top].data() + tail_sets_[top].size()},
-                          meeting.data(), policy_));
+                          intersection.data(), policy_));
     }
-    common[mask] = meeting.size();
+    common[mask] = intersection.size();
   }
   auto ways = search::distinct_choices(component, common);
   if (!ways) throw std::overflow_error("the count exceeds 2^126");

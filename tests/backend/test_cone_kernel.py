@@ -362,8 +362,8 @@ def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatc
     graph = with_hubs(1)
     bits = bits_of(graph, PATTERNS["wheel of 4"])
     assert bits is not None
-    degrees = np.diff(graph.adjacency(bits.cone.rows.roots)[0]).astype(np.int64)
-    units = cut_universal_vertex(degrees, bits.cone, teams=1 << 20)
+    degrees = np.diff(graph.adjacency(bits.universal.rows.roots)[0]).astype(np.int64)
+    units = cut_universal_vertex(degrees, bits.universal, teams=1 << 20)
     taken = sorted(
         (int(root), place)
         for root, word in units.units
@@ -374,8 +374,8 @@ def test_each_root_is_counted_in_one_of_both_ways(monkeypatch: pytest.MonkeyPatc
     request = make_request(semantics="isomorphism", symmetry="embeddings", tuning=ON)
     plan, facts = make_plan(graph, PATTERNS["wheel of 4"], tuning=ON), DeviceFacts(1)
     in_bits, rest = strategy(plan, gather(graph, plan, facts, request), facts, request).stages
-    assert (in_bits.universal, in_bits.roots) == (bits.cone, None)
-    assert (rest.universal, rest.roots) == (None, RootFilter(bits.cone.rows.roots, 14))
+    assert (in_bits.universal, in_bits.roots) == (bits.universal, None)
+    assert (rest.universal, rest.roots) == (None, RootFilter(bits.universal.rows.roots, 14))
     assert rest.plan is in_bits.plan
     assert 0 < bits.left < 1
     assert bytes_of(33, 4, 4, 1) > bytes_of(32, 4, 4, 1)

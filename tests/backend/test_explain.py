@@ -75,7 +75,11 @@ def test_a_tail_whose_parts_can_share_vertices_is_counted_by_the_host_and_that_i
     assert told.actual is not None
     assert told.actual.count == expected
     told = mf.explain(
-        graph, pattern, device=device, devices=devices, tuning=private_tuning({**tuning, "meetings": "off"})
+        graph,
+        pattern,
+        device=device,
+        devices=devices,
+        tuning=private_tuning({**tuning, "overlapping": "off"}),
     ).report
     assert "the CPU" not in told.engine.reason
 

@@ -15,7 +15,7 @@ from tests.fuzz.scenario import Call, Query
 
 SEARCH = (
     "order", "multiply", "reuse", "intersect", "degrees", "candidates", "rounds", "tail", "parts", "lists",
-    "meetings", "room", "tables", "images",
+    "overlapping", "room", "tables", "images",
 )  # fmt: skip
 SEVERAL = ("share",)
 ON_CPU = ("simd", "backjump")

@@ -86,9 +86,9 @@ class Walks {
       search::TailBlock block;
       block.kept = kept;
       block.exact = {level - 1};
-      const int hanging = static_cast<int>(tail.blocks.size()) + 1;
+      const int child = static_cast<int>(tail.blocks.size()) + 1;
       block.components.push_back(
-          {.levels = {level}, .set_of = {0}, .chains = {}, .blocks = {hanging}, .lists = {}});
+          {.levels = {level}, .set_of = {0}, .chains = {}, .blocks = {child}, .lists = {}});
       tail.blocks.push_back(block);
     }
     search::TailBlock last;

@@ -400,10 +400,10 @@ class TestCosts:
         assert self.COSTS.search(HostWork("search", 0.0, 4, rows=1e9)) == pytest.approx(1.001)
 
     def test_a_first_meeting_takes_longer_where_a_formula_is_worth_a_look(self) -> None:
-        assert self.COSTS.meeting(HostWork("search", 0.5, 4)) == pytest.approx(0.1)
-        assert self.COSTS.meeting(HostWork("search", 2.0, 4)) == pytest.approx(0.3)
-        assert self.COSTS.meeting(HostWork("search", 2.0, 5)) == pytest.approx(0.5)
-        assert self.COSTS.meeting(HostWork("search", 2.0, 9)) == pytest.approx(0.6)
+        assert self.COSTS.first_look(HostWork("search", 0.5, 4)) == pytest.approx(0.1)
+        assert self.COSTS.first_look(HostWork("search", 2.0, 4)) == pytest.approx(0.3)
+        assert self.COSTS.first_look(HostWork("search", 2.0, 5)) == pytest.approx(0.5)
+        assert self.COSTS.first_look(HostWork("search", 2.0, 9)) == pytest.approx(0.6)
 
     @given(st.floats(0, 1e6), st.integers(1, 256), st.sampled_from(["search", "tail", "parts", "tables"]))
     def test_much_more_work_takes_longer(self, seconds: float, threads: int, kind: str) -> None:

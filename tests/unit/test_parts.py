@@ -25,7 +25,7 @@ def parts_plan(graph: mf.Graph, pattern: mf.Pattern, **options: object) -> Plan:
 def blocks(components: tuple[TailComponent, ...]) -> Iterator[TailBlock]:
     """Give every block that hangs from a level, however deep."""
     for component in components:
-        for block in component.hanging:
+        for block in component.child_blocks:
             if block is not None:
                 yield block
                 yield from blocks(block.components)
@@ -54,7 +54,7 @@ class TestWhichParts:
         tail = parts_plan(graph, pattern).tail
         assert tail is not None
         assert [component.levels for component in tail.components] == [(2,), (4,)]
-        assert all(component.hanging for component in tail.components)
+        assert all(component.child_blocks for component in tail.components)
 
     def test_branches_that_meet_at_their_doors_are_one_component(self) -> None:
         graph = complete(9, vertex_labels=[0, 0, 0, 0, 0, 1, 1, 2, 2])
@@ -63,7 +63,7 @@ class TestWhichParts:
         )
         tail = parts_plan(graph, pattern).tail
         assert tail is not None
-        assert [component.levels for component in tail.components if component.hanging] != []
+        assert [component.levels for component in tail.components if component.child_blocks] != []
         assert mf.count(graph, pattern, tuning={"parts": "on"}) == mf.count(
             graph, pattern, tuning={"parts": "off", "tail": "off"}
         )
@@ -117,7 +117,7 @@ class TestLists:
 
     def test_paths_that_meet_anywhere_are_lists(self, tangled: mf.Graph) -> None:
         found = lists(tangled, self.fork())
-        assert [(len(one.levels), one.doors, one.kept) for one in found] == [(2, 2, True), (3, 3, True)]
+        assert [(len(one.levels), one.separators, one.kept) for one in found] == [(2, 2, True), (3, 3, True)]
 
     def test_they_are_off_where_asked(self, tangled: mf.Graph) -> None:
         tuning = private_tuning({"parts": "on", "order": "given", "lists": "off"})
@@ -136,7 +136,7 @@ class TestLists:
     def test_lists_too_long_to_be_held_at_once_are_met_piece_by_piece(self) -> None:
         """Paths of three from a vertex of 25: 10,626 of them."""
         graph = complete(25)
-        assert [one.doors for one in lists(graph, self.fork())] == [2, 3]
+        assert [one.separators for one in lists(graph, self.fork())] == [2, 3]
         for candidates in ("on", "off"):
             tuning = {"parts": "on", "order": "given", "candidates": candidates}
             assert mf.count(graph, self.fork(), tuning=tuning) == math.perm(25, 7)

@@ -186,7 +186,7 @@ def _has_overlapping_parts(block: Tail | TailBlock) -> bool:
     """Return whether parts of a component can share vertices: no kernel counts such a tail."""
     return any(
         (component.deep and (bool(component.lists) or len(component.levels) > 1))
-        or any(below is not None and _has_overlapping_parts(below) for below in component.hanging)
+        or any(below is not None and _has_overlapping_parts(below) for below in component.child_blocks)
         for component in block.components
     )
 
@@ -241,11 +241,13 @@ class _Maker:
             if not component.deep:
                 sizes.append(self._sizes(component, matched))
             else:
-                children.append(self._walked(component.levels[0], component.hanging[0], matched))
+                children.append(self._walked(component.levels[0], component.child_blocks[0], matched))
         return tuple(sizes), tuple(children)
 
-    def _walked(self, level: int, hanging: TailBlock | None, matched: frozenset[int]) -> Walked:
-        return Walked(level, hanging, self._set([level], matched), *self._block(hanging, matched | {level}))
+    def _walked(self, level: int, child_block: TailBlock | None, matched: frozenset[int]) -> Walked:
+        return Walked(
+            level, child_block, self._set([level], matched), *self._block(child_block, matched | {level})
+        )
 
     def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
         """Return a component as sizes: those that are the same in each case are measured once."""

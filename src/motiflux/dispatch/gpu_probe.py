@@ -69,8 +69,8 @@ class CudaGpu:
         """Return the expected seconds of a call."""
         state, speed = self._state(graph)
         search = 0.0 if work is None else self._costs.search(work, speed)
-        meeting = self._costs.meeting(work) if new else 0.0
-        return self._costs.ready(state, len(graph.forward.neighbors)) + meeting + search
+        first_look = self._costs.first_look(work) if new else 0.0
+        return self._costs.ready(state, len(graph.forward.neighbors)) + first_look + search
 
     def sampling_seconds(self, seconds: float, graph: Graph, nbytes: int) -> tuple[float, float]:
         """Return the expected seconds until it can draw samples, and those that it draws."""

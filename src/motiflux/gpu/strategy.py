@@ -159,7 +159,7 @@ def _best_bits(
 
     def make() -> tuple[Plan, Bits | None]:
         found = bits_of(graph, plan, request.threads, searching, scale=device.scale, call=H100.call)
-        countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.cone.plan)]
+        countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.universal.plan)]
         # With the plan, so that no other one gets its identity.
         return plan, min(countable, key=lambda bits: bits.seconds, default=None)
 
@@ -231,11 +231,11 @@ def _clique_kernel(plan: Plan, statistics: Statistics) -> SearchKernel | None:
 
 def _stages_of(bits: Bits, device: DeviceFacts, request: Request) -> tuple[Stage, ...]:
     """Return the stages that together count all roots: each root is in one of them."""
-    plan = bits.cone.plan
-    in_bits = Stage(Family.UNIVERSAL_VERTEX, plan, universal=bits.cone, share=1.0 - bits.left)
+    plan = bits.universal.plan
+    in_bits = Stage(Family.UNIVERSAL_VERTEX, plan, universal=bits.universal, share=1.0 - bits.left)
     if bits.left == 0:
         return (in_bits,)
-    roots = RootFilter(bits.cone.rows.roots, MOST_MEMBERS)
+    roots = RootFilter(bits.universal.rows.roots, MOST_MEMBERS)
     few = replace(plan, estimates=tuple(bits.left * size for size in plan.estimates))
     kernel = search_kernel(few, counting_goal(plan), device, request)
     return in_bits, Stage(Family.SEARCH, plan, kernel, roots=roots, share=bits.left)

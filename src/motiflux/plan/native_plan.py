@@ -181,15 +181,17 @@ def _add_block(block: TailBlock, blocks: list[_Block]) -> int:
     excluded = [(list(members), list(levels)) for members, levels in block.excluded]
     blocks.append((components, list(block.exact), excluded, block.kept))
     for one in block.components:
-        hanging = [_NO_BLOCK if below is None else _add_block(below, blocks) for below in one.hanging]
+        child_blocks = [
+            _NO_BLOCK if below is None else _add_block(below, blocks) for below in one.child_blocks
+        ]
         lists = [_list(listed, blocks) for listed in one.lists]
-        components.append((list(one.levels), list(one.sets), list(one.chains), hanging, lists))
+        components.append((list(one.levels), list(one.sets), list(one.chains), child_blocks, lists))
     return at
 
 
 def _list(one: TailList, blocks: list[_Block]) -> _List:
-    hanging = _NO_BLOCK if one.hanging is None else _add_block(one.hanging, blocks)
-    return list(one.levels), list(one.listed), one.doors, list(one.exact), one.kept, hanging
+    child_block = _NO_BLOCK if one.child_block is None else _add_block(one.child_block, blocks)
+    return list(one.levels), list(one.listed), one.separators, list(one.exact), one.kept, child_block
 
 
 def _step(shape: StepShape, *, bounds: bool = True) -> _native.Step:

@@ -128,23 +128,23 @@ class TailComponent:
     chains
         Sizes of the groups of levels that are ordered among themselves: each choice is counted once for each
         order of a group.
-    hanging
+    child_blocks
         For each level, the block that is counted once the vertex of the level is matched; None for none.
         Empty if no level has a block.
     lists
-        Pieces that may share data vertices with others in several levels; then `hanging` is empty.
+        Branches that may share data vertices with others in several levels; then `child_blocks` is empty.
     """
 
     levels: tuple[int, ...]
     sets: tuple[int, ...]
     chains: tuple[int, ...] = ()
-    hanging: tuple[TailBlock | None, ...] = ()
+    child_blocks: tuple[TailBlock | None, ...] = ()
     lists: tuple[TailList, ...] = ()
 
     @property
     def deep(self) -> bool:
         """Whether any of its levels are matched one by one."""
-        return bool(self.hanging or self.lists)
+        return bool(self.child_blocks or self.lists)
 
     @property
     def divisor(self) -> int:
@@ -154,33 +154,33 @@ class TailComponent:
 
 @dataclass(frozen=True, slots=True)
 class TailList:
-    """A piece of a component as a list: choices for its doors, each with the number of its completions.
+    """A branch of a component as a list: choices for its separators, each with the number of its completions.
 
-    The doors are the levels in which the piece may share data vertices with other pieces.
+    The separators are the levels in which the branch may share data vertices with other branches.
 
     Parameters
     ----------
     levels
         Matched in turn, ascending.
     listed
-        The members of `levels` whose vertices an entry of the list holds: the doors, and then, if `kept`, the
-        levels that must avoid vertices matched before.
-    doors
-        Number of doors at the start of `listed`.
+        The members of `levels` whose vertices an entry of the list holds: the separators, and then, if
+        `kept`, the levels that must avoid vertices matched before.
+    separators
+        Number of separators at the start of `listed`.
     exact
         Levels matched before on which the list depends, other than by excluding their vertices.
     kept
         Whether the list is cached by the vertices of `exact`, with entries that are to be excluded.
-    hanging
+    child_block
         The block that is counted once all `levels` are matched; None for none.
     """
 
     levels: tuple[int, ...]
     listed: tuple[int, ...]
-    doors: int
+    separators: int
     exact: tuple[int, ...]
     kept: bool
-    hanging: TailBlock | None = None
+    child_block: TailBlock | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ class GpuCosts:
         begun = self.call + self.level * max(0, work.levels - _ROW_VERTICES)
         return begun + scale * work.seconds * share + self.row * work.rows
 
-    def meeting(self, work: HostWork | None) -> float:
+    def first_look(self, work: HostWork | None) -> float:
         """Return the seconds that it takes more to do this for the first time."""
         if work is None or work.seconds <= self.worth_a_look:
             return self.first

@@ -38,24 +38,24 @@ def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
     return 12 * row + 6 * capacity + 4 * bits
 
 
-def cut_universal_vertex(degrees: NDArray[np.int64], cone: UniversalVertexPlan, teams: int) -> RootTasks:
+def cut_universal_vertex(degrees: NDArray[np.int64], universal: UniversalVertexPlan, teams: int) -> RootTasks:
     """Cut up the roots with so many neighbours each, but for those with too many."""
     kept = np.where(degrees <= MOST_MEMBERS, degrees, 0)
-    levels, bases = cone.levels, len(cone.shape.bases)
+    levels, bases = universal.levels, len(universal.shape.bases)
 
     def slices_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        return _slices(lengths, cone, teams)
+        return _slices(lengths, universal, teams)
 
-    return cut_up(kept, cone.least, slices_of, lambda row, warps: bytes_of(row, warps, levels, bases))
+    return cut_up(kept, universal.least, slices_of, lambda row, warps: bytes_of(row, warps, levels, bases))
 
 
-def _slices(lengths: NDArray[np.int64], cone: UniversalVertexPlan, teams: int) -> NDArray[np.int64]:
+def _slices(lengths: NDArray[np.int64], universal: UniversalVertexPlan, teams: int) -> NDArray[np.int64]:
     """Return into how many slices each root goes: each finds the bits anew, so all must be worth it."""
     if len(lengths) == 0:
         return np.empty(0, np.int64)
     build = ROOT + lengths * (float(lengths[0]) * LOOK_UP / WARP + lengths / WARP)
     weight = lengths.astype(np.float64) ** 2 * (lengths / WARP + 1)
-    work = instructions(cone, words_of(lengths)) * (weight / weight.sum())
+    work = instructions(universal, words_of(lengths)) * (weight / weight.sum())
     work = np.where(np.isfinite(work), work, 0.0)
     least = np.maximum(max(_LEAST_SLICE, float(work.sum()) / (4 * teams)), 4 * build)
     slices = np.minimum(np.ceil(work / least), np.minimum(lengths, _MOST_SLICES)).astype(np.int64)
@@ -96,54 +96,62 @@ def prepare_universal_vertex(
 def _set_up(
     job: SearchJob,
     graph: Graph,
-    cone: UniversalVertexPlan,
+    universal: UniversalVertexPlan,
     request: Request,
     context: UploadContext,
     limit: int | None,
     devices: int,
 ) -> None:
     accelerator, device = job.accelerator, job.accelerator.device
-    copies, asked = resident(graph, device), cone.rows
+    copies, asked = resident(graph, device), universal.rows
     rows = copies.rows(graph, RowsKey(asked.roots, above=False), context)
     job.memory.read([rows])
     above = copies.rows(graph, RowsKey(asked.members, above=True), context)
     job.memory.read([above])
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
-    name = ("cones", asked.roots, cone.shape, cone.least, cone.plan.estimates, MOST_MEMBERS, teams)
+    name = (
+        "universal vertices",
+        asked.roots,
+        universal.shape,
+        universal.least,
+        universal.plan.estimates,
+        MOST_MEMBERS,
+        teams,
+    )
     units = graph.memo.get(
-        name, lambda: cut_universal_vertex(degrees_of(graph, cone, request.threads), cone, teams)
+        name, lambda: cut_universal_vertex(degrees_of(graph, universal, request.threads), universal, teams)
     )
     cut = copies.keep(name, lambda: upload_units(units, rows, device, context))
     job.memory.read([cut])
-    general, special = universal_vertex_source(), universal_vertex_source(cone.shape)
+    general, special = universal_vertex_source(), universal_vertex_source(universal.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     job.units = general, special, specialized
     kernel = accelerator.kernel(source, context.deadline)
-    argument = layout.Args(shape=layout.pack(cone.shape))
+    argument = layout.Args(shape=layout.pack(universal.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
-    argument.task.limit, argument.task.vertices = task_limit(limit), cone.levels + 1
+    argument.task.limit, argument.task.vertices = task_limit(limit), universal.levels + 1
     argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
-        kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, cone, job, context))
+        kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, universal, job, context))
         job.memory.read([kinds])
         argument.pattern.kinds = kinds.buffer.address
-    levels, bases = cone.levels, len(cone.shape.bases)
+    levels, bases = universal.levels, len(universal.shape.bases)
     set_up_units(
         job, kernel, argument, units, lambda row, warps: bytes_of(row, warps, levels, bases), context
     )
 
 
 def _upload_kinds(
-    graph: Graph, cone: UniversalVertexPlan, job: SearchJob, context: UploadContext
+    graph: Graph, universal: UniversalVertexPlan, job: SearchJob, context: UploadContext
 ) -> CopiedArray:
     """Return the kinds of each vertex, as bits of a word."""
     words = np.zeros(max(1, graph.num_vertices), np.uint32)
-    for number, (labels, narrowing) in enumerate(cone.rows.kinds):
+    for number, (labels, narrowing) in enumerate(universal.rows.kinds):
         words[: graph.num_vertices] |= _of_kind(graph, labels, narrowing).astype(np.uint32) << number
     buffer = job.accelerator.device.allocate(words.nbytes, "kinds of vertices", budget=context.budget)
     context.stream.upload(buffer, words)
     context.stream.wait()
-    return CopiedArray(buffer, cone.rows)
+    return CopiedArray(buffer, universal.rows)
 
 
 def _of_kind(graph: Graph, labels: Codes, narrowing: VertexFilter | None) -> NDArray[np.bool_]:

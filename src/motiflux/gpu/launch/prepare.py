@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from motiflux.codegen import layout
@@ -29,6 +29,7 @@ from motiflux.plan.physical import RootFilter, SearchKernel, Stage
 from motiflux.plan.shape import PlanShape
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
+from motiflux.types import Semantics, Symmetry
 
 Rows = Mapping[Any, WalkedRows]
 
@@ -40,6 +41,8 @@ _TAIL_PIECE = 8
 _ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
+_MOST_SOURCES = 256
+"""Kernels whose text is kept: to write it takes a third of the host's part of a listing."""
 USABLE = 0.9
 """Share of the free memory that candidate lists may take."""
 _LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
@@ -134,10 +137,7 @@ def _set_up_kernel(
 ) -> None:
     """Choose between the general kernel and that of the plan's shape, and allocate what it needs."""
     accelerator, plan = job.accelerator, sources.plan
-    general = search_source(
-        Goal(kernel.goal), kernel.lanes, description=_describe(plan), within=kernel.stealing
-    )
-    special = _special(plan, kernel)
+    general, special = _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, kernel)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     job.units = general, special, specialized
     loaded = accelerator.kernel(source, context.deadline)
@@ -297,18 +297,22 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def _special(plan: Plan, kernel: SearchKernel) -> Source | None:
-    """Return the kernel for the shape of a plan; None if that is too large, or its tail is walked by data."""
-    goal, (levels, sources) = Goal(kernel.goal), _LARGEST_SPECIAL
-    steps = plan.shape.steps
-    if goal is Goal.NESTED or len(steps) > levels or sum(len(step.sources) for step in steps) > sources:
-        return None
-    return search_source(goal, kernel.lanes, plan.shape, _describe(plan), kernel.stealing)
+@lru_cache(_MOST_SOURCES)
+def _kernel_sources(
+    shape: PlanShape, order: tuple[int, ...], semantics: Semantics, symmetry: Symmetry, kernel: SearchKernel
+) -> tuple[Source, Source | None]:
+    """Return the general kernel, and that for the shape of a plan.
 
-
-def _describe(plan: Plan) -> str:
-    steps = [f"  level {level}: {step}" for level, step in enumerate(plan.shape.steps)]
-    return "\n".join([f"plan: order {plan.order}, {plan.semantics}, {plan.symmetry}", *steps])
+    There is none for a shape that is too large, or whose tail is walked by data.
+    """
+    goal, (levels, sources), steps = Goal(kernel.goal), _LARGEST_SPECIAL, shape.steps
+    told = [f"  level {level}: {step}" for level, step in enumerate(steps)]
+    description = "\n".join([f"plan: order {order}, {semantics}, {symmetry}", *told])
+    general = search_source(goal, kernel.lanes, description=description, within=kernel.stealing)
+    too_large = len(steps) > levels or sum(len(step.sources) for step in steps) > sources
+    if goal is Goal.NESTED or too_large:
+        return general, None
+    return general, search_source(goal, kernel.lanes, shape, description, kernel.stealing)
 
 
 def grid_of(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:

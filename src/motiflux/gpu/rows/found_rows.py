@@ -68,7 +68,7 @@ class FoundRows(ABC):
         self._lock = threading.RLock()
         for level, vertex in enumerate(plan.order):
             job.launches.task.column_levels[vertex] = level
-        job.watched = True
+        job.watched = request.progress is not None or self._shares
         try:
             self._connect()
         except BaseException:

@@ -45,7 +45,7 @@ class _Unit:
         Its entry point, once it is loaded. Forgotten here, it stays loaded for as long as a search holds it.
     entries
         The same, by name, of a unit that has several.
-    meetings
+    uses
         How often it could have served.
     pending
         It is being compiled in the background, or was.
@@ -55,7 +55,7 @@ class _Unit:
 
     kernel: Kernel | None = None
     entries: dict[str, Kernel] = field(default_factory=dict)
-    meetings: int = 0
+    uses: int = 0
     pending: Future[Code] | None = None
     refused: bool = False
 
@@ -159,7 +159,7 @@ class Accelerator:
             return general, False
         pending = unit.pending
         if pending is None:
-            return (special, True) if self._meet(unit, special) else (general, False)
+            return (special, True) if self._is_compiled(unit, special) else (general, False)
         if not pending.done():
             return general, False
         if (error := pending.exception()) is not None:
@@ -168,10 +168,10 @@ class Accelerator:
             return general, False
         return special, True
 
-    def _meet(self, unit: _Unit, special: Source) -> bool:
-        """Whether the unit is compiled already, in an earlier process; at the second meeting, compile it."""
-        unit.meetings += 1
-        if unit.meetings == 1:
+    def _is_compiled(self, unit: _Unit, special: Source) -> bool:
+        """Whether an earlier process compiled the unit; at the second use, have it compiled."""
+        unit.uses += 1
+        if unit.uses == 1:
             return self.compiler.known(special)
         unit.pending = self.compiler.submit(special)
         return False

@@ -164,7 +164,7 @@ class KernelJob(Generic[L, R]):
                 clear()
         self._is_cleared = False
         if self.watched:
-            self._begun = session.main.mark()
+            self._begun = session.main.mark(self._begun)
         session.start()
         if self.timer is not None:
             self.timer.start(session.main)

@@ -248,8 +248,8 @@ class Derivation:
     def _walks_along(self, pattern: Rooted, spine: Spine, max_seconds: float) -> Found:
         cost = CostSum(max_seconds)
 
-        def table(hanging: Rooted) -> Table:
-            found, parts = self._find(hanging)
+        def table(branch: Rooted) -> Table:
+            found, parts = self._find(branch)
             cost.add_tables(parts)
             return found
 

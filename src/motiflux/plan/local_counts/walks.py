@@ -29,12 +29,12 @@ class Spine:
     ----------
     vertices
         The vertices of the tree.
-    hanging
+    branches
         The vertices that hang there, by one vertex or two joined vertices of the spine and the first vertex.
     """
 
     vertices: frozenset[int]
-    hanging: dict[tuple[int, ...], list[int]]
+    branches: dict[tuple[int, ...], list[int]]
 
     def differing_pairs(self, pattern: Rooted, *, apart: bool) -> frozenset[tuple[int, int]]:
         """Return the pairs of vertices whose images differ in any case, the lesser vertex first.
@@ -48,7 +48,7 @@ class Spine:
         if apart:
             pairs |= {(0, v) for v in self.vertices}
         pairs |= {(0, v) for v in pattern.below}
-        for roots, component in self.hanging.items():
+        for roots, component in self.branches.items():
             pairs |= set(combinations(sorted([*roots, *component]), 2))
         return frozenset(pairs)
 
@@ -77,15 +77,15 @@ def _spine(pattern: Rooted, vertices: frozenset[int]) -> Spine | None:
     if not seeds or len(set(seeds)) != len(seeds):
         return None
     joined = [*(tuple(sorted(pair)) for pair in within), *((0, v) for v in seeds)]
-    hanging: dict[tuple[int, ...], list[int]] = {}
+    branches: dict[tuple[int, ...], list[int]] = {}
     for component in pattern.connected(set(range(1, len(pattern.vertices))) - vertices):
         roots = tuple(sorted(set().union(*(pattern.neighbors(v) for v in component)) - set(component)))
         if roots == (0,) or (len(roots) > 1 and roots not in joined):
             return None
         if pattern.roots == 2 and roots == (0, 1):
             return None
-        hanging.setdefault(roots, []).extend(component)
-    return Spine(vertices, {roots: sorted(component) for roots, component in hanging.items()})
+        branches.setdefault(roots, []).extend(component)
+    return Spine(vertices, {roots: sorted(component) for roots, component in branches.items()})
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class WalkPlan:
             if u in self._spine.vertices
             and v in self._spine.vertices
             and self._family.is_either(kind)
-            and self._hanging_pattern(u, v) is None
+            and self._branch_pattern(u, v) is None
         ]
         best: tuple[int, list[Step], tuple[int, int] | None] | None = None
         tops: list[tuple[int, tuple[int, int] | None]] = [(v, None) for v in sorted(self._spine.vertices)]
@@ -185,36 +185,36 @@ class WalkPlan:
         for child in sorted((around & self._spine.vertices) - {parent}):
             node = self._node(child, vertex)
             below[node] = below.get(node, 0) + 1
-        seed = (self._family.edge(pattern, 0, vertex), self._hanging_pattern(0, vertex)) if seeded else None
+        seed = (self._family.edge(pattern, 0, vertex), self._branch_pattern(0, vertex)) if seeded else None
         upward = (
             None
             if parent is None
-            else (self._family.edge(pattern, parent, vertex), self._hanging_pattern(parent, vertex))
+            else (self._family.edge(pattern, parent, vertex), self._branch_pattern(parent, vertex))
         )
         kind = (
             pattern.vertices[vertex],
             vertex in pattern.below,
             seed,
-            self._hanging_pattern(vertex),
+            self._branch_pattern(vertex),
             upward,
         )
         levels = [1] if seeded else [min(node.level + 1, _ANYWHERE) for node in below]
         children = sorted(below.items(), key=lambda item: (item[0].level, item[0].vertex))
         return _Node(kind, min(levels, default=_ANYWHERE), vertex, seeded, tuple(children))
 
-    def _hanging_pattern(self, *roots: int) -> Rooted | None:
+    def _branch_pattern(self, *roots: int) -> Rooted | None:
         """Return the pattern that hangs on a vertex or an edge of the spine, with these roots."""
-        component = self._spine.hanging.get(tuple(sorted(roots)))
+        component = self._spine.branches.get(tuple(sorted(roots)))
         if component is None:
             return None
-        hanging = replace(self._pattern, below=frozenset()).induced([*roots, *component], len(roots))
+        branch = replace(self._pattern, below=frozenset()).induced([*roots, *component], len(roots))
         return self._family.canonical(
-            self._family.renumbered(hanging, range(len(hanging.vertices)), hanging.roots)
+            self._family.renumbered(branch, range(len(branch.vertices)), branch.roots)
         )
 
     def _weights(self, *roots: int) -> Table | None:
-        hanging = self._hanging_pattern(*roots)
-        return None if hanging is None else self._table(hanging)
+        branch = self._branch_pattern(*roots)
+        return None if branch is None else self._table(branch)
 
     def _add_steps(self, node: _Node) -> int:
         """Add the steps that compute the numbers of a node, and return their register."""
@@ -244,8 +244,8 @@ class WalkPlan:
         vertex, below = node.vertex, child.vertex in self._pattern.below
         ends = (vertex, child.vertex)
         if source is None:
-            hanging = self._hanging_pattern(*ends), self._hanging_pattern(child.vertex)
-            if child.children or hanging != (None, None) or not below:
+            branch = self._branch_pattern(*ends), self._branch_pattern(child.vertex)
+            if child.children or branch != (None, None) or not below:
                 raise Undecided("an unrestricted leaf with weights")
             self._steps.append(Step(Move.ENDS, register, 0, ends, None, times, below))
         elif node.level <= child.level:

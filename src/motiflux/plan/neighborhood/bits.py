@@ -45,7 +45,7 @@ class Bits:
         Seconds of a call beside its kernels.
     """
 
-    cone: UniversalVertexPlan
+    universal: UniversalVertexPlan
     seconds: float
     searching: float | None
     left: float
@@ -99,23 +99,28 @@ def bits_of(
         Seconds of a call beside its kernels.
     """
     return [
-        _bits(graph, cone, threads, searching, scale, call)
-        for cone in universal_vertex_plans(graph, plan, threads)
+        _bits(graph, universal, threads, searching, scale, call)
+        for universal in universal_vertex_plans(graph, plan, threads)
     ]
 
 
 def _bits(
-    graph: Graph, cone: UniversalVertexPlan, threads: int, searching: float | None, scale: float, call: float
+    graph: Graph,
+    universal: UniversalVertexPlan,
+    threads: int,
+    searching: float | None,
+    scale: float,
+    call: float,
 ) -> Bits:
-    degrees = degrees_of(graph, cone, threads)
+    degrees = degrees_of(graph, universal, threads)
     squares = degrees.astype(np.float64) ** 2
     left = float(squares[degrees > MOST_MEMBERS].sum() / max(1.0, squares.sum()))
-    return Bits(cone, bits_seconds(cone, degrees, graph, scale), searching, left, call)
+    return Bits(universal, bits_seconds(universal, degrees, graph, scale), searching, left, call)
 
 
-def degrees_of(graph: Graph, cone: UniversalVertexPlan, threads: int) -> NDArray[np.int64]:
+def degrees_of(graph: Graph, universal: UniversalVertexPlan, threads: int) -> NDArray[np.int64]:
     """Return the number of members of each root."""
-    return np.diff(graph.adjacency(cone.rows.roots, threads)[0]).astype(np.int64)
+    return np.diff(graph.adjacency(universal.rows.roots, threads)[0]).astype(np.int64)
 
 
 def words_of(degrees: NDArray[np.int64]) -> float:
@@ -124,18 +129,18 @@ def words_of(degrees: NDArray[np.int64]) -> float:
     return float((squares * (degrees / _WARP + 1)).sum() / max(1.0, squares.sum()))
 
 
-def instructions(cone: UniversalVertexPlan, words: float) -> float:
+def instructions(universal: UniversalVertexPlan, words: float) -> float:
     """Return the expected instructions of warps within neighbourhoods whose sets have so many words."""
-    taken, read = cone.weight(words)
+    taken, read = universal.weight(words)
     return taken * STEP + read * WORD
 
 
 def bits_seconds(
-    cone: UniversalVertexPlan, degrees: NDArray[np.int64], graph: Graph, scale: float = 1.0
+    universal: UniversalVertexPlan, degrees: NDArray[np.int64], graph: Graph, scale: float = 1.0
 ) -> float:
     """Return the expected seconds of a device, from sampled sizes."""
-    degrees = degrees[(degrees >= cone.least) & (degrees <= MOST_MEMBERS)]
+    degrees = degrees[(degrees >= universal.least) & (degrees <= MOST_MEMBERS)]
     longest_above = sqrt(2.0 * graph.num_edges)
     looked_up = float((degrees * np.minimum(degrees, longest_above)).sum())
-    work = instructions(cone, words_of(degrees)) + looked_up * LOOK_UP + len(degrees) * ROOT
+    work = instructions(universal, words_of(degrees)) + looked_up * LOOK_UP + len(degrees) * ROOT
     return _START + scale * work / _INSTRUCTIONS

@@ -1,4 +1,4 @@
-"""From a plan to a cone that counts the same: another order, and what bits are asked."""
+"""From a plan to a count in bits: another order, and operations on bits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class UniversalVertexPlan:
     Parameters
     ----------
     plan
-        The same as a search, by which roots with too many neighbours are counted. Its apex is level 0.
+        The same as a search, by which roots with too many neighbours are counted. Level 0 is the universal
+        vertex.
     least
         Neighbours that a root has at least.
     """
@@ -50,7 +51,7 @@ class UniversalVertexPlan:
 
     @property
     def levels(self) -> int:
-        """Levels beside the apex."""
+        """Levels beside the universal vertex."""
         return len(self.shape.steps)
 
     def weight(self, words: float) -> tuple[float, float]:
@@ -66,7 +67,7 @@ class UniversalVertexPlan:
 
 
 def universal_vertex_plans(graph: Graph, plan: Plan, threads: int) -> list[UniversalVertexPlan]:
-    """Return cones that count what `plan` does, in several orders; none if its pattern is no cone.
+    """Return ways to count a plan in bits, in several orders; none if no vertex is universal.
 
     Sizes are estimated from random partial embeddings where that needs no rows that are not there.
     """
@@ -74,15 +75,15 @@ def universal_vertex_plans(graph: Graph, plan: Plan, threads: int) -> list[Unive
     if pattern is None or plan.impossible is not None:
         return []
     bound = bind(pattern, graph)
-    if not (apexes := universal_vertices(bound, plan.semantics)):
+    if not (found := universal_vertices(bound, plan.semantics)):
         return []
     candidates = frequencies(bound, graph)[0]
-    apex = min(apexes, key=lambda vertex: candidates[vertex])
-    orders = promising_orders(bound, apex, plan.semantics)
-    return [_cone(graph, pattern, bound, order, plan, threads) for order in orders]
+    universal = min(found, key=lambda vertex: candidates[vertex])
+    orders = promising_orders(bound, universal, plan.semantics)
+    return [_plan_in_order(graph, pattern, bound, order, plan, threads) for order in orders]
 
 
-def _cone(
+def _plan_in_order(
     graph: Graph, pattern: Pattern, bound: BoundPattern, order: tuple[int, ...], plan: Plan, threads: int
 ) -> UniversalVertexPlan:
     group = automorphisms(pattern, directed=graph.directed, base=order)

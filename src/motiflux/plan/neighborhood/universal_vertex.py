@@ -1,8 +1,8 @@
-"""Cones: patterns with a vertex, the apex, that is adjacent to all others.
+"""Patterns with a universal vertex: one that is adjacent to all others.
 
-With the apex matched, all others are among the neighbours of one data vertex, its image: which of those are
-neighbours of each other fits into bits (``match/universal_vertex.cuh``). Here a cone is put in an order,
-and its levels are turned into what those bits are asked; levels are numbered without the apex: 0, 1, ...
+Once it is matched, all others are among the neighbours of its image, and the arcs between these neighbours
+fit into bits (``match/universal_vertex.cuh``). Here such a pattern is put in an order, and its levels are
+turned into operations on these bits; levels are numbered without the universal vertex: 0, 1, ...
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from motiflux.plan.shape import StepShape
 from motiflux.types import Semantics
 
 LEAST_LEVELS, MOST_LEVELS = 3, 9
-"""Beside the apex; the most is ``match::kMostUniversalVertexLevels``."""
+"""Beside the universal vertex; the most is ``match::kMostUniversalVertexLevels``."""
 
 _LANES = 32
 _NOMINAL = ((64.0, 0.3), (500.0, 0.1), (500.0, 0.02))
@@ -100,7 +100,7 @@ class NeighborhoodShape:
 
 @dataclass(frozen=True, slots=True)
 class NeighborhoodRows:
-    """Where the vertices of a cone come from.
+    """Where the vertices of a universal come from.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ class NeighborhoodRows:
 
 
 def has_universal_vertex(bound: BoundPattern, semantics: Semantics) -> bool:
-    """Return whether a pattern is a cone that is counted in bits."""
+    """Return whether a pattern has a universal vertex and can be counted in bits."""
     return bool(universal_vertices(bound, semantics))
 
 
 def universal_vertices(bound: BoundPattern, semantics: Semantics) -> list[int]:
-    """Return the apexes of a pattern; none if it is no cone that is counted in bits.
+    """Return the universal vertices of a pattern; none if it cannot be counted in bits.
 
     All edges must be the same, since there is one set of bits for them; induced, any arc must be one.
     """
@@ -138,8 +138,8 @@ def universal_vertices(bound: BoundPattern, semantics: Semantics) -> list[int]:
 
 
 def rows_of(bound: BoundPattern, order: Sequence[int]) -> tuple[NeighborhoodRows, tuple[int, ...]]:
-    """Return the rows of a cone in that order, and the kind of each level."""
-    apex, rest = order[0], order[1:]
+    """Return the rows of a pattern in that order, and the kind of each level."""
+    universal, rest = order[0], order[1:]
     asked = [(bound.labels[vertex], bound.filters[vertex]) for vertex in rest]
     kinds = tuple(dict.fromkeys(asked))
     labels: Codes = None
@@ -147,15 +147,15 @@ def rows_of(bound: BoundPattern, order: Sequence[int]) -> tuple[NeighborhoodRows
         labels = tuple(sorted({code for codes, _ in kinds for code in codes or ()}))
     edge = bound.edges[0]
     members = AdjacencyKey(Direction.EITHER, edge.labels, labels, labels, edge_where=edge.where)
-    roots = replace(members, source_labels=bound.labels[apex], source_where=bound.filters[apex])
+    roots = replace(members, source_labels=bound.labels[universal], source_where=bound.filters[universal])
     return NeighborhoodRows(kinds, roots, members), tuple(kinds.index(one) for one in asked)
 
 
-def promising_orders(bound: BoundPattern, apex: int, semantics: Semantics) -> list[tuple[int, ...]]:
-    """Return orders of the vertices, the apex first, that are good for some sizes of neighbourhoods."""
-    rest = [vertex for vertex in range(bound.size) if vertex != apex]
+def promising_orders(bound: BoundPattern, universal: int, semantics: Semantics) -> list[tuple[int, ...]]:
+    """Return orders of the vertices, the universal one first, each good for some sizes of rows."""
+    rest = [vertex for vertex in range(bound.size) if vertex != universal]
     found = (_cheapest(bound, rest, semantics, members, chance) for members, chance in _NOMINAL)
-    return list(dict.fromkeys((apex, *order) for order in found))
+    return list(dict.fromkeys((universal, *order) for order in found))
 
 
 def _cheapest(
@@ -193,7 +193,7 @@ def _closes(bound: BoundPattern, left: list[int], semantics: Semantics) -> bool:
 
 
 def neighborhood_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> NeighborhoodShape:
-    """Return what is asked of bits to count as steps do that share no intersections, the apex first.
+    """Return the operations on bits that count as steps do which share no intersections.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _steps(
     bases: dict[tuple[int, int], int] = {}
     found = []
     for level, step in enumerate(steps[1:], start=1):
-        assert any(source.level == 0 for source in step.sources), "the apex is adjacent to all"
+        assert any(source.level == 0 for source in step.sources), "the universal is adjacent to all"
         smaller = {other for other in range(1, level) if (other, level) in certain}
         greater = {other for other in range(1, level) if (level, other) in certain}
         order = 1 if (0, level) in certain else 2 if (level, 0) in certain else 0
@@ -257,7 +257,7 @@ def _steps(
 
 
 def _below(levels: Iterable[int]) -> frozenset[int]:
-    """Return levels of a plan, numbered without the apex."""
+    """Return levels of a plan, numbered without the universal."""
     return frozenset(level - 1 for level in levels if level > 0)
 
 

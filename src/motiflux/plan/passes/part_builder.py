@@ -10,25 +10,25 @@ from motiflux.plan.shape import PlanArgs, PlanShape, TailBlock, TailComponent, T
 
 Pair = tuple[int, int]
 
-# Mirrors csrc/search/tail.hpp: lists of a component, levels beside them, doors of a list, and levels in an
-# entry.
+# Mirrors csrc/search/tail.hpp: lists of a component, levels beside them, separators of a list, and levels in
+# an entry.
 MOST_LISTS = 2
 MOST_BESIDE_LISTS = 3
-MOST_DOORS = 3
+MOST_SEPARATORS = 3
 MOST_LISTED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PartWay:
-    """How pieces that may share data vertices are counted.
+    """How branches that may share data vertices are counted.
 
     Parameters
     ----------
     weighted
-        Whether pieces with one door are counted by inclusion and exclusion, each vertex weighted by the
-        number of ways to match the rest of its piece.
+        Whether branches with one separator are counted by inclusion and exclusion, each vertex weighted by
+        the number of ways to match the rest of its branch.
     lists
-        Whether pieces with several doors are lists.
+        Whether branches with several separators are lists.
     """
 
     weighted: bool
@@ -40,10 +40,10 @@ LISTED, WEIGHTED, APART = PartWay(True, True), PartWay(True, False), PartWay(Fal
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Connected levels of a component; only vertices of `doors` may coincide with those of other units."""
+    """Connected levels of a component; only `separators` may coincide with levels of other units."""
 
     levels: frozenset[int]
-    doors: tuple[int, ...]
+    separators: tuple[int, ...]
 
 
 class PartBuilder:
@@ -120,60 +120,60 @@ class PartBuilder:
                 return found
         first = min(group)
         if self._reorders:
-            piece = self._next_piece(group)
-            first = min(level for level in piece if not self._sources[level] & group)
+            branch = self._next_branch(group)
+            first = min(level for level in branch if not self._sources[level] & group)
         self._restrict(first, matched)
         rest = group - {first}
-        hanging = (self.block(rest, (*matched, first)),) if rest else ()
-        return TailComponent((first,), (0,), hanging=hanging)
+        child_blocks = (self.block(rest, (*matched, first)),) if rest else ()
+        return TailComponent((first,), (0,), child_blocks=child_blocks)
 
-    def _next_piece(self, group: frozenset[int]) -> frozenset[int]:
-        """Return the piece to match next: one of which levels are matched, or else the largest."""
+    def _next_branch(self, group: frozenset[int]) -> frozenset[int]:
+        """Return the branch to match next: one of which levels are matched, or else the largest."""
         if not self._largest_first:
             return group
         placed = list(self.placed)
 
-        def latest(piece: frozenset[int]) -> int:
-            sources = {source for level in piece for source in self._sources[level]} - piece
+        def latest(branch: frozenset[int]) -> int:
+            sources = {source for level in branch for source in self._sources[level]} - branch
             return max((placed.index(source) for source in sources if source in self.placed), default=-1)
 
-        pieces = _connected(group, lambda level: self._joined[level])
-        return max(pieces, key=lambda piece: (latest(piece), len(piece)))
+        branches = _connected(group, lambda level: self._joined[level])
+        return max(branches, key=lambda branch: (latest(branch), len(branch)))
 
     def _units(self, group: frozenset[int]) -> list[_Unit]:
-        """Return `group` in units with one door each; pieces with more doors are merged."""
-        pieces = _connected(group, lambda level: self._joined[level])
+        """Return `group` in units with one separator each; branches with more separators are merged."""
+        branches = _connected(group, lambda level: self._joined[level])
         while True:
-            units = [self._unit(piece, group) for piece in pieces]
+            units = [self._unit(branch, group) for branch in branches]
             bad = next((unit for unit in units if not self._has_one_door(unit)), None)
-            if bad is None or len(pieces) == 1:
+            if bad is None or len(branches) == 1:
                 return units
-            pieces = self._merged(bad, pieces)
+            branches = self._merged(bad, branches)
 
-    def _unit(self, piece: frozenset[int], group: frozenset[int]) -> _Unit:
-        others = group - piece
-        doors = [level for level in piece if self._related(level) & others]
-        doors.sort(
-            key=lambda level: (bool(self._sources[level] & piece), -len(self._related(level) & others))
+    def _unit(self, branch: frozenset[int], group: frozenset[int]) -> _Unit:
+        others = group - branch
+        separators = [level for level in branch if self._related(level) & others]
+        separators.sort(
+            key=lambda level: (bool(self._sources[level] & branch), -len(self._related(level) & others))
         )
-        return _Unit(piece, tuple(doors))
+        return _Unit(branch, tuple(separators))
 
     def _has_one_door(self, unit: _Unit) -> bool:
-        """Whether the unit has one door, which can be matched before its other levels."""
-        if len(unit.doors) != 1:
+        """Whether the unit has one separator, which can be matched before its other levels."""
+        if len(unit.separators) != 1:
             return False
-        door = unit.doors[0]
-        return not self._sources[door] & unit.levels if self._reorders else door == min(unit.levels)
+        separator = unit.separators[0]
+        return not self._sources[separator] & unit.levels if self._reorders else separator == min(unit.levels)
 
-    def _merged(self, bad: _Unit, pieces: list[frozenset[int]]) -> list[frozenset[int]]:
-        """Return the pieces; `bad` is merged with the pieces that its last door relates to."""
-        meets = self._related(bad.doors[-1])
-        joined = [piece for piece in pieces if piece & meets or piece == bad.levels]
-        return [piece for piece in pieces if piece not in joined] + [frozenset().union(*joined)]
+    def _merged(self, bad: _Unit, branches: list[frozenset[int]]) -> list[frozenset[int]]:
+        """Return the branches; `bad` is merged with the branches that its last separator relates to."""
+        meets = self._related(bad.separators[-1])
+        joined = [branch for branch in branches if branch & meets or branch == bad.levels]
+        return [branch for branch in branches if branch not in joined] + [frozenset().union(*joined)]
 
     def _weighted(self, units: list[_Unit], matched: tuple[int, ...]) -> TailComponent | None:
-        """Return units with one door each as a component; None if no formula counts it."""
-        pairs = sorted((unit.doors[0], unit.levels) for unit in units)
+        """Return units with one separator each as a component; None if no formula counts it."""
+        pairs = sorted((unit.separators[0], unit.levels) for unit in units)
         levels = [level for level, _ in pairs]
         if self._may_coincide(levels):
             return None
@@ -190,30 +190,30 @@ class PartBuilder:
             return None
         if len(numbers) > MOST_SETS:
             sets = (0,) * len(levels)  # not used for weighted vertices
-        hanging = tuple(
-            self.block(piece - {level}, (*matched, level)) if len(piece) > 1 else None
-            for level, piece in pairs
+        child_blocks = tuple(
+            self.block(branch - {level}, (*matched, level)) if len(branch) > 1 else None
+            for level, branch in pairs
         )
-        return TailComponent(tuple(levels), sets, chains, () if plain else hanging)
+        return TailComponent(tuple(levels), sets, chains, () if plain else child_blocks)
 
     def _may_coincide(self, levels: Sequence[int]) -> bool:
         return any((a, b) in self._coinciding for a in levels for b in levels)
 
     def _listed(self, group: frozenset[int], matched: tuple[int, ...]) -> TailComponent | None:
-        """Return the pieces of `group` as a component with lists; None if lists do not apply."""
-        units = [self._unit(piece, group) for piece in _connected(group, lambda level: self._joined[level])]
+        """Return the branches of `group` as a component with lists; None if lists do not apply."""
+        units = [self._unit(branch, group) for branch in _connected(group, lambda level: self._joined[level])]
         if len(units) == 1 or all(self._has_one_door(unit) for unit in units):
             return None
-        beside = sorted(unit.doors[0] for unit in units if len(unit.levels) == 1)
-        pieces = [unit for unit in units if len(unit.levels) > 1]
-        if len(beside) > MOST_BESIDE_LISTS or len(pieces) > MOST_LISTS:
+        beside = sorted(unit.separators[0] for unit in units if len(unit.levels) == 1)
+        branches = [unit for unit in units if len(unit.levels) > 1]
+        if len(beside) > MOST_BESIDE_LISTS or len(branches) > MOST_LISTS:
             return None
         if any(len(self._sources[level]) > 1 for level in beside):
             return None  # few candidates: matching them first is cheaper
-        doors = [*beside, *(door for unit in pieces for door in unit.doors)]
-        if any(len(unit.doors) > MOST_DOORS for unit in pieces) or self._may_coincide(doors):
+        separators = [*beside, *(separator for unit in branches for separator in unit.separators)]
+        if any(len(unit.separators) > MOST_SEPARATORS for unit in branches) or self._may_coincide(separators):
             return None
-        if any(self._ordered[level] & (group - unit.levels) for unit in pieces for level in unit.levels):
+        if any(self._ordered[level] & (group - unit.levels) for unit in branches for level in unit.levels):
             return None
         for level in beside:
             self._restrict(level, matched)
@@ -222,39 +222,41 @@ class PartBuilder:
         chains = self._chains([(level, frozenset({level})) for level in beside], sets)
         if chains is None:
             return None
-        lists = tuple(self._list(unit, matched) for unit in sorted(pieces, key=lambda unit: min(unit.levels)))
+        lists = tuple(
+            self._list(unit, matched) for unit in sorted(branches, key=lambda unit: min(unit.levels))
+        )
         return TailComponent(tuple(beside), sets, chains, lists=lists)
 
     def _list(self, unit: _Unit, matched: tuple[int, ...]) -> TailList:
-        """Return the list of `unit`: its levels up to the last door are matched one after another."""
-        levels = sorted(self._leading(unit) if self._reorders else range(max(unit.doors) + 1))
+        """Return the list of `unit`: its levels up to the last separator are matched one after another."""
+        levels = sorted(self._leading(unit) if self._reorders else range(max(unit.separators) + 1))
         levels = [level for level in levels if level in unit.levels]
         for at, level in enumerate(levels):
             self._restrict(level, (*matched, *levels[:at]))
         rest = unit.levels - set(levels)
-        hanging = self.block(rest, (*matched, *levels)) if rest else None
+        child_block = self.block(rest, (*matched, *levels)) if rest else None
         exact, excluded = self._dependencies(frozenset(levels), matched)
         below: set[int] = set()
-        if hanging is not None:
-            exact = tuple(sorted({*exact, *hanging.exact}.difference(levels)))
-            below = {level for _, others in hanging.excluded for level in others}
-        between = [level for level in levels if level not in unit.doors]
+        if child_block is not None:
+            exact = tuple(sorted({*exact, *child_block.exact}.difference(levels)))
+            below = {level for _, others in child_block.excluded for level in others}
+        between = [level for level in levels if level not in unit.separators]
         avoiding = [level for level in between if any(level in members for members, _ in excluded)]
-        listed = (*sorted(unit.doors), *avoiding)
+        listed = (*sorted(unit.separators), *avoiding)
         kept = len(listed) <= MOST_LISTED and below <= {*exact, *levels}
         return TailList(
             tuple(levels),
-            listed if kept else tuple(sorted(unit.doors)),
-            len(unit.doors),
+            listed if kept else tuple(sorted(unit.separators)),
+            len(unit.separators),
             exact,
             kept,
-            hanging,
+            child_block,
         )
 
     def _leading(self, unit: _Unit) -> set[int]:
-        """Return the doors of `unit`, and the levels of the unit from which they are reached."""
-        found = set(unit.doors)
-        frontier = list(unit.doors)
+        """Return the separators of `unit`, and the levels of the unit from which they are reached."""
+        found = set(unit.separators)
+        frontier = list(unit.separators)
         while frontier:
             fresh = (self._sources[frontier.pop()] & unit.levels) - found
             found |= fresh
@@ -265,7 +267,7 @@ class PartBuilder:
         """Return the sizes of groups of ordered levels; None if one has no total order or several sets."""
         levels = frozenset(level for level, _ in pairs)
         number = {level: one for (level, _), one in zip(pairs, sets, strict=True)}
-        lone = {level for level, piece in pairs if len(piece) == 1}
+        lone = {level for level, branch in pairs if len(branch) == 1}
         sizes = []
         for chain in _connected(levels, lambda level: self._ordered[level] & levels):
             if len(chain) == 1:

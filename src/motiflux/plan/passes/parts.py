@@ -1,13 +1,13 @@
-"""Parts: the levels that remain after some are matched, split into independent pieces.
+"""Parts: the levels that remain after some are matched, split into independent branches.
 
 `nest` turns the levels from a start on into a tree of blocks (`csrc/search/tail.hpp`). Levels belong to one
 component if a query edge joins them, if their vertices might coincide, or if symmetry breaking orders them.
 The numbers of components multiply. In a connected component, the first level is matched, and the rest may be
-independent again. Within a component, pieces that query edges connect may share data vertices with other
-pieces: the levels concerned are the doors of a piece. Pieces with one door each are counted by inclusion and
-exclusion, each vertex weighted by the number of ways to match the rest of its piece. Pieces with several
-doors become lists of the choices for them. The number of each block is cached by the vertices on which it
-depends; the order of vertices that it must only avoid makes no difference.
+independent again. Within a component, branches that query edges connect may share data vertices with other
+branches: the levels concerned are the separators of a branch. Branches with one separator each are counted by
+inclusion and exclusion, each vertex weighted by the number of ways to match the rest of its branch. Branches
+with several separators become lists of the choices for them. The number of each block is cached by the
+vertices on which it depends; the order of vertices that it must only avoid makes no difference.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from motiflux.plan.shape import PlanArgs, PlanShape, Tail, TailComponent, TailLi
 
 
 def way_of(tail: Tail) -> PartWay:
-    """Return how pieces that may share data vertices are counted in a tail."""
+    """Return how branches that may share data vertices are counted in a tail."""
     lists = any(True for _ in lists_of(tail.components))
     return PartWay(lists or _is_weighted(tail.components), lists)
 
 
 def _is_weighted(components: Iterable[TailComponent]) -> bool:
     return any(
-        (len(one.levels) > 1 and bool(one.hanging))
-        or any(_is_weighted(block.components) for block in one.hanging if block is not None)
+        (len(one.levels) > 1 and bool(one.child_blocks))
+        or any(_is_weighted(block.components) for block in one.child_blocks if block is not None)
         for one in components
     )
 
@@ -54,7 +54,7 @@ def nest(
     classes
         Over a candidate space: a number per level, equal for equal candidates.
     way
-        How pieces that may share data vertices are counted.
+        How branches that may share data vertices are counted.
 
     Notes
     -----
@@ -77,12 +77,12 @@ def part_order(
     largest_first: bool = False,
     way: PartWay = LISTED,
 ) -> tuple[int, ...] | None:
-    """Return the levels in an order in which `nest` finds more parts: piece by piece, doors first.
+    """Return the levels in an order in which `nest` finds more parts: branch by branch, separators first.
 
     Parameters
     ----------
     largest_first
-        Of pieces with too many doors, match the largest first, instead of the piece with the least level.
+        Of branches with too many separators, match the largest first, not the one with the least level.
     way
         As for `nest`.
     """
@@ -106,6 +106,6 @@ def lists_of(components: Iterable[TailComponent]) -> Iterator[TailList]:
     """Yield the lists of `components` and of all blocks below them."""
     for component in components:
         yield from component.lists
-        for block in (*component.hanging, *(one.hanging for one in component.lists)):
+        for block in (*component.child_blocks, *(one.child_block for one in component.lists)):
             if block is not None:
                 yield from lists_of(block.components)

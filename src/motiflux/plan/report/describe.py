@@ -226,17 +226,17 @@ def _tail(
             under=under,
             remembered=remembered,
             lists=tuple(
-                tuple(names[plan.order[level]] for level in one.listed[: one.doors])
+                tuple(names[plan.order[level]] for level in one.listed[: one.separators])
                 for one in component.lists
             ),
         )
         for one in component.lists:
-            if one.hanging is not None:
+            if one.child_block is not None:
                 below = names[plan.order[one.levels[-1]]]
                 yield from _tail(
-                    plan, one.hanging.components, names, (*under, below), remembered=one.hanging.kept
+                    plan, one.child_block.components, names, (*under, below), remembered=one.child_block.kept
                 )
-        for vertex, block in zip(vertices, component.hanging, strict=False):
+        for vertex, block in zip(vertices, component.child_blocks, strict=False):
             if block is not None:
                 yield from _tail(plan, block.components, names, (*under, vertex), remembered=block.kept)
 
@@ -245,8 +245,8 @@ def _ways(component: TailComponent) -> Ways:
     if component.lists:
         return "lists"
     if len(component.levels) == 1:
-        return "sum" if component.hanging else "product"
-    if component.hanging:
+        return "sum" if component.child_blocks else "product"
+    if component.child_blocks:
         return "inclusion-exclusion"
     return "falling factorial" if len(set(component.sets)) == 1 else "inclusion-exclusion"
 

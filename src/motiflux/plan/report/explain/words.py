@@ -91,7 +91,7 @@ def tail_ways(component: TailReport) -> str:
     if component.ways == "sum":
         return "a sum over its candidates, of the product of the parts under it"
     if component.ways == "lists":
-        lists = " and ".join(f"({', '.join(doors)})" for doors in component.lists)
+        lists = " and ".join(f"({', '.join(separators)})" for separators in component.lists)
         return f"a list of the choices for each of {lists}, with the number of ways to choose the rest"
     levels, sets = len(component.levels), len(set(component.sets))
     text = f"falling factorial, {levels} from one set"
