@@ -79,7 +79,7 @@ def test_a_tail_whose_parts_can_share_vertices_is_counted_by_the_host_and_that_i
         pattern,
         device=device,
         devices=devices,
-        tuning=private_tuning({**tuning, "overlapping": "off"}),
+        tuning=private_tuning({**tuning, "meetings": "off"}),
     ).report
     assert "the CPU" not in told.engine.reason
 

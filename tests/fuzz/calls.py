@@ -15,7 +15,7 @@ from tests.fuzz.scenario import Call, Query
 
 SEARCH = (
     "order", "multiply", "reuse", "intersect", "degrees", "candidates", "rounds", "tail", "parts", "lists",
-    "overlapping", "room", "tables", "images",
+    "meetings", "room", "tables", "images",
 )  # fmt: skip
 SEVERAL = ("share",)
 ON_CPU = ("simd", "backjump")

@@ -148,8 +148,8 @@ class TestSlots:
 
     def test_where_it_is_off_their_first_vertices_are_matched(self, device: str) -> None:
         graph, pattern = legs(3)
-        assert device_tail(plan_of(graph, pattern, overlapping="off")) is not None
-        tuning = private_tuning({"parts": "on", "overlapping": "off", "specialize": "off"})
+        assert device_tail(plan_of(graph, pattern, meetings="off")) is not None
+        tuning = private_tuning({"parts": "on", "meetings": "off", "specialize": "off"})
         expected = mf.count(graph, pattern, tuning=PLAIN)
         assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 

@@ -30,7 +30,7 @@ PRIVATE = by_name(
         "these vertices; off: match these vertices",
     ),
     TuningOption(
-        "overlapping",
+        "meetings",
         ("on", "off"),
         "on",
         "parts that share several vertices with other parts, or a vertex with further parts below it. on: "

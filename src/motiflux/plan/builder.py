@@ -97,7 +97,7 @@ class PlanBuilder:
     @property
     def part_ways(self) -> tuple[PartWay, ...]:
         """Ways to count pieces that may share data vertices, in the order in which they are tried."""
-        if self.options.switches["overlapping"] == "off":
+        if self.options.switches["meetings"] == "off":
             return (APART,)
         return (LISTED, WEIGHTED, APART) if self.options.switches["lists"] == "on" else (WEIGHTED, APART)
 
