@@ -132,6 +132,23 @@ def test_a_unit_that_waits_its_turn_is_compiled_by_whoever_needs_it_now(include:
     assert toolchain.built == ["unit", "ahead"]
 
 
+def test_units_that_are_waited_for_stand_behind_no_others(include: tuple[Path, ...]) -> None:
+    gate = Gate(held="first")
+    compiler = Compiler(gate, KernelCache(None), include)
+    first = compiler.submit(Source("first", "1"))
+    assert gate.began.wait(60)
+    queued = compiler.submit(Source("queued", "2"))
+    assert compiler.wait(Source("new", "3"), 60).image == b"3"
+    assert not queued.done()
+    assert compiler.wait(Source("queued", "2"), 60).image == b"2"
+    assert queued.done()
+    assert not first.done()
+    gate.opened.set()
+    assert first.result(60).image == b"1"
+    assert gate.built == ["new", "queued", "first"]
+    assert compiler.settle(60)
+
+
 def test_a_refused_unit_says_all(cache: KernelCache, include: tuple[Path, ...]) -> None:
     compiler = Compiler(CopyingToolchain(), cache, include)
     for call in (compiler.compile, compiler.wait, lambda source: compiler.submit(source).result()):

@@ -113,9 +113,10 @@ class Compiler:
             return job.future
 
     def wait(self, source: Source, timeout: float | None = None) -> Code:
-        """Return `source` compiled in the background. An interrupt gets through at once.
+        """Return `source` compiled, without waiting for other units. An interrupt gets through at once.
 
-        After an interrupt, or the timeout, the compilation continues, so that the next call can use it.
+        A unit that waits in the queue leaves it. After an interrupt, or the timeout, the compilation
+        continues, so that the next call can use it.
 
         Parameters
         ----------
@@ -133,7 +134,7 @@ class Compiler:
         TimeoutError
             It takes longer.
         """
-        future = self.submit(source)
+        future = self._start(source)
         deadline = None if timeout is None else time.monotonic() + timeout
         while not future.done():
             left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
@@ -143,6 +144,30 @@ class Compiler:
             # polling does not depend on it.
             wait([future], min(_POLL_SECONDS, left))
         return future.result()
+
+    def _start(self, source: Source) -> Future[Code]:
+        """Have `source` compiled at once, on a thread of its own unless another is at it already."""
+        with self._lock:
+            job = self._jobs.get(source)
+            if job is None:
+                if self._remembered(source) is not None:
+                    return self.submit(source)
+                job = _Job(source)
+                self._queue.append(job)  # it stays there if an interrupt comes before its thread runs
+                self._jobs[source] = job
+            waiting = job in self._queue
+        if waiting:
+            # A daemon, as the interpreter waits for others at exit.
+            threading.Thread(target=self._take, args=(job,), name="motiflux-compiler", daemon=True).start()
+        return job.future
+
+    def _take(self, job: _Job) -> None:
+        """Compile a job, unless another thread took it meanwhile."""
+        with self._lock:
+            if job not in self._queue:
+                return
+            self._queue.remove(job)
+        self._run(job)
 
     def settle(self, timeout: float | None = None) -> bool:
         """Wait until all that was submitted is compiled, or refused; return False if it takes longer.
