@@ -138,12 +138,14 @@ class TestFailingGpu:
         count_without_a_gpu(graph)
 
     def test_a_gpu_that_others_fill_names_them(self, graph: mf.Graph, driver: FakeDriver) -> None:
-        driver.memory = 100
+        driver.memory = 200
         error = refusal(graph, device="cuda", gpu_memory="1GiB")
         assert isinstance(error, DeviceMemoryError)
+        held = driver.memory - error.available
+        assert held > 0
         assert str(error) == (
             f"a copy of the graph: expected {error.needed} bytes of device memory, found {error.available}; "
-            f"of 100 bytes on Example GPU, {error.available} are free, motiflux holds {driver.used()}, and "
+            f"of 200 bytes on Example GPU, {error.available} are free, motiflux holds {held}, and "
             "the rest belongs to other libraries of this process and to other programs (nvidia-smi shows "
             "them): end those, or search a smaller graph"
         )

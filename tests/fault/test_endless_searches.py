@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.session import Session
 from tests.backend.cases import PATH, TRIANGLE, clique, given_time
 from tests.fault.benches import Bench
@@ -108,15 +109,15 @@ def test_ctrl_c_again_while_the_kernel_is_stopped_waits_for_the_kernel(
     bench: Bench, dense: mf.Graph, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     pressed: list[Session] = []
-    stop = Session.stop
+    stop = ControlBlock.stop
 
-    def impatient(session: Session) -> None:
+    def impatient(block: ControlBlock, session: Session) -> None:
         if len(pressed) < times:
             pressed.append(session)
             ctrl_c()
-        stop(session)
+        stop(block, session)
 
-    monkeypatch.setattr(Session, "stop", impatient)
+    monkeypatch.setattr(ControlBlock, "stop", impatient)
     with pytest.raises(KeyboardInterrupt):
         mf.count(dense, PATH, device=bench.name, progress=Once(ctrl_c), tuning=EVERY)
     assert len(pressed) == times
