@@ -7,6 +7,8 @@ import os
 import random
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -538,9 +540,9 @@ def test_what_was_cleared_on_another_session_is_only_launched(
     assert len(searches) == 1
 
 
-def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
-    graph: mf.Graph, device: str, accelerator: Accelerator
-) -> None:
+@contextmanager
+def opened_again(graph: mf.Graph, device: str, accelerator: Accelerator) -> Iterator[SearchJob]:
+    """Open the job of a count once more, to be kept, and looked at without a mark behind its clearing."""
     pattern, tuning = WAYS["search"]
     assert mf.count(graph, pattern, device=device, tuning=tuning) > 0
     (search,) = kept(graph, accelerator)
@@ -548,6 +550,13 @@ def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
         assert search.begin_again()
         search.keep_when_over(lambda _: None)
         search.watched = False
+        yield search
+
+
+def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
+    graph: mf.Graph, device: str, accelerator: Accelerator
+) -> None:
+    with opened_again(graph, device, accelerator) as search:
         search.look()
         search.launch()
         wait_until(search.done)
@@ -559,13 +568,7 @@ def test_a_look_does_not_show_what_was_cleared_for_the_next_one(
 def test_a_look_that_comes_as_the_kernel_ends_does_not_show_what_was_cleared(
     graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pattern, tuning = WAYS["search"]
-    assert mf.count(graph, pattern, device=device, tuning=tuning) > 0
-    (search,) = kept(graph, accelerator)
-    with search:
-        assert search.begin_again()
-        search.keep_when_over(lambda _: None)
-        search.watched = False
+    with opened_again(graph, device, accelerator) as search:
         search.launch()
         look = Session.look
 

@@ -1,4 +1,4 @@
-"""What a job uses of its device's memory: buffers of its own, and cache entries that it reads."""
+"""Device memory of a job: buffers of its own, and cache entries that it reads."""
 
 from __future__ import annotations
 
