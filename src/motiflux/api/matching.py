@@ -156,7 +156,7 @@ class _WithBar:
         return self._source.complete
 
 
-class _WithBarOnDevice(_WithBar):
+class _WithBarOnDevice(_WithBar, StoresRows):
     """The same where rows may stay on the device."""
 
     def __init__(self, source: StoresRows, bar: contextlib.ExitStack) -> None:

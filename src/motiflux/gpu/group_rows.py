@@ -25,6 +25,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.images import Block
+from motiflux.result.rows import StoresRows
 
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
@@ -36,7 +37,7 @@ _SPIN_SECONDS = 200e-6
 _LONGEST_SLEEP = 500e-6
 
 
-class GroupRows:
+class GroupRows(StoresRows):
     """Rows of all devices, each row once. A device stops while nobody takes its rows.
 
     Raises

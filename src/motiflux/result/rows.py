@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,22 +31,44 @@ class RowSource(Protocol):
         """Whether nothing was cut."""
 
 
-@runtime_checkable
-class StoresRows(RowSource, Protocol):
-    """A source whose rows are on a device."""
+class StoresRows(ABC):
+    """A source whose rows are on a device.
 
+    A class, no protocol: to ask whether an object follows a protocol takes 8 us, and each listing asks.
+    """
+
+    @abstractmethod
+    def next(self) -> Block | None:
+        """Return the next block, as `RowSource.next` does."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop searching."""
+
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether nothing was cut."""
+
+    @abstractmethod
     def widen(self, rows: int) -> None:
         """Return blocks of up to `rows` rows from now on, if that is more than before."""
 
+    @abstractmethod
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device, [rows, columns], or None at the end."""
 
 
-class NoRows:
+class NoRows(StoresRows):
     """The rows of a search that has none: nothing can match, or there was no time to begin."""
 
     def __init__(self, *, complete: bool) -> None:
-        self.complete = complete
+        self._complete = complete
+
+    @property
+    def complete(self) -> bool:
+        """What it was made with."""
+        return self._complete
 
     def next(self) -> Block | None:
         """Return None."""

@@ -248,13 +248,14 @@ def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext)
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
     copies = resident(graph, device)
-    keys: Sequence[Sequence[Hashable]] = row_keys(plan)
+    keys: Sequence[Sequence[Any]] = row_keys(plan)
     by_key: Any
     if plan.space is not None and (space := device_space(job, graph, plan, context)) is not None:
         job.memory.read([space])
         plan, keys, by_key = without_bounds(plan), slot_keys(plan), space.slots
     else:
-        by_key = _rows(job, graph, plan, context)
+        every = dict.fromkeys(key for level in keys for key in level)
+        by_key = {key: _read(job, copies.rows(graph, key, context)) for key in every}
     root = by_key[keys[1][0]]
     if stage.roots is not None:
         root = _root_rows(job, graph, plan, stage.roots, context)
@@ -278,12 +279,6 @@ def without_bounds(plan: Plan) -> Plan:
     """Return the plan without bounds on degrees: candidates of a space have those they need already."""
     steps = tuple(replace(step, bounds_out=False, bounds_in=False) for step in plan.shape.steps)
     return replace(plan, shape=PlanShape(steps))
-
-
-def _rows(job: SearchJob, graph: Graph, plan: Plan, context: UploadContext) -> Mapping[RowsKey, DeviceRows]:
-    copies = resident(graph, job.accelerator.device)
-    keys = dict.fromkeys(key for keys in row_keys(plan) for key in keys)
-    return {key: _read(job, copies.rows(graph, key, context)) for key in keys}
 
 
 def row_keys(plan: Plan) -> list[list[RowsKey]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,6 +16,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.images import Block, Images
+from motiflux.result.rows import StoresRows
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ class Delivered:
     rows: int = 0
 
 
-class FoundRows(ABC):
+class FoundRows(StoresRows):
     """Blocks of rows in internal ids. The kernel runs only while there is room for its rows.
 
     Rows that were found are counted as such until they are handed out; rows handed out, and limits, are
