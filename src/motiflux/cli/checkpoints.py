@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
 from motiflux.errors import ArgumentError
-from motiflux.stream.source import BEGIN, Position
+from motiflux.stream.sources.source import BEGIN, Position
 from motiflux.units import grouped
 
 if TYPE_CHECKING:

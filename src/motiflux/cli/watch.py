@@ -22,7 +22,7 @@ from motiflux.units import quantity, seconds_text
 if TYPE_CHECKING:
     import motiflux as mf
     from motiflux.stream import Sink
-    from motiflux.stream.run import Progress
+    from motiflux.stream.run.loop import Progress
 
 HELP = "Apply the edge insertions and deletions of STREAM to GRAPH; report matches that appear and vanish."
 
@@ -60,7 +60,7 @@ def run(
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Process the stream to its end, and print the totals."""
-    from motiflux.stream.run import Run
+    from motiflux.stream.run.loop import Run
 
     options: dict[str, Any] = {
         "mode": mode.value,
@@ -188,7 +188,7 @@ def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
 def _shown(flag: bool | None) -> Iterator["Progress"]:
     """Return the `progress` of `Monitor.run`: ``--progress`` always shows it, the default on a terminal."""
     from motiflux.io.progress import is_shown, meter
-    from motiflux.stream.run import progress_note
+    from motiflux.stream.run.loop import progress_note
 
     if flag and not is_shown():
         with meter("watching") as update:

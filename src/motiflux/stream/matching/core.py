@@ -16,8 +16,8 @@ from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
-from motiflux.stream.native import PlanWriter, bind_growing, loaded
-from motiflux.stream.numbering import Mark, Numbering
+from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
+from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window

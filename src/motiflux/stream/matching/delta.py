@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, as_pattern
-from motiflux.stream.names import GrowingIds
+from motiflux.stream.matching.names import GrowingIds
 
 
 @dataclass(frozen=True, eq=False)

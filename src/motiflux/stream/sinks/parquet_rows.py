@@ -10,9 +10,9 @@ from motiflux.io.atomic import refuse_irregular
 from motiflux.io.growing_file import GrowingFile
 from motiflux.io.sinks import CountingFile
 from motiflux.io.tables import group_rows
-from motiflux.stream.match_table import MatchTable
-from motiflux.stream.record_batches import RecordBatches
-from motiflux.stream.row_files import PARTIAL, package, renamed
+from motiflux.stream.sinks.match_table import MatchTable
+from motiflux.stream.sinks.record_batches import RecordBatches
+from motiflux.stream.sinks.row_files import PARTIAL, package, renamed
 
 
 class ParquetRows:

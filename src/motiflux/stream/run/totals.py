@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from motiflux.pattern import Pattern
-from motiflux.stream.delta import Delta, chosen_pattern
-from motiflux.stream.source import Batch
+from motiflux.stream.matching.delta import Delta, chosen_pattern
+from motiflux.stream.sources.source import Batch
 
 _STEPS = 64
 """Steps per doubling of latency: stored latencies are within 0.6% of the measured ones."""

@@ -12,12 +12,12 @@ from motiflux.io import csv_writer
 from motiflux.io.atomic import check_place
 from motiflux.io.sinks import split_suffix
 from motiflux.pattern import Pattern
-from motiflux.stream.arrow_rows import ArrowRows, stored_kinds
-from motiflux.stream.match_table import MatchTable, kinds_of
-from motiflux.stream.parquet_rows import ParquetRows
-from motiflux.stream.row_files import RowFile
-from motiflux.stream.sink import CallableSink, FoundMatches, QueueSink, Sink
-from motiflux.stream.text_rows import TextRows
+from motiflux.stream.sinks.arrow_rows import ArrowRows, stored_kinds
+from motiflux.stream.sinks.match_table import MatchTable, kinds_of
+from motiflux.stream.sinks.parquet_rows import ParquetRows
+from motiflux.stream.sinks.row_files import RowFile
+from motiflux.stream.sinks.sink import CallableSink, FoundMatches, QueueSink, Sink
+from motiflux.stream.sinks.text_rows import TextRows
 
 STDOUT = "-"
 """The name of standard output."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from motiflux.errors import CountOverflowError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
-from motiflux.stream.core import Call, Core, Watched
-from motiflux.stream.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
-from motiflux.stream.numbering import NativeUpdates, original
-from motiflux.stream.source import Batch
+from motiflux.stream.matching.core import Call, Core, Watched
+from motiflux.stream.matching.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
+from motiflux.stream.matching.numbering import NativeUpdates, original
+from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
 
 _AT_ONCE = {"auto": 0, "on": 1, "off": 2}

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.pattern import Pattern
-from motiflux.stream.core import Core
-from motiflux.stream.delta import MatchRows
-from motiflux.stream.held import Held
-from motiflux.stream.sink import FoundMatches, Sink
-from motiflux.stream.source import Batch
+from motiflux.stream.matching.core import Core
+from motiflux.stream.matching.delta import MatchRows
+from motiflux.stream.run.held import Held
+from motiflux.stream.sinks.sink import FoundMatches, Sink
+from motiflux.stream.sources.source import Batch
 
 
 class Delivery:

@@ -11,14 +11,14 @@ from typing import Protocol
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.progress import Update, is_shown, meter
-from motiflux.stream.changing import Changing, Terms
-from motiflux.stream.delivery import Delivery, Shield
-from motiflux.stream.delta import Delta
-from motiflux.stream.limit import first_matches
-from motiflux.stream.sink import Sink
-from motiflux.stream.skipping import without_refused
-from motiflux.stream.source import DEFAULT_SIZE, Batch, Request, Source
-from motiflux.stream.totals import Sums, Totals
+from motiflux.stream.matching.changing import Changing, Terms
+from motiflux.stream.matching.delta import Delta
+from motiflux.stream.run.delivery import Delivery, Shield
+from motiflux.stream.run.limit import first_matches
+from motiflux.stream.run.skipping import without_refused
+from motiflux.stream.run.totals import Sums, Totals
+from motiflux.stream.sinks.sink import Sink
+from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Request, Source
 from motiflux.stream.updates import Updates
 from motiflux.units import quantity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from motiflux.stream.delta import Delta
+from motiflux.stream.matching.delta import Delta
 
 
 def first_matches(delta: Delta, most: int) -> list[tuple[int, int]]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from motiflux.errors import MotifluxError, OutputError
 from motiflux.io.arrow_batches import ArrowTables
-from motiflux.stream.match_table import TIME, MatchTable
-from motiflux.stream.row_files import package
+from motiflux.stream.sinks.match_table import TIME, MatchTable
+from motiflux.stream.sinks.row_files import package
 
 
 class RecordBatches:

@@ -9,9 +9,9 @@ from typing import Any
 from motiflux.errors import OutputError
 from motiflux.io.growing_file import GrowingFile
 from motiflux.io.sinks import CountingFile
-from motiflux.stream.match_table import MatchTable
-from motiflux.stream.record_batches import RecordBatches
-from motiflux.stream.row_files import PARTIAL, package, renamed
+from motiflux.stream.sinks.match_table import MatchTable
+from motiflux.stream.sinks.record_batches import RecordBatches
+from motiflux.stream.sinks.row_files import PARTIAL, package, renamed
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 

@@ -17,12 +17,12 @@ from motiflux.interop.tables import Table, open_table
 from motiflux.io import arrow_file, parquet
 from motiflux.io.arrow_tables import naming
 from motiflux.io.source import format_suffix
-from motiflux.stream.columns import Name, StreamColumns
-from motiflux.stream.reading import FileReader, PipeReader
-from motiflux.stream.row_source import QueueSource, RowSource, is_table
-from motiflux.stream.source import BEGIN, ON_ERROR, Position, Source
-from motiflux.stream.table_source import TableSource
-from motiflux.stream.text_source import LINES, TEXT_FORMATS, TextSource
+from motiflux.stream.sources.columns import Name, StreamColumns
+from motiflux.stream.sources.reading import FileReader, PipeReader
+from motiflux.stream.sources.rows import QueueSource, RowSource, is_table
+from motiflux.stream.sources.source import BEGIN, ON_ERROR, Position, Source
+from motiflux.stream.sources.tables import TableSource
+from motiflux.stream.sources.text import LINES, TEXT_FORMATS, TextSource
 from motiflux.stream.updates import Updates
 
 STDIN = "-"

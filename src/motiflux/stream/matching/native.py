@@ -14,7 +14,7 @@ from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
 from motiflux.plan.passes.delta import DeltaPlan, Transversal
 from motiflux.plan.shape import Tail
-from motiflux.stream.names import GrowingLabels, label_codes
+from motiflux.stream.matching.names import GrowingLabels, label_codes
 from motiflux.types import VertexId
 
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}

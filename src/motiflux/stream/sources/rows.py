@@ -16,9 +16,9 @@ from motiflux.errors import StreamError
 from motiflux.graph.labels import as_column
 from motiflux.interop import arrow
 from motiflux.interop.tables import open_table
-from motiflux.stream.columns import StreamColumns
-from motiflux.stream.source import Batch, Position, Request
-from motiflux.stream.table_source import TableSource
+from motiflux.stream.sources.columns import StreamColumns
+from motiflux.stream.sources.source import Batch, Position, Request
+from motiflux.stream.sources.tables import TableSource
 from motiflux.stream.updates import Updates, VertexLabels
 
 _NAME = "updates"

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
 from motiflux.interop import arrow
 from motiflux.interop.tables import Table
-from motiflux.stream.columns import Name, StreamColumns
-from motiflux.stream.source import BEGIN, Batch, Position, Request
+from motiflux.stream.sources.columns import Name, StreamColumns
+from motiflux.stream.sources.source import BEGIN, Batch, Position, Request
 from motiflux.stream.updates import OPS, Updates, VertexLabels
 from motiflux.types import Label, VertexId
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from motiflux.stream.delta import MatchRows
+from motiflux.stream.matching.delta import MatchRows
 
 _MOST_BYTES = 64 << 20
 

@@ -14,7 +14,7 @@ from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
 from motiflux.io.tables import Field
 from motiflux.pattern import Pattern
-from motiflux.stream.sink import FoundMatches
+from motiflux.stream.sinks.sink import FoundMatches
 
 TIME = 2
 """The column with moments."""

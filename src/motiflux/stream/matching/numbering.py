@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import StreamError
 from motiflux.graph import Graph
-from motiflux.stream.names import GrowingCodes, GrowingIds, GrowingLabels
+from motiflux.stream.matching.names import GrowingCodes, GrowingIds, GrowingLabels
 from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
 from motiflux.types import DEFAULT_LABEL, Label, VertexId

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import StreamError
-from motiflux.stream.source import Batch
+from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates, VertexLabels
 
 _TOLD = 8

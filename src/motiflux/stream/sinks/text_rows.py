@@ -10,8 +10,8 @@ from pathlib import Path
 
 from motiflux.io import csv_writer
 from motiflux.io.growing_file import GrowingFile
-from motiflux.stream.match_table import MatchTable
-from motiflux.stream.row_files import package
+from motiflux.stream.sinks.match_table import MatchTable
+from motiflux.stream.sinks.row_files import package
 
 _TEXT_ROWS = 1 << 14
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
