@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io import growing_file
+from motiflux.io.files import growing_file
 from motiflux.stream import FileSink, Position
 
 STAR = mf.Updates.edges(inserts=np.array([(0, at) for at in range(1, 400)]))

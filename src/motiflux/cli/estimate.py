@@ -144,7 +144,7 @@ def _shown(
 ) -> Iterator["EstimateShown"]:
     """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
     from motiflux.api.estimating import estimate_meter
-    from motiflux.io.progress import is_shown
+    from motiflux.io.files.progress import is_shown
     from motiflux.sampling.stopping import make_rules
 
     if flag and not is_shown():

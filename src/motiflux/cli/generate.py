@@ -277,7 +277,7 @@ def _draw(
 
 def _write(generator: "Generator", output: Path, threads: int | None, progress: bool | None) -> int:
     """Write the graph: ``--progress`` always shows progress, the default only on a terminal."""
-    from motiflux.io.progress import is_shown, meter
+    from motiflux.io.files.progress import is_shown, meter
 
     if progress and not is_shown():
         rows = getattr(generator, "num_rows", 0)
@@ -291,7 +291,7 @@ def _write(generator: "Generator", output: Path, threads: int | None, progress: 
 
 
 def _write_truth(planted: "tuple[Planted, ...]", path: Path) -> None:
-    from motiflux.io.atomic import AtomicFile
+    from motiflux.atomic import AtomicFile
 
     with AtomicFile(path) as file:
         for one in planted:

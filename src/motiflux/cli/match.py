@@ -114,7 +114,7 @@ def run(
 
 def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:
     """Write the rows to the file or stdout, or (JSON without a file) only count them; return their number."""
-    from motiflux.io import csv_writer
+    from motiflux.io.text import csv_writer
     from motiflux.io.writers import write_matches
 
     if output is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from motiflux.atomic import check_place
 from motiflux.cli import columns as col
 from motiflux.cli import options as opt
 from motiflux.cli import watch_options as wopt
@@ -15,7 +16,6 @@ from motiflux.cli.checkpoints import NO_GRAPH, STDOUT, Earlier, Saver, Task, rea
 from motiflux.cli.exits import ExitCode, Terminated, UsageError
 from motiflux.cli.output import print_json
 from motiflux.errors import ArgumentError
-from motiflux.io.atomic import check_place
 from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity, seconds_text
 
@@ -187,7 +187,7 @@ def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
 @contextmanager
 def _shown(flag: bool | None) -> Iterator["Progress"]:
     """Return the `progress` of `Monitor.run`: ``--progress`` always shows it, the default on a terminal."""
-    from motiflux.io.progress import is_shown, meter
+    from motiflux.io.files.progress import is_shown, meter
     from motiflux.stream.run.loop import progress_note
 
     if flag and not is_shown():

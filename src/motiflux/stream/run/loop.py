@@ -10,7 +10,7 @@ from typing import Protocol
 
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
-from motiflux.io.progress import Update, is_shown, meter
+from motiflux.io.files.progress import Update, is_shown, meter
 from motiflux.stream.matching.changing import Changing, Terms
 from motiflux.stream.matching.delta import Delta
 from motiflux.stream.run.delivery import Delivery, Shield

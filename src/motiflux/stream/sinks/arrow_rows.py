@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.errors import OutputError
-from motiflux.io.growing_file import GrowingFile
-from motiflux.io.sinks import CountingFile
+from motiflux.io.files.growing_file import GrowingFile
+from motiflux.io.files.sinks import CountingFile
 from motiflux.stream.sinks.match_table import MatchTable
 from motiflux.stream.sinks.record_batches import RecordBatches
 from motiflux.stream.sinks.row_files import PARTIAL, package, renamed

@@ -7,10 +7,10 @@ import queue
 import sys
 from pathlib import Path
 
+from motiflux.atomic import check_place
 from motiflux.errors import ArgumentError, OutputError
-from motiflux.io import csv_writer
-from motiflux.io.atomic import check_place
-from motiflux.io.sinks import split_suffix
+from motiflux.io.files.sinks import split_suffix
+from motiflux.io.text import csv_writer
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.arrow_rows import ArrowRows, stored_kinds
 from motiflux.stream.sinks.match_table import MatchTable, kinds_of

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux.errors import OutputError
 from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
-from motiflux.io.tables import Field
+from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.sink import FoundMatches
 
@@ -25,7 +25,9 @@ _TIME_WORDS = {"i": "integers", "f": "fractions", "M": "dates"}
 
 
 class MatchTable:
-    """A table that grows at its end; see `motiflux.io.tables.MatchTables`. Rows taken out are removed.
+    """A table that grows at its end; see `motiflux.io.tables.match_tables.MatchTables`.
+
+    Rows taken out are removed.
 
     Parameters
     ----------

@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from motiflux.io.atomic import refuse_irregular
-from motiflux.io.growing_file import GrowingFile
-from motiflux.io.sinks import CountingFile
-from motiflux.io.tables import group_rows
+from motiflux.atomic import refuse_irregular
+from motiflux.io.files.growing_file import GrowingFile
+from motiflux.io.files.sinks import CountingFile
+from motiflux.io.tables.match_tables import group_rows
 from motiflux.stream.sinks.match_table import MatchTable
 from motiflux.stream.sinks.record_batches import RecordBatches
 from motiflux.stream.sinks.row_files import PARTIAL, package, renamed

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.errors import MotifluxError, OutputError
-from motiflux.io.arrow_batches import ArrowTables
+from motiflux.io.arrow.batches import ArrowTables
 from motiflux.stream.sinks.match_table import TIME, MatchTable
 from motiflux.stream.sinks.row_files import package
 

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
+from motiflux.atomic import output_error
 from motiflux.errors import OutputError
-from motiflux.io.atomic import output_error
 from motiflux.packages import require
 
 PARTIAL = ".partial"

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from motiflux.io import csv_writer
-from motiflux.io.growing_file import GrowingFile
+from motiflux.io.files.growing_file import GrowingFile
+from motiflux.io.text import csv_writer
 from motiflux.stream.sinks.match_table import MatchTable
 from motiflux.stream.sinks.row_files import package
 

@@ -14,9 +14,9 @@ from typing import Any
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.tables import Table, open_table
-from motiflux.io import arrow_file, parquet
-from motiflux.io.arrow_tables import naming
-from motiflux.io.source import format_suffix
+from motiflux.io.arrow import ipc, parquet
+from motiflux.io.arrow.tables import naming
+from motiflux.io.files.source import format_suffix
 from motiflux.stream.sources.columns import Name, StreamColumns
 from motiflux.stream.sources.reading import FileReader, PipeReader
 from motiflux.stream.sources.rows import QueueSource, RowSource, is_table
@@ -30,8 +30,8 @@ STDIN = "-"
 
 _TABLE_FILES: dict[str, Callable[[Path, Any, int | None], Table]] = {
     ".parquet": parquet.open_file,
-    ".arrow": arrow_file.open_file,
-    ".feather": arrow_file.open_file,
+    ".arrow": ipc.open_file,
+    ".feather": ipc.open_file,
 }
 
 STREAM_FORMATS = (*TEXT_FORMATS, *_TABLE_FILES)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.io.source import is_compressed, open_source, read_chunks
+from motiflux.io.files.source import is_compressed, open_source, read_chunks
 
 _CHUNK_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 16

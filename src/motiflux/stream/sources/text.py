@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.strings import from_utf8
-from motiflux.io.delimited import SEPARATORS, column_names
+from motiflux.io.text.delimited import SEPARATORS, column_names
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed

@@ -20,7 +20,7 @@ from motiflux.graph import Graph
 from motiflux.graph.columns import Column
 from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
-from motiflux.io.text_table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer
+from motiflux.io.text.table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer
 from motiflux.types import MAX_VERTICES
 
 WEIGHT = "weight"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from motiflux.errors import FormatError
-from motiflux.io.compression import DECOMPRESSORS, as_it_is
+from motiflux.io.files.compression import DECOMPRESSORS, as_it_is
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

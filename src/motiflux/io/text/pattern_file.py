@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from motiflux.errors import FormatError, PatternSyntaxError
-from motiflux.io.source import base_name, read_chunks
+from motiflux.io.files.source import base_name, read_chunks
 from motiflux.pattern import Pattern
 
 _MOST_BYTES = 2**20

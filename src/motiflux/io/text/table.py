@@ -17,7 +17,7 @@ from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph.columns import Column
 from motiflux.interop import Coded
 from motiflux.interop.strings import StringTable, from_utf8
-from motiflux.io.source import parse_failure, read_chunks
+from motiflux.io.files.source import parse_failure, read_chunks
 
 BLANKS = " "
 """The separator of fields that are apart by runs of blanks and tabs."""

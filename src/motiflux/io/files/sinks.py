@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from motiflux.atomic import AtomicFile
 from motiflux.errors import OutputError
-from motiflux.io.atomic import AtomicFile
-from motiflux.io.growing_file import GrowingFile
+from motiflux.io.files.growing_file import GrowingFile
 
 COMPRESSIONS = (".gz", ".zst")
 """Suffixes that may follow that of a text format."""

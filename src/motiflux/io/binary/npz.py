@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from motiflux.errors import FormatError
 from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
-from motiflux.io.source import CHUNK_BYTES, is_compressed, open_source, read_chunks
+from motiflux.io.files.source import CHUNK_BYTES, is_compressed, open_source, read_chunks
 from motiflux.types import MAX_VERTICES
 
 if TYPE_CHECKING:

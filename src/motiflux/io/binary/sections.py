@@ -38,9 +38,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.atomic import AtomicFile
 from motiflux.errors import FormatError, OutputError
-from motiflux.io.atomic import AtomicFile
-from motiflux.io.source import CHUNK_BYTES, open_source
+from motiflux.io.files.source import CHUNK_BYTES, open_source
 
 MAJOR, MINOR = 1, 0
 _MAGIC = b"\x89mfg\r\n\x1a\n"

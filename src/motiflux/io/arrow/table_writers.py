@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from motiflux.atomic import AtomicFile
 from motiflux.errors import MotifluxError, OutputError
-from motiflux.io.arrow_batches import ArrowTables
-from motiflux.io.atomic import AtomicFile
-from motiflux.io.sinks import CountingFile
-from motiflux.io.tables import MatchTables, group_rows
+from motiflux.io.arrow.batches import ArrowTables
+from motiflux.io.files.sinks import CountingFile
+from motiflux.io.tables.match_tables import MatchTables, group_rows
 from motiflux.packages import require
 
 _COMPRESSION = "zstd"

@@ -16,8 +16,8 @@ from motiflux.interop import (
     VertexColumns,
     VertexMapping,
 )
-from motiflux.io.source import format_suffix
-from motiflux.io.text_table import (
+from motiflux.io.files.source import format_suffix
+from motiflux.io.text.table import (
     BLANKS,
     Field,
     Record,

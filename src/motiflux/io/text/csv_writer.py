@@ -13,9 +13,9 @@ from motiflux._native import format_csv, format_table, quote_strings
 from motiflux.errors import OutputError
 from motiflux.graph import Column, Kind
 from motiflux.interop.strings import StringTable
-from motiflux.io.arrow_batches import first_surrogate
-from motiflux.io.sinks import open_sink, split_suffix
-from motiflux.io.tables import Field, MatchTables
+from motiflux.io.arrow.batches import first_surrogate
+from motiflux.io.files.sinks import open_sink, split_suffix
+from motiflux.io.tables.match_tables import Field, MatchTables
 
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
 

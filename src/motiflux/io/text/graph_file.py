@@ -12,8 +12,8 @@ from motiflux.errors import PatternError
 from motiflux.interop import Coded, GraphColumns
 from motiflux.interop.strings import StringTable
 from motiflux.io.build import build_graph
-from motiflux.io.source import base_name, feed_all, parse_failure
-from motiflux.io.text_table import as_names
+from motiflux.io.files.source import base_name, feed_all, parse_failure
+from motiflux.io.text.table import as_names
 from motiflux.pattern import Pattern, PatternBuilder
 from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from motiflux.graph import Column, Graph, LabelTable
 from motiflux.interop.strings import StringTable
-from motiflux.io.tables import Field
+from motiflux.io.tables.match_tables import Field
 from motiflux.types import DEFAULT_LABEL
 
 SRC, DST, LABEL, ID = "src", "dst", "label", "id"
@@ -28,7 +28,8 @@ Rows = NDArray[np.int64]
 class EdgeTable:
     """The rows of edges: columns ``src``, ``dst``, ``label`` if edges have labels, and the attributes.
 
-    Writers of `motiflux.io.tables.MatchTables` write it too. The first `fixed` columns are not attributes.
+    Writers of `motiflux.io.tables.match_tables.MatchTables` write it too. The first `fixed` columns are not
+    attributes.
     """
 
     def __init__(self, graph: Graph, *, labels: bool | None = None, attributes: bool = True) -> None:

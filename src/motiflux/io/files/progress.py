@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from motiflux.io.source import watched
+from motiflux.io.files.source import watched
 
 Update = Callable[[int, int, str], None]
 """Called with the amount done, the total amount, and further text."""

@@ -1,4 +1,4 @@
-"""Graphs as NumPy archives (``.npz``), in the form that `motiflux.io.npz` reads; streamed."""
+"""Graphs as NumPy archives (``.npz``), in the form that `motiflux.io.binary.npz` reads; streamed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from motiflux.atomic import AtomicFile
 from motiflux.errors import OutputError
 from motiflux.graph import Column, Graph, Kind
-from motiflux.io.atomic import AtomicFile
-from motiflux.io.graph_tables import ID, LABEL, EdgeTable, VertexTable
-from motiflux.io.sinks import CountingFile
-from motiflux.io.tables import Field
+from motiflux.io.files.sinks import CountingFile
+from motiflux.io.tables.graph_tables import ID, LABEL, EdgeTable, VertexTable
+from motiflux.io.tables.match_tables import Field
 
 SUFFIX = ".npz"
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from motiflux.graph import Column, Graph, Kind
-from motiflux.io.csv_writer import TextTable
-from motiflux.io.graph_losses import (
+from motiflux.io.files.sinks import Sink, open_sink
+from motiflux.io.tables.graph_losses import (
     check_integer_ids,
     check_integer_labels,
     check_numbered_ids,
     warn_of_losses,
 )
-from motiflux.io.graph_tables import EdgeTable, VertexTable
-from motiflux.io.sinks import Sink, open_sink
+from motiflux.io.tables.graph_tables import EdgeTable, VertexTable
+from motiflux.io.text.csv_writer import TextTable
 
 WEIGHT = "weight"
 """The edge attribute that a matrix holds."""

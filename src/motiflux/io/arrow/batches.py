@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motiflux.errors import MotifluxError
 from motiflux.graph import Column, Kind
 from motiflux.interop.strings import StringTable
-from motiflux.io.tables import Field, MatchTables
+from motiflux.io.tables.match_tables import Field, MatchTables
 from motiflux.packages import require
 
 _NULLABLE = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from motiflux.errors import MotifluxWarning, OutputError
 from motiflux.graph import AttributeTable, Graph, LabelTable
 from motiflux.interop.mapping import TIME
-from motiflux.io.graph_tables import LABEL, has_edge_labels, has_vertex_labels, isolated
+from motiflux.io.tables.graph_tables import LABEL, has_edge_labels, has_vertex_labels, isolated
 
 _MOST_NAMES = 8
 

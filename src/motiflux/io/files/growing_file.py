@@ -7,8 +7,8 @@ import os
 from io import RawIOBase
 from pathlib import Path
 
+from motiflux.atomic import output_error, refuse_irregular
 from motiflux.errors import OutputError
-from motiflux.io.atomic import output_error, refuse_irregular
 from motiflux.units import grouped
 
 _BUFFER_BYTES = 1 << 20

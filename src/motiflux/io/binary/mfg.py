@@ -1,7 +1,7 @@
 """Graphs as they are in memory (``.mfg``): opened at once, for any size.
 
-The container is that of `motiflux.io.sections`. With n vertices in internal order, a arcs, k labels and r
-rows of edges (an undirected edge has two arcs, and one row for each copy), it holds:
+The container is that of `motiflux.io.binary.sections`. With n vertices in internal order, a arcs, k labels
+and r rows of edges (an undirected edge has two arcs, and one row for each copy), it holds:
 
     section                             type          shape      there
     ----------------------------------  ------------  ---------  ---------------------------------
@@ -46,8 +46,8 @@ from motiflux.graph.csr import Csr, LazyCsr
 from motiflux.graph.labels import check_characters
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.interop.strings import StringTable
-from motiflux.io.sections import SectionFile, write_sections
-from motiflux.io.source import format_suffix, is_compressed
+from motiflux.io.binary.sections import SectionFile, write_sections
+from motiflux.io.files.source import format_suffix, is_compressed
 from motiflux.types import MAX_VERTICES, Label
 
 SUFFIX = ".mfg"

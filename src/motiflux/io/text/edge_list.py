@@ -10,8 +10,8 @@ from motiflux import _native
 from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError
 from motiflux.interop import ChosenColumns, ColumnMapping, GraphColumns
-from motiflux.io.delimited import column_names, edge_columns
-from motiflux.io.text_table import (
+from motiflux.io.text.delimited import column_names, edge_columns
+from motiflux.io.text.table import (
     BLANKS,
     Field,
     Record,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from motiflux.atomic import AtomicFile
 from motiflux.errors import OutputError
 from motiflux.graph import Kind
-from motiflux.io.atomic import AtomicFile
-from motiflux.io.tables import Field, MatchTables
+from motiflux.io.tables.match_tables import Field, MatchTables
 
 _HEADER_BYTES = 128  # room for a shape of any 64-bit numbers; the format wants a multiple of 64
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from motiflux.arguments import resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.interop.tables import Table, read_edges, read_vertices
-from motiflux.io.source import format_suffix, open_source
+from motiflux.io.files.source import format_suffix, open_source
 from motiflux.packages import require
 
 if TYPE_CHECKING:

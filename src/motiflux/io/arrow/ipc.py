@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motiflux.interop.tables import Table
-from motiflux.io.arrow_tables import read_edge_table, read_vertex_table
-from motiflux.io.source import tell_read
+from motiflux.io.arrow.tables import read_edge_table, read_vertex_table
+from motiflux.io.files.source import tell_read
 
 if TYPE_CHECKING:
     from motiflux.interop import ColumnMapping, GraphColumns, VertexColumns, VertexMapping
