@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.graph.attributes import make_attributes
+from motiflux.graph.attributes.table import make_attributes
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
 from motiflux.interop.tables import open_table, read_vertices
 from motiflux.io.arrow import ipc, parquet

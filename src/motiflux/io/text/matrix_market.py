@@ -17,7 +17,7 @@ from motiflux import _native
 from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError
 from motiflux.graph import Graph
-from motiflux.graph.columns import Column
+from motiflux.graph.attributes.columns import Column
 from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError, GraphError
-from motiflux.graph.columns import Column
+from motiflux.graph.attributes.columns import Column
 from motiflux.interop import Coded
 from motiflux.interop.strings import StringTable, from_utf8
 from motiflux.io.files.source import parse_failure, read_chunks

@@ -10,10 +10,10 @@ from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from motiflux.errors import ArgumentError, PatternSyntaxError
-from motiflux.pattern.refusals import end_refusal, refusal
-from motiflux.pattern.resolve import Q, resolve
-from motiflux.pattern.syntax import PatternText, TextError
-from motiflux.pattern.tree_builder import TreeBuilder
+from motiflux.pattern.parser.refusals import end_refusal, refusal
+from motiflux.pattern.parser.resolve import Q, resolve
+from motiflux.pattern.parser.syntax import PatternText, TextError
+from motiflux.pattern.parser.tree_builder import TreeBuilder
 
 MAX_TEXT = 100_000
 """Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""

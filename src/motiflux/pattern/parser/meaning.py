@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
-from motiflux.pattern.drafts import Draft, Drafts
-from motiflux.pattern.syntax import (
+from motiflux.pattern.parser.drafts import Draft, Drafts
+from motiflux.pattern.parser.syntax import (
     Among,
     Attribute,
     Call,

@@ -6,7 +6,7 @@ from typing import Any
 
 from motiflux.errors import GraphError
 from motiflux.interop.columns import GraphColumns
-from motiflux.interop.mirrors import one_way
+from motiflux.interop.libraries.mirrors import one_way
 
 WEIGHT = "weight"
 """The edge attribute that holds the values of a matrix."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.conditions import Operator, Value
-from motiflux.graph.columns import Column, Kind
+from motiflux.graph.attributes.columns import Column, Kind
 from motiflux.interop.strings import StringTable
 
 Mask: TypeAlias = NDArray[np.bool_]

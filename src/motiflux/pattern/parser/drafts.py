@@ -12,7 +12,7 @@ from typing import TypeAlias
 from motiflux.conditions import Condition
 from motiflux.errors import PatternError
 from motiflux.pattern.elements import QueryEdge, QueryVertex
-from motiflux.pattern.syntax import EdgeText, Labels, Symbol, TextError, VertexText
+from motiflux.pattern.parser.syntax import EdgeText, Labels, Symbol, TextError, VertexText
 from motiflux.pattern.where import joined
 from motiflux.types import MAX_PATTERN_VERTICES, VertexId
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop.columns import GraphColumns
-from motiflux.interop.records import Wanted, plain, split_records
+from motiflux.interop.libraries.records import Wanted, plain, split_records
 
 _SHAPE = ("nodes", "edges", "is_directed", "is_multigraph")
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from lark import Token, Transformer, v_args
 
 from motiflux.conditions import Operator
-from motiflux.pattern.syntax import (
+from motiflux.pattern.parser.syntax import (
     Among,
     Attribute,
     Call,

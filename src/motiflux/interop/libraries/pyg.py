@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from motiflux.errors import ArgumentError, GraphError
 from motiflux.interop.arrays import as_host_array, is_array
 from motiflux.interop.columns import Coded, GraphColumns
-from motiflux.interop.mirrors import one_way
+from motiflux.interop.libraries.mirrors import one_way
 
 _EDGES = "edge_index"
 _COUNT = "num_nodes"

@@ -8,10 +8,9 @@ from typing import TypeVar
 
 from motiflux.conditions import Operator
 from motiflux.pattern.checks import unreached
-from motiflux.pattern.drafts import Draft, Drafts, VertexDraft, blamed_on
-from motiflux.pattern.meaning import as_symbol, condition_of, conjuncts
-from motiflux.pattern.query_graph import QueryGraph
-from motiflux.pattern.syntax import (
+from motiflux.pattern.parser.drafts import Draft, Drafts, VertexDraft, blamed_on
+from motiflux.pattern.parser.meaning import as_symbol, condition_of, conjuncts
+from motiflux.pattern.parser.syntax import (
     Among,
     Call,
     Compared,
@@ -24,6 +23,7 @@ from motiflux.pattern.syntax import (
     TextError,
     VertexText,
 )
+from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import VertexId
 
 _ID, _MAY_EQUAL = "id", "may_equal"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
 from motiflux.errors import ArgumentError, GraphError, PatternError
-from motiflux.graph.columns import Column, Kind, make_column
-from motiflux.graph.compare import Judgement, Mask, compare, compare_any
+from motiflux.graph.attributes.columns import Column, Kind, make_column
+from motiflux.graph.attributes.compare import Judgement, Mask, compare, compare_any
 
 _OF_STRINGS = (Operator.STARTS_WITH, Operator.ENDS_WITH, Operator.CONTAINS)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
