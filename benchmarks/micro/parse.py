@@ -18,8 +18,8 @@ import numpy as np
 import motiflux as mf
 from motiflux import _native
 from motiflux.bench.measure import Clock, cpu_clock, repeat, wall_clock
-from motiflux.io import delimited, edge_list
-from motiflux.io.text_table import TextOptions
+from motiflux.io.text import delimited, edge_list
+from motiflux.io.text.table import TextOptions
 
 EDGES = 2_000_000
 VERTICES = 200_000

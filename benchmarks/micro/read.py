@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 import motiflux as mf
 from motiflux.interop import ColumnMapping
-from motiflux.io import parquet
+from motiflux.io.arrow import parquet
 
 SPREAD = 2**40 // 3
 """What ids are multiplied with to be far apart."""

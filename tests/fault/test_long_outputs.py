@@ -90,7 +90,7 @@ ENDLESS = """
     import pyarrow as pa
     import pyarrow.parquet as pq
     import motiflux as mf
-    from motiflux.io import csv_writer
+    from motiflux.io.text import csv_writer
 
     class Nowhere:
         closed = False

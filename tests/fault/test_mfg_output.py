@@ -16,8 +16,8 @@ import pytest
 
 import motiflux as mf
 from motiflux import atomic
-from motiflux.io import sections
-from motiflux.io.sections import write_sections
+from motiflux.io.binary import sections
+from motiflux.io.binary.sections import write_sections
 from tests.unit.mfg_cases import full_graph
 
 

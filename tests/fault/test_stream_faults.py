@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io import growing_file
+from motiflux.io.files import growing_file
 from motiflux.stream import FileSink, Position
 
 STAR = mf.Updates.edges(inserts=np.array([(0, at) for at in range(1, 400)]))
@@ -92,7 +92,7 @@ def test_a_full_disk_refuses_the_batch_and_leaves_those_before(
 
 def test_parquet_on_a_full_disk_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("motiflux.stream.parquet_rows.group_rows", lambda fields: 20_000)
+    monkeypatch.setattr("motiflux.stream.sinks.parquet_rows.group_rows", lambda fields: 20_000)
     with mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)--(c)", matches=True) as monitor:
         with monkeypatch.context() as patch:
             patch.setattr(growing_file, "_BUFFER_BYTES", 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from motiflux.errors import FormatError
 from motiflux.stream import Request
-from motiflux.stream.text_source import TextSource
+from motiflux.stream.sources.text import TextSource
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 OPS = {"e": True, "-e": False}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io.sections import SectionFile, write_sections
+from motiflux.io.binary.sections import SectionFile, write_sections
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "sequence": {"mode": "sequence", "matches": True, "symmetry": "subgraphs"},

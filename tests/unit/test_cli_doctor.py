@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from motiflux.cli import doctor
+from motiflux.cli.commands import doctor
 from motiflux.device import cuda, cuda_driver
 from motiflux.errors import DeviceError
 from motiflux.jit.base import BuildError, Built, Source

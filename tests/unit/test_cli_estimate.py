@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from motiflux.api.estimating import estimate
-from motiflux.cli.estimate import json_fields, number
+from motiflux.cli.commands.estimate import json_fields, number
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
 from tests.unit.sampling_cases import random_graph
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import motiflux as mf
-from motiflux.io import compression, source
+from motiflux.io.files import compression, source
 from tests.fault.files import EDGES, complaint, savez
 
 pyarrow = pytest.importorskip("pyarrow", reason="Zstandard takes pyarrow here")

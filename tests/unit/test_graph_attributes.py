@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.conditions import AllOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
 from motiflux.graph import AdjacencyKey, Direction, VertexFilter
-from motiflux.graph.columns import Kind
+from motiflux.graph.attributes.columns import Kind
 from tests.unit.condition_cases import columns, conditions, truth
 from tests.unit.graph_cases import arcs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io.tables import group_rows, rebatched
+from motiflux.io.tables.match_tables import group_rows, rebatched
 from motiflux.packages import require
 
 RING = "(a)-[x:wire]->(b)-[:wire]->(c)-[:wire]->(a)"

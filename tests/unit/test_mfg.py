@@ -99,7 +99,7 @@ class TestRoundTrips:
     def test_very_many_label_triples_are_counted_when_they_are_needed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("motiflux.io.mfg._MOST_TRIPLES", 1)
+        monkeypatch.setattr("motiflux.io.binary.mfg._MOST_TRIPLES", 1)
         graph = full_graph()
         again = mf.read_graph(written(graph, tmp_path / "g.mfg"))
         assert again.label_frequencies().arcs(None, (0,), None) == graph.label_frequencies().arcs(

@@ -12,8 +12,8 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.stream import FoundMatches, Nowhere, Request, Sink, as_source
-from motiflux.stream.source import Batch
-from motiflux.stream.totals import Sums
+from motiflux.stream.run.totals import Sums
+from motiflux.stream.sources.source import Batch
 
 LONG_PATH = "(a)--(b)--(c)--(d)--(e)--(f)--(g)--(h)--(i)--(j)"
 MODES = ("sequence", "batch")

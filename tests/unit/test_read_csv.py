@@ -14,8 +14,9 @@ import motiflux as mf
 from motiflux import _native
 from motiflux._native import TableParser
 from motiflux.interop import ColumnMapping
-from motiflux.io import delimited, source
-from motiflux.io.text_table import TextOptions
+from motiflux.io.files import source
+from motiflux.io.text import delimited
+from motiflux.io.text.table import TextOptions
 from tests.interrupts import ctrl_c_in_native_code
 from tests.slow_readers import Plain, plain, read_delimited
 

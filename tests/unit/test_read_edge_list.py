@@ -172,7 +172,7 @@ def test_quotes_in_comments_are_no_quotes(tmp_path: Path) -> None:
 def test_quotes_in_comments_are_no_quotes_wherever_chunks_end(
     tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.io.source.CHUNK_BYTES", 5)
+    monkeypatch.setattr("motiflux.io.files.source.CHUNK_BYTES", 5)
     path = tmp_path / "graph.txt"
     path.write_bytes(b'a,"b\n# c"\n # "\n\n"b\n# c",d\n# "" "\nd,e\n%"')
     listed = mf.read_graph(path, threads=threads, directed=True).to_edges()

@@ -10,7 +10,7 @@ import pytest
 
 import motiflux as mf
 from motiflux._native import GraphFileParser
-from motiflux.io import source
+from motiflux.io.files import source
 from tests.data_paths import shared_names, shared_path
 
 TEXT = b"10 20\n20 30\n30 10\n"

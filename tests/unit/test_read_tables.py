@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io.progress import reading_meter
-from motiflux.io.source import watched
+from motiflux.io.files.progress import reading_meter
+from motiflux.io.files.source import watched
 from tests.unit.graph_cases import edge_counts
 
 pa = pytest.importorskip("pyarrow")

@@ -11,9 +11,9 @@ import pytest
 
 import motiflux as mf
 from motiflux.stream import Batch, FoundMatches, Nowhere, Request, as_source
-from motiflux.stream.reading import PipeReader
-from motiflux.stream.run import Run
-from motiflux.stream.text_source import TextSource
+from motiflux.stream.run.loop import Run
+from motiflux.stream.sources.reading import PipeReader
+from motiflux.stream.sources.text import TextSource
 
 FLIP = mf.Updates(
     [True, True, True], [1, 3, 2], [2, 4, 3], vertex_labels=mf.stream.VertexLabels([1, 1], [5, 6], [0, 1])

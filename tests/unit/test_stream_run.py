@@ -27,8 +27,8 @@ from motiflux.stream import (
     as_sink,
     as_source,
 )
-from motiflux.stream.held import Held
-from motiflux.stream.totals import Latencies
+from motiflux.stream.run.held import Held
+from motiflux.stream.run.totals import Latencies
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 ROWS = [("+", 1, 2), ("+", 2, 3), ("+", 3, 1), ("-", 1, 2)]
@@ -423,7 +423,7 @@ class TestSinks:
             as_sink(7)
 
     def test_blocks_of_an_unfinished_batch_wait_on_disk(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("motiflux.stream.held._MOST_BYTES", 100)
+        monkeypatch.setattr("motiflux.stream.run.held._MOST_BYTES", 100)
         held = Held()
         for at in range(20):
             held.put(
@@ -435,7 +435,7 @@ class TestSinks:
         assert list(held.take()) == []
 
     def test_a_sink_sees_nothing_of_a_batch_that_fails_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("motiflux.stream.changing._MOST_WORDS", 3)
+        monkeypatch.setattr("motiflux.stream.matching.changing._MOST_WORDS", 3)
         kept = Kept()
         edges = [("+", u, v) for u in range(8) for v in range(u)]
         with mf.Monitor(empty(), TRIANGLE, matches=True, strict=True) as monitor:

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.stream import Batch, Position, Request, Source, reading
-from motiflux.stream.reading import PipeReader
-from motiflux.stream.text_source import TextSource
+from motiflux.stream import Batch, Position, Request, Source
+from motiflux.stream.sources import reading
+from motiflux.stream.sources.reading import PipeReader
+from motiflux.stream.sources.text import TextSource
 from motiflux.stream.updates import OPS
 
 Row = tuple[bool, Any, Any, Any, Any]

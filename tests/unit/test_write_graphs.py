@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io import check_graph_output, graph_tables, write_matches
+from motiflux.io import check_graph_output, write_matches
+from motiflux.io.tables import graph_tables
 from motiflux.io.writers import COMPRESSED, GRAPH_WRITERS
 from tests.unit.cli_run import motiflux, only_json
 

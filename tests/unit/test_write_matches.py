@@ -12,7 +12,7 @@ import pytest
 
 import motiflux as mf
 from motiflux._native import format_csv
-from motiflux.io.npy_writer import _header
+from motiflux.io.binary.npy_writer import _header
 from motiflux.io.writers import write_matches
 
 if TYPE_CHECKING:

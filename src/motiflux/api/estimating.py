@@ -14,7 +14,7 @@ from motiflux.cpu.sampling import ESTIMATORS
 from motiflux.cpu.trawling import LEAST_DEPTH
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
-from motiflux.io.progress import is_shown, meter
+from motiflux.io.files.progress import is_shown, meter
 from motiflux.pattern import Pattern
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import make_request

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from motiflux.atomic import AtomicFile, output_error
 from motiflux.bench.machine import slug
-from motiflux.io.atomic import AtomicFile, output_error
 
 if TYPE_CHECKING:
     from motiflux.bench.measure import Timing

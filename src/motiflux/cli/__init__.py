@@ -1,4 +1,4 @@
-"""The command line: one thin command per module, each with one function `run`.
+"""The command line: one thin command per module of `motiflux.cli.commands`, each with one function `run`.
 
 A command parses its options, calls the library and prints. Modules here import the library inside `run`, so
 that ``motiflux --help`` starts quickly and ``motiflux doctor`` works if the extension does not load.

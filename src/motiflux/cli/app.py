@@ -8,9 +8,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from motiflux.cli import bench, convert, count, doctor, estimate, explain, generate, info, match, watch
 from motiflux.cli import options as opt
 from motiflux.cli.columns import with_columns
+from motiflux.cli.commands import (
+    bench,
+    convert,
+    count,
+    doctor,
+    estimate,
+    explain,
+    generate,
+    info,
+    match,
+    watch,
+)
 from motiflux.cli.exits import guarded
 from motiflux.cli.search import with_search
 

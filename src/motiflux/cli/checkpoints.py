@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
 from motiflux.errors import ArgumentError
-from motiflux.stream.source import BEGIN, Position
 from motiflux.units import grouped
 
 if TYPE_CHECKING:
     import motiflux as mf
     from motiflux.stream import Sink, Source
+    from motiflux.stream.sources.source import Position
     from motiflux.stream.window import Span
 
 _VERSION = 1
@@ -85,6 +85,7 @@ class Task:
         import warnings
 
         import motiflux as mf
+        from motiflux.stream.sources.source import BEGIN
 
         start = BEGIN if earlier is None else earlier.start
         if self.stream == STDOUT and start.offset:
@@ -146,6 +147,7 @@ class Saver:
 
     def _save(self) -> None:
         from motiflux.stream import FileSink
+        from motiflux.stream.sources.source import BEGIN, Position
 
         kept = self._sink.mark() if isinstance(self._sink, FileSink) else None
         reached = self._monitor.source_position
@@ -215,8 +217,10 @@ class Earlier:
         self.facts: dict[str, Any] = position
 
     @property
-    def start(self) -> Position:
+    def start(self) -> "Position":
         """The position at which the stream continues."""
+        from motiflux.stream.sources.source import Position
+
         return Position(self.facts["line"], self.facts["offset"])
 
     def check(self, given: Mapping[str, Any]) -> None:

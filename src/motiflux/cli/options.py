@@ -164,7 +164,7 @@ ProgressOption = Annotated[
 @contextmanager
 def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
     """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
-    from motiflux.io.progress import is_shown
+    from motiflux.io.files.progress import is_shown
     from motiflux.request.progress import search_meter
 
     if flag and not is_shown():
@@ -180,7 +180,7 @@ def read_graph(
     """Read a graph with the column options of the command line; show progress as `search_progress` does."""
     import motiflux as mf
     from motiflux.cli import columns
-    from motiflux.io.progress import is_shown, reading_meter
+    from motiflux.io.files.progress import is_shown, reading_meter
 
     if progress and not is_shown():
         with reading_meter(path):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, LabelTable
-from motiflux.io.progress import is_shown, meter
+from motiflux.io.files.progress import is_shown, meter
 from motiflux.types import MAX_VERTICES, Label
 
 Duplicates = Literal["keep", "drop"]

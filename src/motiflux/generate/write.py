@@ -12,14 +12,14 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.atomic import AtomicFile, check_place
 from motiflux.errors import MotifluxWarning, OutputError
 from motiflux.generate.base import EdgeColumns, EdgeSource, Progress, reporting
 from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
-from motiflux.io.atomic import AtomicFile, check_place
-from motiflux.io.csv_writer import TextTable
-from motiflux.io.npz_writer import write_member
-from motiflux.io.sinks import CountingFile
+from motiflux.io.binary.npz_writer import write_member
+from motiflux.io.files.sinks import CountingFile
+from motiflux.io.text.csv_writer import TextTable
 
 if TYPE_CHECKING:
     from motiflux.types import Label

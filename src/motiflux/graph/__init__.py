@@ -3,8 +3,8 @@
 from motiflux.arguments import resolve_threads
 from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, VertexFilter
 from motiflux.graph.arrays import EdgeList
-from motiflux.graph.attributes import AttributeTable
-from motiflux.graph.columns import Column, Kind
+from motiflux.graph.attributes.columns import Column, Kind
+from motiflux.graph.attributes.table import AttributeTable
 from motiflux.graph.graph import Graph
 from motiflux.graph.labels import LabelTable
 from motiflux.graph.shape import ShapeStats

@@ -12,7 +12,7 @@ from motiflux.arguments import resolve_threads
 from motiflux.conditions import Condition
 from motiflux.graph.adjacency import Direction
 from motiflux.graph.assemble import SelfLoops, assemble
-from motiflux.graph.attributes import AttributeTable
+from motiflux.graph.attributes.table import AttributeTable
 from motiflux.graph.csr import Csr
 from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_any, row_starts
 from motiflux.graph.labels import LabelTable

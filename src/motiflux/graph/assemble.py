@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, GraphError
-from motiflux.graph.attributes import AttributeTable, make_attributes
+from motiflux.graph.attributes.table import AttributeTable, make_attributes
 from motiflux.graph.csr import Csr
 from motiflux.graph.labels import LabelTable, as_column, encode_labels
 from motiflux.graph.numbering import number_vertices

@@ -10,8 +10,8 @@ import numpy as np
 
 from motiflux.errors import GraphError
 from motiflux.graph.arrays import GraphArrays
-from motiflux.graph.attributes import AttributeTable
-from motiflux.graph.columns import Column, Kind
+from motiflux.graph.attributes.columns import Column, Kind
+from motiflux.graph.attributes.table import AttributeTable
 from motiflux.packages import require
 from motiflux.types import DEFAULT_LABEL
 

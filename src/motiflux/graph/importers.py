@@ -10,11 +10,11 @@ from motiflux.arguments import resolve_threads
 from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
-from motiflux.interop.igraph import from_igraph
-from motiflux.interop.networkx import from_networkx
-from motiflux.interop.pyg import from_pyg
-from motiflux.interop.records import Wanted
-from motiflux.interop.scipy_sparse import from_scipy
+from motiflux.interop.libraries.igraph import from_igraph
+from motiflux.interop.libraries.networkx import from_networkx
+from motiflux.interop.libraries.pyg import from_pyg
+from motiflux.interop.libraries.records import Wanted
+from motiflux.interop.libraries.scipy_sparse import from_scipy
 from motiflux.interop.tables import read_table
 from motiflux.types import Label
 

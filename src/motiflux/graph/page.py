@@ -6,7 +6,7 @@ import numpy as np
 
 from motiflux.draw.page import facts_table
 from motiflux.graph.arrays import GraphArrays
-from motiflux.graph.attributes import AttributeTable
+from motiflux.graph.attributes.table import AttributeTable
 from motiflux.graph.stats import GraphStats
 from motiflux.types import DEFAULT_LABEL
 from motiflux.units import bytes_text, grouped

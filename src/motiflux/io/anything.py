@@ -9,10 +9,10 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop.arrays import is_array
 from motiflux.interop.arrow import is_arrow
-from motiflux.interop.igraph import is_igraph
-from motiflux.interop.networkx import is_networkx
-from motiflux.interop.pyg import is_pyg
-from motiflux.interop.scipy_sparse import is_sparse
+from motiflux.interop.libraries.igraph import is_igraph
+from motiflux.interop.libraries.networkx import is_networkx
+from motiflux.interop.libraries.pyg import is_pyg
+from motiflux.interop.libraries.scipy_sparse import is_sparse
 from motiflux.io.registry import read_graph
 
 

@@ -11,24 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.graph.attributes import make_attributes
+from motiflux.graph.attributes.table import make_attributes
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
 from motiflux.interop.tables import open_table, read_vertices
-from motiflux.io import (
-    arrow_file,
-    delimited,
-    edge_list,
-    graph_file,
-    matrix_market,
-    mfg,
-    npz,
-    parquet,
-    pattern_text,
-)
+from motiflux.io.arrow import ipc, parquet
+from motiflux.io.binary import mfg, npz
 from motiflux.io.build import build_graph, said_of
-from motiflux.io.progress import is_shown, reading_meter
-from motiflux.io.source import format_suffix, is_compressed
-from motiflux.io.text_table import TextOptions
+from motiflux.io.files.progress import is_shown, reading_meter
+from motiflux.io.files.source import format_suffix, is_compressed
+from motiflux.io.text import delimited, edge_list, graph_file, matrix_market, pattern_file
+from motiflux.io.text.table import TextOptions
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
@@ -93,15 +85,15 @@ TEXT_VERTEX_READERS: dict[str, TextVertexReader] = dict.fromkeys(
 
 TABLE_READERS: dict[str, TableReader] = {
     ".parquet": parquet.read,
-    ".arrow": arrow_file.read,
-    ".feather": arrow_file.read,
+    ".arrow": ipc.read,
+    ".feather": ipc.read,
 }
 """Readers of tables of edges, whose columns may be chosen."""
 
 VERTEX_TABLE_READERS: dict[str, VertexTableReader] = {
     ".parquet": parquet.read_vertices,
-    ".arrow": arrow_file.read_vertices,
-    ".feather": arrow_file.read_vertices,
+    ".arrow": ipc.read_vertices,
+    ".feather": ipc.read_vertices,
 }
 """Readers of tables of vertices, which may stand beside a table of edges."""
 
@@ -109,8 +101,8 @@ _NEVER_COMPRESSED = (mfg.SUFFIX, ".parquet", ".arrow", ".feather")
 
 PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
     ".graph": graph_file.read_query,
-    ".pattern": pattern_text.read_query,
-    ".cypher": pattern_text.read_query,
+    ".pattern": pattern_file.read_query,
+    ".cypher": pattern_file.read_query,
 }
 """Readers of patterns."""
 

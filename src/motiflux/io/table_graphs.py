@@ -9,16 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from motiflux.graph import Graph
-from motiflux.io import arrow_writers, csv_writer
-from motiflux.io.graph_losses import check_column_names, check_names, warn_of_losses
-from motiflux.io.graph_tables import EdgeTable, VertexTable
-from motiflux.io.sinks import split_suffix
+from motiflux.io.arrow import table_writers
+from motiflux.io.files.sinks import split_suffix
+from motiflux.io.tables.graph_losses import check_column_names, check_names, warn_of_losses
+from motiflux.io.tables.graph_tables import EdgeTable, VertexTable
+from motiflux.io.text import csv_writer
 
 WRITERS = {
     ".csv": csv_writer.write,
     ".tsv": csv_writer.write,
-    ".parquet": arrow_writers.write_parquet,
-    ".arrow": arrow_writers.write_arrow,
+    ".parquet": table_writers.write_parquet,
+    ".arrow": table_writers.write_arrow,
 }
 """Writers of tables."""
 

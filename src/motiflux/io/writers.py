@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from motiflux.atomic import check_place
 from motiflux.errors import ArgumentError, OutputError
 from motiflux.graph import Graph
-from motiflux.io import arrow_writers, csv_writer, mfg, npy_writer, npz_writer, table_graphs, text_graphs
-from motiflux.io.atomic import check_place
-from motiflux.io.sinks import split_suffix
-from motiflux.io.source import format_suffix, is_compressed
-from motiflux.io.tables import MatchBatches, MatchTables, as_tables
+from motiflux.io import table_graphs
+from motiflux.io.arrow import table_writers
+from motiflux.io.binary import mfg, npy_writer, npz_writer
+from motiflux.io.files.sinks import split_suffix
+from motiflux.io.files.source import format_suffix, is_compressed
+from motiflux.io.tables.match_tables import MatchBatches, MatchTables, as_tables
+from motiflux.io.text import csv_writer, graph_writers
 
 Writer = TypeVar("Writer")
 MatchWriter: TypeAlias = Callable[[MatchTables, Path], int]
@@ -21,8 +24,8 @@ MatchWriter: TypeAlias = Callable[[MatchTables, Path], int]
 GraphWriter: TypeAlias = Callable[[Graph, Path], int]
 
 MATCH_WRITERS: dict[str, MatchWriter] = {
-    ".parquet": arrow_writers.write_parquet,
-    ".arrow": arrow_writers.write_arrow,
+    ".parquet": table_writers.write_parquet,
+    ".arrow": table_writers.write_arrow,
     ".csv": csv_writer.write,
     ".npy": npy_writer.write,
 }
@@ -31,9 +34,9 @@ MATCH_WRITERS: dict[str, MatchWriter] = {
 GRAPH_WRITERS: dict[str, GraphWriter] = {
     mfg.SUFFIX: mfg.write,
     npz_writer.SUFFIX: npz_writer.write,
-    ".graph": text_graphs.write_graph_file,
-    ".txt": text_graphs.write_edge_list,
-    ".mtx": text_graphs.write_matrix,
+    ".graph": graph_writers.write_graph_file,
+    ".txt": graph_writers.write_edge_list,
+    ".mtx": graph_writers.write_matrix,
     **dict.fromkeys(table_graphs.WRITERS, table_graphs.write),
 }
 """Writers of graphs; suffixes of text formats may be followed by ``.gz`` or ``.zst``."""

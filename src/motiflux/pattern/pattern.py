@@ -152,7 +152,7 @@ class Pattern(QueryGraph):
         >>> print(pattern)
         (a:person)-[x:cash|wire]->(b), (b)--(c) WHERE c.kind = 'bank' AND x.euro > 100
         """
-        from motiflux.pattern.parse import parse_pattern
+        from motiflux.pattern.parser.parse import parse_pattern
 
         return parse_pattern(text, name, cls)
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from motiflux.io.progress import is_shown, meter
+from motiflux.io.files.progress import is_shown, meter
 from motiflux.request.reports import ProgressCallback, ProgressReport
 
 Progress = bool | Callable[[ProgressReport], None]

@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.errors import ArgumentError
 from motiflux.graph import Column, Graph, LabelTable
 from motiflux.interop.strings import StringTable
-from motiflux.io.tables import Field
+from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
 from motiflux.result.images import Block, ImageBlock, written
 from motiflux.result.witnesses import Witnesses

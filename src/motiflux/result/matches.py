@@ -183,7 +183,7 @@ class Matches:
         >>> matches.to_arrow().to_pylist()
         [{'a': 'ann', 'b': 'bob', 'x': 0, 'x.amount': 250}]
         """
-        from motiflux.io.arrow_batches import arrow_table
+        from motiflux.io.arrow.batches import arrow_table
 
         self._widen()
         return self._closing_on_error(lambda: arrow_table(self))
@@ -193,14 +193,14 @@ class Matches:
 
         Columns of integers and booleans with missing values have pandas' nullable types, such as ``Int64``.
         """
-        from motiflux.io.arrow_batches import pandas_frame
+        from motiflux.io.arrow.batches import pandas_frame
 
         self._widen()
         return self._closing_on_error(lambda: pandas_frame(self))
 
     def to_polars(self) -> Any:
         """Return all remaining rows as a ``polars.DataFrame``; needs pyarrow too."""
-        from motiflux.io.arrow_batches import polars_frame
+        from motiflux.io.arrow.batches import polars_frame
 
         self._widen()
         return self._closing_on_error(lambda: polars_frame(self))
@@ -249,7 +249,7 @@ class Matches:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the remaining rows as an Arrow stream, which makes batches on demand."""
-        from motiflux.io.arrow_batches import arrow_reader
+        from motiflux.io.arrow.batches import arrow_reader
 
         return arrow_reader(self).__arrow_c_stream__(requested_schema)
 

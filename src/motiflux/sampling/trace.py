@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from motiflux.graph import Column
-from motiflux.io.tables import Field
+from motiflux.io.tables.match_tables import Field
 from motiflux.result.estimate import EstimateProgress
 
 _TYPES: Mapping[str, np.dtype[Any]] = {

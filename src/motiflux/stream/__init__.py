@@ -1,12 +1,12 @@
 """Patterns watched on graphs that change."""
 
-from motiflux.stream.delta import Delta, MatchRows, PatternDelta
-from motiflux.stream.file_sink import FileSink, StandardOutput, as_sink
+from motiflux.stream.matching.delta import Delta, MatchRows, PatternDelta
 from motiflux.stream.monitor import Monitor
-from motiflux.stream.sink import FoundMatches, Nowhere, Sink
-from motiflux.stream.source import Batch, Position, Request, Source
-from motiflux.stream.sources import as_source, open_source
-from motiflux.stream.totals import Latency, PatternTotal, Totals
+from motiflux.stream.run.totals import Latency, PatternTotal, Totals
+from motiflux.stream.sinks.file_sink import FileSink, StandardOutput, as_sink
+from motiflux.stream.sinks.sink import FoundMatches, Nowhere, Sink
+from motiflux.stream.sources.convert import as_source, open_source
+from motiflux.stream.sources.source import Batch, Position, Request, Source
 from motiflux.stream.updates import Updates, VertexLabels
 
 __all__ = [

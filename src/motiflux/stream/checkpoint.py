@@ -1,7 +1,7 @@
 """Monitors in files: all that is needed to go on as if nothing had happened.
 
-The container is that of `motiflux.io.sections`: written whole or not at all, each section with a checksum.
-With n vertices, e edges and c copies in the window, it holds:
+The container is that of `motiflux.io.binary.sections`: written whole or not at all, each section with a
+checksum. With n vertices, e edges and c copies in the window, it holds:
 
     section                             type            shape
     ----------------------------------  --------------  -----
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from motiflux.errors import FormatError, MotifluxError, OutputError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
-from motiflux.io.sections import SectionFile, write_sections
+from motiflux.io.binary.sections import SectionFile, write_sections
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.types import Label
 

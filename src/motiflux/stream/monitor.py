@@ -16,15 +16,15 @@ from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
 from motiflux.result.count import Count
-from motiflux.stream.changing import Changing, Terms
 from motiflux.stream.checkpoint import read_checkpoint
-from motiflux.stream.delta import Delta, chosen_pattern
-from motiflux.stream.file_sink import as_sink
+from motiflux.stream.matching.changing import Changing, Terms
+from motiflux.stream.matching.delta import Delta, chosen_pattern
 from motiflux.stream.options import Options
-from motiflux.stream.run import Progress, Run
+from motiflux.stream.run.loop import Progress, Run
+from motiflux.stream.run.totals import Totals
 from motiflux.stream.saving import Kept, checked_path
-from motiflux.stream.sources import as_source
-from motiflux.stream.totals import Totals
+from motiflux.stream.sinks.file_sink import as_sink
+from motiflux.stream.sources.convert import as_source
 from motiflux.stream.updates import Row, Updates
 from motiflux.stream.window import WindowLength
 from motiflux.types import Label, VertexId

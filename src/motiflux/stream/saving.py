@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import ArgumentError
 from motiflux.stream.checkpoint import Checkpoint
-from motiflux.stream.core import Core
-from motiflux.stream.names import GrowingCodes, GrowingIds
+from motiflux.stream.matching.core import Core
+from motiflux.stream.matching.names import GrowingCodes, GrowingIds
 from motiflux.stream.window import open_window
 
 _EDGE_ARRAYS = ("edges.sources", "edges.targets", "edges.labels", "edges.copies")

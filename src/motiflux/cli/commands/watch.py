@@ -1,0 +1,240 @@
+"""``motiflux watch``: matches that appear and vanish while edges are inserted and deleted."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from motiflux.atomic import check_place
+from motiflux.cli import columns as col
+from motiflux.cli import options as opt
+from motiflux.cli import watch_options as wopt
+from motiflux.cli.checkpoints import NO_GRAPH, STDOUT, Earlier, Saver, Task, read_every
+from motiflux.cli.exits import ExitCode, Terminated, UsageError
+from motiflux.cli.output import print_json
+from motiflux.errors import ArgumentError
+from motiflux.types import Semantics, Symmetry
+from motiflux.units import quantity, seconds_text
+
+if TYPE_CHECKING:
+    import motiflux as mf
+    from motiflux.stream import Sink
+    from motiflux.stream.run.loop import Progress
+
+HELP = "Apply the edge insertions and deletions of STREAM to GRAPH; report matches that appear and vanish."
+
+_ENGINE = _DEVICE = "cpu"
+
+
+def run(
+    context: typer.Context,
+    graph: wopt.GraphArgument,
+    stream: wopt.StreamArgument,
+    patterns: wopt.PatternOption = None,
+    mode: wopt.ModeOption = wopt.Mode.SEQUENCE,
+    batch_size: wopt.BatchOption = None,
+    output: wopt.OutputOption = None,
+    follow: wopt.FollowOption = False,
+    stream_format: wopt.FormatOption = None,
+    stream_columns: wopt.StreamColumnOption = None,
+    on_error: wopt.OnErrorOption = wopt.OnError.STOP,
+    duplicates: wopt.DuplicatesOption = wopt.Duplicates.COUNT,
+    strict: wopt.StrictOption = False,
+    window: wopt.WindowOption = None,
+    time_unit: wopt.TimeUnitOption = wopt.TimeUnit.SECONDS,
+    disorder: wopt.DisorderOption = None,
+    semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
+    symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
+    directed: opt.DirectedOption = None,
+    limit: wopt.LimitOption = None,
+    timeout: wopt.TimeoutOption = None,
+    save: wopt.SaveOption = None,
+    save_every: wopt.SaveEveryOption = None,
+    resume: wopt.ResumeOption = None,
+    threads: opt.ThreadsOption = None,
+    settings: opt.TuningOption = None,
+    as_json: opt.JsonOption = False,
+    progress: opt.ProgressOption = None,
+) -> ExitCode:
+    """Process the stream to its end, and print the totals."""
+    from motiflux.stream.run.loop import Run
+
+    options: dict[str, Any] = {
+        "mode": mode.value,
+        "semantics": semantics.value,
+        "symmetry": symmetry.value,
+        "duplicates": duplicates.value,
+        "strict": strict,
+        "window": int(window) if window is not None and window.isdecimal() else window,
+        "time_unit": time_unit.value,
+        "disorder": None if disorder is None else disorder.value,
+        "tuning": opt.tuning_of(settings),
+        "threads": threads,
+    }
+    _check_together(limit, output, save, save_every, resume, as_json=as_json)
+    every = read_every(save_every or wopt.SAVE_EVERY)
+    columns = _columns_of(stream_columns)
+    task = Task(graph, stream, patterns or [], batch_size, output, stream_format, columns)
+    earlier = None
+    if resume is not None:
+        earlier = Earlier(resume, threads)
+        earlier.check({**_given(context), "graph": graph, "stream": stream, "columns": columns})
+        task = task.going_on(earlier)
+    elif not patterns:
+        raise UsageError("--pattern: expected at least one pattern, found none")
+    task.check_places(save, resume)
+    sink = _sink(task, earlier, as_json=as_json)
+    source = task.source(earlier, follow=follow, on_error=on_error.value)
+    if earlier is None:
+        monitor = _begun(task, sink, options, directed=directed, progress=progress)
+    else:
+        monitor = earlier.monitor
+    with monitor, _shown(progress) as shown:
+        totals = Run(
+            monitor,
+            source,
+            batch_size=task.batch_size,
+            timeout=timeout,
+            progress=shown,
+            skips=on_error is wopt.OnError.SKIP,
+            limit=limit,
+            saver=None if save is None else Saver(monitor, save, every, sink, task.facts()),
+        ).into(sink)
+        what = monitor._options.symmetry.value.removesuffix("s")
+    if as_json:
+        print_json(_fields(task.patterns, totals))
+    else:
+        _print(task.patterns, totals, what, to_stdout=task.output is not None and str(task.output) != STDOUT)
+    if isinstance(totals.stopped_by, Terminated):
+        return ExitCode.TERMINATED
+    return ExitCode.DONE if totals.complete else ExitCode.INCOMPLETE
+
+
+def _check_together(
+    limit: int | None,
+    output: Path | None,
+    save: Path | None,
+    save_every: str | None,
+    resume: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Raise an error for contradictory options."""
+    if limit is not None and (save or resume):
+        raise UsageError("--limit: not allowed with --save or --resume, because a limit ends within a batch")
+    if save_every is not None and save is None:
+        raise UsageError("--save-every: expected --save, found none")
+    if as_json and output is not None and str(output) == STDOUT:
+        raise UsageError("-o -: expected a file, because --json writes to stdout")
+    if save is not None:
+        check_place(save)
+    if save is not None and output is not None and output.suffix.lower() == ".parquet":
+        raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
+
+
+def _given(context: typer.Context) -> dict[str, Any]:
+    """Return the parameters that the command line gives."""
+    return {
+        name: value
+        for name, value in context.params.items()
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
+
+
+def _begun(
+    task: Task, sink: "Sink", options: dict[str, Any], *, directed: bool | None, progress: bool | None
+) -> "mf.Monitor":
+    """Read the graph and the patterns; an empty graph has only a direction."""
+    import motiflux as mf
+
+    threads = options["threads"]
+    if str(task.graph) != NO_GRAPH:
+        read = opt.read_inputs(
+            task.graph, task.patterns, directed=directed, threads=threads, progress=progress
+        )
+        return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
+    if col.given():
+        raise UsageError(f"{', '.join(col.given())}: expected a graph table, found none")
+    nothing = mf.Graph.from_edges([], directed=bool(directed))
+    return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
+
+
+def _sink(task: Task, earlier: Earlier | None, *, as_json: bool) -> "Sink":
+    from motiflux.stream import FileSink, Nowhere, StandardOutput
+
+    if task.output is not None and str(task.output) != STDOUT:
+        return FileSink(task.output, kept=None if earlier is None else earlier.facts.get("kept"))
+    if as_json:
+        return Nowhere()
+    if earlier is not None and not earlier.monitor.lists_matches:
+        raise UsageError("--json: expected this option, because the saved run only counted")
+    return StandardOutput()
+
+
+def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
+    columns: dict[str, str | int] = {}
+    for setting in settings or []:
+        part, separator, name = setting.partition("=")
+        if not separator or not name or part in columns:
+            raise ArgumentError("--stream-column", "PART=COLUMN, each part once", setting)
+        columns[part] = col.column(name)
+    return columns or None
+
+
+@contextmanager
+def _shown(flag: bool | None) -> Iterator["Progress"]:
+    """Return the `progress` of `Monitor.run`: ``--progress`` always shows it, the default on a terminal."""
+    from motiflux.io.files.progress import is_shown, meter
+    from motiflux.stream.run.loop import progress_note
+
+    if flag and not is_shown():
+        with meter("watching") as update:
+            yield lambda totals: update(0, 0, progress_note(totals))
+    else:
+        yield flag is not False
+
+
+def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
+    latency = totals.latency
+    return {
+        "patterns": [
+            {"pattern": source, "positive": one.positive, "negative": one.negative}
+            for source, one in zip(patterns, totals.patterns, strict=True)
+        ],
+        "updates": totals.updates,
+        "noops": totals.noops,
+        "skipped": totals.skipped,
+        "seconds": totals.seconds,
+        "updates_per_second": totals.updates_per_second,
+        "latency_us": {name: getattr(latency, name, None) for name in ("p50", "p90", "p99", "max")},
+        "complete": totals.complete,
+        "engine": _ENGINE,
+        "device": _DEVICE,
+    }
+
+
+def _print(patterns: list[str], totals: "mf.Totals", what: str, *, to_stdout: bool) -> None:
+    """Print the totals of the run, on stderr if the matches are on stdout."""
+    import sys
+
+    stream = sys.stdout if to_stdout else sys.stderr
+    for source, one in zip(patterns, totals.patterns, strict=True):
+        text = f"{quantity(one.positive, what)} appeared, {one.negative:,} vanished"
+        print(f"{' '.join(source.split())}: {text}" if len(patterns) > 1 else text, file=stream)
+    skipped = f", {quantity(totals.skipped, 'line')} skipped" if totals.skipped else ""
+    stopped = "" if totals.complete else _reason(totals)
+    print(
+        f"{quantity(totals.updates, 'update')} ({totals.noops:,} without effect{skipped}) in "
+        f"{seconds_text(totals.seconds)}, {totals.updates_per_second:,.0f}/s{stopped}",
+        file=stream,
+    )
+    if totals.latency is not None:
+        p50, p90, p99, most = (f"{value:,.0f}" for value in totals.latency)
+        print(f"latency p50 {p50} us, p90 {p90} us, p99 {p99} us, at most {most} us", file=stream)
+
+
+def _reason(totals: "mf.Totals") -> str:
+    return ", stopped by the timeout" if totals.stopped_by is None else ", interrupted"

@@ -1,0 +1,1 @@
+"""Graphs of other libraries: one library per module."""

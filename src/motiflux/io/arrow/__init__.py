@@ -1,0 +1,1 @@
+"""Arrow and Parquet files, and tables in Arrow's terms (the package pyarrow)."""

@@ -1,0 +1,1 @@
+"""The bytes of files: compression, progress, replacement of a file as a whole."""

@@ -1,0 +1,1 @@
+"""Matches and graphs as tables: the input of writers."""

@@ -1,0 +1,196 @@
+"""Tables as delimited text (``.csv``), streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux._native import format_csv, format_table, quote_strings
+from motiflux.errors import OutputError
+from motiflux.graph import Column, Kind
+from motiflux.interop.strings import StringTable
+from motiflux.io.arrow.batches import first_surrogate
+from motiflux.io.files.sinks import open_sink, split_suffix
+from motiflux.io.tables.match_tables import Field, MatchTables
+
+_SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
+
+Cells = tuple[NDArray[Any], NDArray[np.uint8] | None, NDArray[np.uint8] | None, NDArray[np.int64] | None]
+
+
+class ByteSink(Protocol):
+    """Where bytes can be written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Write all of `data`."""
+
+
+def write(matches: MatchTables, path: Path) -> int:
+    """Write a line of column names, then one line per match; with tabs for ``.tsv``.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or an id has no form in UTF-8.
+    """
+    separator = "\t" if split_suffix(path)[0] == ".tsv" else ","
+    with open_sink(path) as file:
+        return write_to(file, matches, name=str(path), separator=separator)
+
+
+def write_to(stream: ByteSink, matches: MatchTables, *, name: str, separator: str = ",") -> int:
+    """Write the output of `write` to an open stream; return the number of matches.
+
+    Raises
+    ------
+    OutputError
+        If an id has no form in UTF-8; it speaks of the stream by `name`.
+    """
+    text = Appending(stream, matches, name=name, separator=separator)
+    return text.append()
+
+
+class Appending:
+    """Text that a table is appended to, which may be filled and emptied again in between.
+
+    The line of column names is written at once.
+
+    Parameters
+    ----------
+    stream
+        The stream.
+    matches
+        The table.
+    name
+        The name of the stream in errors.
+    separator
+        The separator of fields.
+    with_header
+        Whether to write that line: it is there already where lines are appended to a file.
+    """
+
+    def __init__(
+        self,
+        stream: ByteSink,
+        matches: MatchTables,
+        *,
+        name: str,
+        separator: str = ",",
+        with_header: bool = True,
+    ) -> None:
+        self._stream = stream
+        self._matches = matches
+        self._formatter = TextTable(
+            [field.strings for field in matches.fields], separator=separator, name=name
+        )
+        self._numbers_only = separator == "," and all(_is_int64(field) for field in matches.fields)
+        if with_header:
+            stream.write(header([field.name for field in matches.fields], separator, name))
+
+    def append(self) -> int:
+        """Write the rows of the table; return their number."""
+        rows = 0
+        for columns in self._matches.tables():
+            length = len(columns[0])
+            if self._numbers_only and all(column.mask is None for column in columns):
+                stacked = [column.data for column in columns]
+                for part in _slices(length):
+                    self._stream.write(format_csv(np.stack([data[part] for data in stacked], axis=1)))
+            else:
+                for part in _slices(length):
+                    self._stream.write(self._formatter.format(columns, part))
+            rows += length
+        return rows
+
+
+class TextTable:
+    """Formats columns as lines of text.
+
+    Parameters
+    ----------
+    tables
+        The strings of each column that has the same in all batches.
+    separator
+        Between cells; cells with one in them are put in quotes.
+    name
+        The name of the output in errors.
+    prefix
+        Text at the start of each line.
+    """
+
+    def __init__(
+        self, tables: Sequence[StringTable | None], *, separator: str, name: str, prefix: str = ""
+    ) -> None:
+        self._separator = separator
+        self._name = name
+        self._prefix = prefix
+        self._quoted = {id(table): (table, self._quote(table)) for table in tables if table is not None}
+
+    def format(self, columns: Sequence[Column], part: slice) -> bytes:
+        """Return some rows as text; a missing value is an empty cell."""
+        rows = len(columns[0].data[part])
+        return format_table([self._cells(one, part) for one in columns], rows, self._prefix, self._separator)
+
+    def _cells(self, column: Column, part: slice) -> Cells:
+        data = column.data[part]
+        missing = None if column.mask is None else np.ascontiguousarray(column.mask[part]).view(np.uint8)
+        if column.strings is not None:
+            known = self._quoted.get(id(column.strings))
+            text, offsets = self._quote(column.strings) if known is None else known[1]
+            return np.ascontiguousarray(data, np.uint32), missing, text, offsets
+        if column.kind is Kind.NOTHING:
+            return np.zeros(len(data), np.uint8), np.ones(len(data), np.uint8), None, None
+        return _plain(data), missing, None, None
+
+    def _quote(self, table: StringTable) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        if first_surrogate(table) is not None:
+            table = _escaped(table, self._name)
+        return quote_strings(table.text, table.offsets, self._separator)
+
+
+def header(names: Sequence[str], separator: str, name: str) -> bytes:
+    """Return the line of column names."""
+    table = TextTable([], separator=separator, name=name)
+    columns = [Column(np.zeros(1, np.uint32), None, StringTable.of([one])) for one in names]
+    return table.format(columns, slice(None))
+
+
+def _plain(data: NDArray[Any]) -> NDArray[Any]:
+    """Return values in a type that is formatted."""
+    if data.dtype == np.bool_:
+        return np.ascontiguousarray(data).view(np.uint8)
+    if data.dtype.kind == "f":
+        return np.ascontiguousarray(data, np.float64 if data.dtype.itemsize == 8 else np.float32)
+    return np.ascontiguousarray(data, np.uint64 if data.dtype == np.uint64 else np.int64)
+
+
+def _escaped(table: StringTable, name: str) -> StringTable:
+    """Return the strings, with surrogates for bytes of file names replaced by these bytes.
+
+    Raises
+    ------
+    OutputError
+        Another surrogate: it has no form in UTF-8.
+    """
+    encoded = []
+    for text in table:
+        try:
+            encoded.append(text.encode("utf-8", "surrogateescape"))
+        except UnicodeEncodeError as error:
+            raise OutputError(f"{name}: cannot be written: the id {text!r} has no form in UTF-8") from error
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(string) for string in encoded], out=offsets[1:])
+    return StringTable(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+
+def _slices(rows: int) -> Iterator[slice]:
+    for start in range(0, rows, _SLICE_ROWS):
+        yield slice(start, start + _SLICE_ROWS)
+
+
+def _is_int64(field: Field) -> bool:
+    return field.strings is None and field.dtype == np.int64

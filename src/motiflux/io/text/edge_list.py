@@ -1,0 +1,115 @@
+"""Text edge lists (``.txt``, ``.edges``, ``.el``): an edge per line, fields apart by blanks or commas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from motiflux import _native
+from motiflux.arguments import resolve_threads
+from motiflux.errors import FormatError
+from motiflux.interop import ChosenColumns, ColumnMapping, GraphColumns
+from motiflux.io.text.delimited import column_names, edge_columns
+from motiflux.io.text.table import (
+    BLANKS,
+    Field,
+    Record,
+    Rows,
+    TextFile,
+    TextOptions,
+    Want,
+    is_integer,
+    is_number,
+)
+
+_EXPECTED = "'source target' or 'source target label'"
+
+
+def read(
+    path: Path, mapping: ColumnMapping, options: TextOptions, *, threads: int | None = None
+) -> GraphColumns:
+    """Read ``source target`` or ``source target label`` lines, or lines with the fields in `mapping`.
+
+    Lines that start with ``#`` or ``%`` and blank lines are skipped. Fields are apart by blanks, or by commas
+    where the first line has one. Ids are integers, or names where neither id of the first edge is a number;
+    labels likewise. The vertices are the ends of edges.
+
+    Raises
+    ------
+    FormatError
+        With the line, the value found and the value expected.
+    ArgumentError
+        There is no such column.
+    """
+    file = TextFile(path)
+    layout, first = _look(file, options)
+    edge = file.first_record(layout, first, "surrogateescape") if options.header else first
+    if not edge.fields:
+        nothing = np.empty(0, dtype=np.int64)
+        return GraphColumns(nothing, nothing)
+    width, reason = len(first.fields), f" as on line {first.lines_through}"
+    if mapping.given():
+        names = column_names(first.fields, named=bool(options.header))
+        chosen = mapping.choose(names, str(path))
+    elif width in (2, 3):
+        chosen = ChosenColumns((0, 1), 2 if width == 3 else None, {})
+    else:
+        raise _fault(path, first, f"expected {_EXPECTED}")
+    if len(edge.fields) != width:
+        raise _fault(path, edge, f"expected {width}{reason}")
+    fields = _fields(chosen, edge)
+    if fields[0].want is Want.NAME and options.header is None:
+        _check_next(file, layout, edge, chosen)
+    rows = Rows(edge.begin, edge.lines_before, width, reason)
+    return edge_columns(file.parse(layout, rows, fields, resolve_threads(threads)), chosen)
+
+
+def _look(file: TextFile, options: TextOptions) -> tuple[_native.Layout, Record]:
+    """Return how the lines are written, and the first one."""
+    layout = _layout(options.sep or BLANKS)
+    errors = "strict" if options.header else "surrogateescape"  # of ids and labels the parser speaks
+    first = file.first_record(layout, errors=errors)
+    if options.sep is None and any("," in one for one in first.fields):
+        layout = _layout(",")
+        first = file.first_record(layout, errors=errors)
+    return layout, first
+
+
+def _layout(separator: str) -> _native.Layout:
+    blanks = separator == BLANKS
+    return _native.Layout(separator, quotes=not blanks, comments=True, trims=not blanks)
+
+
+def _fault(path: Path, record: Record, expected: str) -> FormatError:
+    count = len(record.fields)
+    return FormatError(path, f"found {count} field{'s' * (count != 1)}, {expected}", record.lines_through)
+
+
+def _fields(chosen: ChosenColumns, edge: Record) -> list[Field]:
+    """Return the fields to read; the first edge determines whether ids and labels are integers or names."""
+    names = not any(is_number(edge.fields[place]) for place in chosen.ends)
+    ids = Want.NAME if names else Want.INTEGER
+    fields = [
+        Field(place, what, ids) for place, what in zip(chosen.ends, ("source id", "target id"), strict=True)
+    ]
+    if chosen.label is not None:
+        want = Want.INTEGER if is_number(edge.fields[chosen.label]) else Want.NAME
+        fields.append(Field(chosen.label, "edge label", want, 1))
+    for name, place in chosen.attributes.items():
+        fields.append(Field(place, f"column {name!r}", Want.ANYTHING, len(fields)))
+    return fields
+
+
+def _check_next(file: TextFile, layout: _native.Layout, edge: Record, chosen: ChosenColumns) -> None:
+    """Refuse a first line that names the columns, which would be taken for an edge between two names."""
+    after = file.first_record(layout, edge, "surrogateescape")
+    if len(after.fields) == len(edge.fields) and all(
+        is_integer(after.fields[place]) for place in chosen.ends
+    ):
+        raise FormatError(
+            file.path,
+            f"found integers as ids, expected names as on line {edge.lines_through}; "
+            "header=True says that this line names the columns, header=False that both hold names",
+            after.lines_through,
+        )

@@ -1,0 +1,1 @@
+"""From text to a pattern. Imported when the first text is parsed."""

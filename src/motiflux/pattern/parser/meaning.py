@@ -1,0 +1,188 @@
+"""Conditions of the text as conditions on one vertex or edge."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
+from motiflux.pattern.parser.drafts import Draft, Drafts
+from motiflux.pattern.parser.syntax import (
+    Among,
+    Attribute,
+    Call,
+    Compared,
+    Joined,
+    Literal,
+    Negated,
+    NullTest,
+    Operand,
+    Symbol,
+    Test,
+    TextError,
+)
+from motiflux.pattern.where import TEXT_OPERATORS
+
+_MIRRORED = {
+    Operator.EQUAL: Operator.EQUAL,
+    Operator.UNEQUAL: Operator.UNEQUAL,
+    Operator.LESS: Operator.GREATER,
+    Operator.AT_MOST: Operator.AT_LEAST,
+    Operator.GREATER: Operator.LESS,
+    Operator.AT_LEAST: Operator.AT_MOST,
+}
+
+
+def conjuncts(test: Test) -> tuple[Test, ...]:
+    """Return the tests that AND joins."""
+    return test.parts if isinstance(test, Joined) and test.every else (test,)
+
+
+def condition_of(test: Test, drafts: Drafts, inside: Draft | None) -> tuple[Draft, Condition]:
+    """Return the vertex or edge that `test` is about, and its condition.
+
+    Parameters
+    ----------
+    inside
+        The vertex or edge whose parentheses or brackets contain the test: names without a variable are its
+        attributes.
+
+    Raises
+    ------
+    TextError
+        The test is about several elements or none, or has a condition that is not supported.
+    """
+    reading = _Reading(drafts, inside)
+    condition = reading.condition(test)
+    if reading.subject is None:
+        raise TextError("expected an attribute of a vertex or an edge in the condition", test.start)
+    return reading.subject, condition
+
+
+def as_symbol(operand: Operand) -> Symbol:
+    """Return the name that `operand` is; numbers and strings will do where no value can stand."""
+    match operand:
+        case Symbol():
+            return operand
+        case Literal(value=str() as value):
+            return Symbol(value, value, operand.start)
+        case Literal(value=int() as value) if not isinstance(value, bool):
+            return Symbol(operand.source, value, operand.start)
+    raise TextError("expected the name of a vertex", operand.start)
+
+
+class _Reading:
+    """One condition being read, and the one vertex or edge that it is about."""
+
+    def __init__(self, drafts: Drafts, inside: Draft | None) -> None:
+        self._drafts = drafts
+        self._inside = inside
+        self._subject_name = ""
+        self.subject: Draft | None = None
+
+    def condition(self, test: Test) -> Condition:
+        """Return the condition of `test`."""
+        match test:
+            case Joined(every, parts):
+                conditions = tuple(self.condition(part) for part in parts)
+                return AllOf(conditions) if every else AnyOf(conditions)
+            case Negated(inner):
+                return Not(self.condition(inner))
+            case NullTest(operand, negated):
+                missing = IsMissing(self._attribute(operand))
+                return Not(missing) if negated else missing
+            case Among(operand, literals):
+                return OneOf(self._attribute(operand), tuple(map(_value, literals)))
+            case Compared(operands, operators):
+                return self._chain(operands, operators)
+
+    def _chain(self, operands: tuple[Operand, ...], operators: tuple[Operator, ...]) -> Condition:
+        if not operators:
+            raise self._no_comparison(operands[0])
+        parts = [
+            self._comparison(left, operator, right)
+            for operator, (left, right) in zip(operators, pairwise(operands), strict=True)
+        ]
+        return AllOf(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def _comparison(self, left: Operand, operator: Operator, right: Operand) -> Comparison:
+        if isinstance(left, Literal) and isinstance(right, Literal):
+            raise TextError("expected an attribute such as a.age on one side", left.start)
+        if isinstance(left, Literal):
+            left, operator, right = right, _MIRRORED[operator], left
+        if not isinstance(right, Literal):
+            if self._inside is None and isinstance(left, Symbol) and isinstance(right, Symbol):
+                raise TextError(
+                    f"expected {left.name} <> {right.name} by itself, joined by AND:"
+                    " there is no other condition on two vertices",
+                    left.start,
+                )
+            raise _no_value(left, right)
+        attribute = self._attribute(left)
+        value = _value(right)
+        if operator in TEXT_OPERATORS and not isinstance(value, str):
+            raise TextError(f"expected a string after {operator}, found {right.source}", right.start)
+        return Comparison(attribute, operator, value)
+
+    def _attribute(self, operand: Operand) -> str:
+        """Return the name of an attribute, and hold whose it is against the subject so far."""
+        match operand:
+            case Attribute(variable, name):
+                self._be_about(self._drafts.named(variable), variable.name, operand.start)
+                return name
+            case Symbol(name) if self._inside is not None:
+                self._be_about(self._inside, self._inside.name or "one edge", operand.start)
+                return name
+            case Symbol():
+                self._drafts.named(operand)
+                raise TextError(f"expected an attribute such as {operand.name}.age", operand.start)
+            case Literal():
+                raise TextError(f"expected an attribute such as a.age, found {operand.source}", operand.start)
+            case Call():
+                raise _misplaced(operand)
+
+    def _be_about(self, draft: Draft, name: str, start: int) -> None:
+        if self.subject is None:
+            self.subject, self._subject_name = draft, name
+        elif self.subject is not draft:
+            raise TextError(
+                f"expected a condition on {self._subject_name} alone, found {name} too: only AND joins"
+                " conditions on different vertices and edges",
+                start,
+            )
+
+    def _no_comparison(self, operand: Operand) -> TextError:
+        match operand:
+            case Call():
+                return _misplaced(operand)
+            case Literal():
+                return TextError(
+                    f"expected a condition such as a.age > 30, found {operand.source}", operand.start
+                )
+            case Attribute(variable, name):
+                return TextError(f"expected a comparison, as in {variable.name}.{name} = TRUE", operand.start)
+            case Symbol(name):
+                return TextError(f"expected a comparison such as {name}.age > 30", operand.start)
+
+
+def _no_value(left: Operand, right: Operand) -> TextError:
+    for operand in (left, right):
+        if isinstance(operand, Call):
+            return _misplaced(operand)
+    return TextError("two attributes cannot be compared: expected a value on one side", right.start)
+
+
+def _misplaced(call: Call) -> TextError:
+    name = call.function.lower()
+    if name == "id":
+        return TextError("expected id(a) = 5 or id(a) IN [5, 6] by itself, joined by AND", call.start)
+    if name == "may_equal":
+        return TextError("expected may_equal(a, b) by itself, joined by AND", call.start)
+    return TextError(
+        f"the function {call.function!r} is not supported: there are id(a) and may_equal(a, b)", call.start
+    )
+
+
+def _value(literal: Literal) -> Value:
+    if literal.value is None:
+        raise TextError("nothing equals NULL: expected IS NULL or IS NOT NULL", literal.start)
+    return literal.value

@@ -1,0 +1,86 @@
+"""From text to a pattern. Imported when the first text is parsed: so is the parser library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
+
+from lark import Lark, Token, UnexpectedInput, UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+from motiflux.errors import ArgumentError, PatternSyntaxError
+from motiflux.pattern.parser.refusals import end_refusal, refusal
+from motiflux.pattern.parser.resolve import Q, resolve
+from motiflux.pattern.parser.syntax import PatternText, TextError
+from motiflux.pattern.parser.tree_builder import TreeBuilder
+
+MAX_TEXT = 100_000
+"""Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""
+
+_MOST_TEXTS, _SHORT = 256, 2000
+"""Number of texts whose patterns are cached, and their greatest length."""
+_GRAMMAR = Path(__file__).with_name("grammar.lark")
+
+
+def parse_pattern(text: str, name: str, pattern_class: Callable[..., Q]) -> Q:
+    """Return the pattern that `text` describes, as an object of `pattern_class`; see `Pattern.parse`.
+
+    Raises
+    ------
+    PatternSyntaxError
+        With the text found and the text expected, and a caret under the place.
+    """
+    if not isinstance(text, str):
+        raise ArgumentError("text", "a string", text)
+    return _cached(text, name, pattern_class) if len(text) <= _SHORT else _parsed(text, name, pattern_class)
+
+
+def _parsed(text: str, name: str, pattern_class: Callable[..., Q]) -> Q:
+    try:
+        if len(text) > MAX_TEXT:
+            raise TextError(f"expected at most {MAX_TEXT:,} characters, found {len(text):,}", MAX_TEXT)
+        return resolve(_tree_of(text), name, pattern_class)
+    except TextError as fault:
+        raise PatternSyntaxError(fault.message, text, fault.position) from None
+
+
+_cached = lru_cache(_MOST_TEXTS)(_parsed)
+"""`_parsed` with its last results: patterns do not change."""
+
+
+def _tree_of(text: str) -> PatternText:
+    parser = _parser().parse_interactive(text)
+    try:
+        parser.exhaust_lexer()
+        tree: PatternText = parser.feed_eof(_last_token(parser))  # type: ignore[no-untyped-call]
+    except UnexpectedInput as error:
+        raise _text_error(text, parser, error) from None
+    return tree
+
+
+def _text_error(text: str, parser: InteractiveParser, error: UnexpectedInput) -> TextError:
+    accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        last = _last_token(parser)
+        return TextError(end_refusal(accepted), (last.end_pos or 0) if last else 0)
+    found = error.token.start_pos if isinstance(error, UnexpectedToken) else error.pos_in_stream
+    assert found is not None
+    parts = parser.parser_state.value_stack
+    in_condition = any(isinstance(part, Token) and part.type == "WHERE" for part in parts)
+    return TextError(refusal(text, found, accepted, in_condition=in_condition), found)
+
+
+def _last_token(parser: InteractiveParser) -> Token | None:
+    state = parser.lexer_thread.state
+    return state.last_token if state else None
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(
+        _GRAMMAR.read_text(encoding="utf-8"),
+        parser="lalr",
+        lexer="contextual",
+        transformer=TreeBuilder(),
+    )

@@ -1,0 +1,179 @@
+"""From the syntax tree to the pattern: resolves names, and assigns conditions to vertices and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+from motiflux.conditions import Operator
+from motiflux.pattern.checks import unreached
+from motiflux.pattern.parser.drafts import Draft, Drafts, VertexDraft, blamed_on
+from motiflux.pattern.parser.meaning import as_symbol, condition_of, conjuncts
+from motiflux.pattern.parser.syntax import (
+    Among,
+    Call,
+    Compared,
+    Details,
+    EdgeText,
+    Literal,
+    PatternText,
+    Symbol,
+    Test,
+    TextError,
+    VertexText,
+)
+from motiflux.pattern.query_graph import QueryGraph
+from motiflux.types import VertexId
+
+_ID, _MAY_EQUAL = "id", "may_equal"
+_Pair = tuple[int, int]
+
+Q = TypeVar("Q", bound=QueryGraph)
+
+
+def resolve(tree: PatternText, name: str, pattern_class: Callable[..., Q]) -> Q:
+    """Return the pattern that the tree describes, as an object of `pattern_class`.
+
+    Raises
+    ------
+    TextError
+        A name has two meanings or none, a condition is about several elements, a part is not supported, or
+        the result is not a pattern.
+    """
+    resolver = _Resolver()
+    for path in tree.paths:
+        resolver.add_path(path)
+    resolver.add_conditions(tree.where)
+    return resolver.pattern(name, pattern_class)
+
+
+class _Resolver:
+    def __init__(self) -> None:
+        self._drafts = Drafts()
+        self._inside: list[tuple[Draft, Test]] = []
+        self._may_equal: dict[_Pair, None] = {}
+        self._unequal: set[_Pair] = set()
+
+    def add_path(self, path: tuple[VertexText | EdgeText, ...]) -> None:
+        """Take in the vertices of a path and the edges between them."""
+        ends = []
+        for vertex in path[::2]:
+            assert isinstance(vertex, VertexText)
+            ends.append(self._drafts.add_vertex(vertex))
+            self._keep_conditions(ends[-1], vertex.details)
+        for edge, (left, right) in zip(path[1::2], pairwise(ends), strict=True):
+            assert isinstance(edge, EdgeText)
+            self._keep_conditions(self._drafts.add_edge(edge, left, right), edge.details)
+
+    def add_conditions(self, where: Test | None) -> None:
+        """Assign the conditions of the WHERE clauses, inside of elements and at the end."""
+        for draft, test in self._inside:
+            for part in conjuncts(test):
+                self._add_condition(part, draft)
+        for part in conjuncts(where) if where else ():
+            self._add_condition(part, None)
+
+    def pattern(self, name: str, pattern_class: Callable[..., Q]) -> Q:
+        """Return the pattern."""
+        vertices, edges = self._drafts.built_vertices(), self._drafts.built_edges()
+        left_out = unreached(len(vertices), edges)
+        if left_out is not None or len(vertices) == 1:
+            place = self._drafts.vertices[left_out or 0].start
+        else:
+            place = self._drafts.edges[-1].text.start
+        with blamed_on(place):
+            return pattern_class(vertices, edges, name, tuple(self._may_equal))
+
+    def _keep_conditions(self, draft: Draft, details: Details) -> None:
+        for key, literal in details.properties:
+            operand = Symbol(key, key, literal.start)
+            self._inside.append((draft, Compared((operand, literal), (Operator.EQUAL,), literal.start)))
+        if details.where is not None:
+            self._inside.append((draft, details.where))
+
+    def _add_condition(self, test: Test, inside: Draft | None) -> None:
+        match test:
+            case Compared(operands=(Call() as call,), operators=()):
+                self._add_may_equal(call)
+            case (
+                Compared(operands=(Call() as call, Literal() as value), operators=(Operator.EQUAL,))
+                | Compared(operands=(Literal() as value, Call() as call), operators=(Operator.EQUAL,))
+            ):
+                self._add_anchor(call, (value,))
+            case Among(operand=Call() as call, values=values):
+                self._add_anchor(call, values)
+            case Compared(operands=(Symbol(), Symbol(), *_)) if inside is None:
+                self._compare_vertices(test)
+            case _:
+                draft, condition = condition_of(test, self._drafts, inside)
+                draft.conditions.append(condition)
+
+    def _add_anchor(self, call: Call, values: tuple[Literal, ...]) -> None:
+        if _function(call) != _ID:
+            raise TextError("expected may_equal(a, b) by itself, joined by AND", call.start)
+        (vertex,) = self._vertices_in(call, 1)
+        ids = frozenset(_id(value) for value in values)
+        vertex.ids = ids if vertex.ids is None else vertex.ids & ids
+        if not vertex.ids:
+            raise TextError(
+                f"expected at least one id that vertex {vertex.name!r} may have, found none", call.start
+            )
+
+    def _add_may_equal(self, call: Call) -> None:
+        if _function(call) != _MAY_EQUAL:
+            raise TextError(f"expected '=' or IN after {call.function}(...)", call.start)
+        pair = _pair(self._vertices_in(call, 2), call.start)
+        if pair in self._unequal:
+            raise TextError("expected may_equal of vertices that are not said to be different", call.start)
+        if any({edge.source.position, edge.target.position} == set(pair) for edge in self._drafts.edges):
+            raise TextError(
+                "expected may_equal of vertices that no edge joins: a graph has no self-loops", call.start
+            )
+        self._may_equal[pair] = None
+
+    def _compare_vertices(self, test: Compared) -> None:
+        for operator, (first, second) in zip(test.operators, pairwise(test.operands), strict=True):
+            vertices = [self._drafts.vertex_named(as_symbol(operand)) for operand in (first, second)]
+            if operator is Operator.EQUAL:
+                raise TextError(
+                    "vertices cannot be made equal: name one vertex in both places, or allow it with"
+                    " may_equal(a, b) or semantics='homomorphism'",
+                    test.start,
+                )
+            if operator is not Operator.UNEQUAL:
+                raise TextError(f"expected '<>' between vertices, found {operator.value!r}", test.start)
+            pair = _pair(vertices, test.start)
+            if pair in self._may_equal:
+                raise TextError("these vertices may be equal: may_equal says so", test.start)
+            self._unequal.add(pair)
+
+    def _vertices_in(self, call: Call, number: int) -> list[VertexDraft]:
+        if len(call.arguments) != number:
+            expected = "one vertex" if number == 1 else "two vertices"
+            raise TextError(f"{call.function}: expected {expected}, found {len(call.arguments)}", call.start)
+        return [self._drafts.vertex_named(as_symbol(argument)) for argument in call.arguments]
+
+
+def _pair(vertices: Sequence[VertexDraft], start: int) -> _Pair:
+    first, second = sorted(vertex.position for vertex in vertices)
+    if first == second:
+        raise TextError(f"expected two different vertices, found {vertices[0].name!r} twice", start)
+    return first, second
+
+
+def _function(call: Call) -> str:
+    name = call.function.lower()
+    if name not in (_ID, _MAY_EQUAL):
+        raise TextError(
+            f"the function {call.function!r} is not supported: there are id(a) and may_equal(a, b)",
+            call.start,
+        )
+    return name
+
+
+def _id(literal: Literal) -> VertexId:
+    value = literal.value
+    if isinstance(value, (int, str)) and not isinstance(value, bool):
+        return value
+    raise TextError(f"expected a vertex id, an integer or a string, found {literal.source}", literal.start)

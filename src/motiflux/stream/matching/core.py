@@ -1,0 +1,299 @@
+"""A graph that changes and the patterns watched on it: one call of a monitor at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
+from motiflux.interop import GraphColumns
+from motiflux.pattern import Pattern
+from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
+from motiflux.stream.matching.numbering import Mark, Numbering
+from motiflux.stream.options import Options
+from motiflux.stream.updates import Updates
+from motiflux.stream.window import fill_window, open_window
+from motiflux.types import Symmetry
+from motiflux.units import grouped, quantity
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A pattern in the native monitor: its number there, and lists of vertices.
+
+    Parameters
+    ----------
+    listed
+        Whether its matches are given.
+    """
+
+    slot: int
+    listed: bool
+    lists: tuple[int, ...]
+
+
+class Call:
+    """A call that is running, and its thread.
+
+    The method that makes one clears `Core._call` itself, without a further call, if it is its own: Ctrl-C may
+    interrupt any call.
+    """
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
+
+class Core:
+    """The state of `Monitor`, and the methods on it that are not public.
+
+    Parameters
+    ----------
+    graph
+        At the start.
+    options
+        The options of `Monitor`.
+    edge_times
+        The attribute of the graph's edges with their times.
+    threads
+        Threads that match at once.
+    """
+
+    def __init__(self, graph: Graph, options: Options, *, edge_times: str | None, threads: int) -> None:
+        self._options = options
+        self._threads = threads
+        self._call: Call | None = None
+        self._base = graph
+        self._numbering = Numbering(graph, options.clock())
+        self._native = loaded(graph, count_copies=options.count_copies)
+        self._watched: dict[Pattern, Watched] = {}
+        self._snapshot: Graph | None = graph
+        self._fill_window(edge_times)
+        self.updates_applied = 0
+        """Updates that were given to `apply` so far."""
+        self.batches_applied = 0
+        """Calls of `apply` so far."""
+        self.source_position: Any = None
+        """Position in the source of the last `run`, or the position given to `save`; for `load`."""
+        self.unapplied: Updates | None = None
+        """Updates that the last `run` took from its source and did not apply: because of the time limit,
+        Ctrl-C, an error of the sink, or because they were refused. Files return them again from
+        `source_position`; queues do not."""
+
+    def _fill_window(self, edge_times: str | None) -> None:
+        options = self._options
+        if options.span is None:
+            if edge_times is not None:
+                raise ArgumentError("edge_times", "none without a window", edge_times)
+            return
+        open_window(self._native, options.span)
+        if edge_times is not None:
+            fill_window(
+                self._native,
+                self._base,
+                edge_times,
+                options.span,
+                self._numbering.clock,
+                options.time_unit,
+                copies=options.count_copies,
+            )
+            latest = self._numbering.clock.latest
+            inserts, sources, targets, labels, _, expired = self._native.advance(latest)
+            if expired:
+                self._native.apply(inserts, sources, targets, labels, False, 1, 0, True, 1, None, None)
+                self._snapshot = None
+
+    def __repr__(self) -> str:
+        if getattr(self, "_native", None) is None:
+            return "Monitor(closed)"
+        kind = "directed" if self._base.directed else "undirected"
+        parts = [
+            quantity(len(self._watched), "pattern"),
+            f"{grouped(self.num_vertices)} vertices",
+            quantity(self.num_edges, "edge"),
+            kind,
+            self.mode,
+        ]
+        if self._options.span is not None:
+            parts.append(f"window of {self._options.span}")
+        return f"Monitor({', '.join(parts)})"
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise ArgumentError("monitor", "monitor.save(path) to keep it or hand it on", "pickling or copying")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the memory; the monitor cannot be used any more."""
+        self._native = None  # type: ignore[assignment]
+        self._snapshot = None
+
+    @property
+    def mode(self) -> str:
+        """``"sequence"`` or ``"batch"``."""
+        return self._options.mode
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns that are watched."""
+        return tuple(self._watched)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices now."""
+        return self._open().num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """Number of distinct edges now."""
+        return self._open().num_edges
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the changing adjacency and the vertex labels."""
+        return self._open().nbytes
+
+    @property
+    def lists_matches(self) -> bool:
+        """Whether the matches of a pattern are given, not only their number."""
+        return self._options.matches or any(watched.listed for watched in self._watched.values())
+
+    def kinds(self) -> dict[str, str | None]:
+        """Return the known types of ids and labels: ``"i"`` integers, ``"U"`` strings, None not known."""
+        return {
+            "ids": self._numbering.ids.kind,
+            "edge_labels": self._numbering.edge_labels.kind,
+            "vertex_labels": self._numbering.vertex_labels.kind,
+        }
+
+    def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
+        """Return the external ids of internal numbers, in the shape given."""
+        return self._numbering.ids.names(vertices)
+
+    def _add(self, added: Pattern, matches: bool | None) -> Pattern:
+        native = self._open()
+        if added in self._watched:
+            raise ArgumentError("pattern", "one that is not watched yet", str(added))
+        if added.may_coincide and self._options.symmetry is Symmetry.SUBGRAPHS:
+            raise ArgumentError(
+                "symmetry",
+                "'embeddings' for a pattern with vertices that may coincide",
+                self._options.symmetry.value,
+            )
+        self._check_ids(added)
+        listed = self._options.matches if matches is None else bool(matches)
+        bound = bind_growing(
+            added,
+            directed=self._base.directed,
+            vertex_labels=self._numbering.vertex_labels,
+            edge_labels=self._numbering.edge_labels,
+        )
+        plans = delta_plans(
+            self._base,
+            added,
+            bound,
+            semantics=self._options.semantics,
+            symmetry=self._options.symmetry,
+            counting=not listed,
+            merge=self._options.switches["orbits"] == "on",
+            tail=self._options.switches["tail"] == "on",
+            reuse=self._options.switches["reuse"] == "on",
+        )
+        canonical: tuple[Transversal, ...] = ()
+        if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
+            canonical = transversals(added, directed=self._base.directed)
+        taken = {watched.slot for watched in self._watched.values()}
+        slot = next(number for number in range(len(taken) + 1) if number not in taken)
+        native.drop_pattern(slot)  # an interrupted call may have left a pattern there
+        writer = PlanWriter(native, added, bound)
+        try:
+            writer.find_vertices(self._numbering.vertex_of)
+            native.add_pattern(slot, [writer.write(plan, canonical) for plan in plans], listed)
+            self._numbering.await_ids(writer.awaited)
+            self._watched[added] = Watched(slot, listed, tuple(writer.lists))
+        except BaseException:
+            self._watched.pop(added, None)
+            self._forget(slot, writer.lists)
+            raise
+        return added
+
+    def _drop(self, removed: Pattern) -> None:
+        watched = self._watched.pop(removed)
+        self._forget(watched.slot, watched.lists)
+
+    def _forget(self, slot: int, lists: Sequence[int]) -> None:
+        native = self._open()
+        native.drop_pattern(slot)
+        self._numbering.await_no_more(lists)
+        for number in lists:
+            native.drop_list(number)
+
+    def _check_ids(self, pattern: Pattern) -> None:
+        """Refuse ids of a kind that the graph's are not, as other searches do."""
+        for name in (name for vertex in pattern.vertices for name in vertex.ids or ()):
+            if self._numbering.ids.kind not in (None, "U" if isinstance(name, str) else "i"):
+                wanted = "integers" if self._numbering.ids.kind == "i" else "strings"
+                raise ArgumentError("ids", f"{wanted}, as the graph's ids are", name)
+
+    def _open(self) -> _native.Monitor:
+        if self._native is None:
+            raise ArgumentError("monitor", "one that is not closed", "a closed one")
+        return self._native
+
+    def _alone(self, work: Callable[[], T]) -> T:
+        """Run `work` while no other call runs."""
+        call = Call()
+        try:
+            self._begin_call(call)
+            return work()
+        finally:
+            if self._call is call:
+                self._call = None
+
+    def _begin_call(self, call: Call) -> None:
+        """Refuse a call during another one, from any thread."""
+        running = self._call
+        if running is not None:
+            where = "this thread" if running.thread == call.thread else "another thread"
+            raise ArgumentError("monitor", "one call at a time", f"a call while one is running in {where}")
+        self._call = call
+
+    def _take_snapshot(self) -> Graph:
+        if self._snapshot is None:
+            sources, targets, labels, copies = self._open().edges()
+            names, vertex_names = self._numbering.edge_labels.array(), self._numbering.vertex_labels.array()
+            repeat = copies.astype(np.int64)
+            self._snapshot = Graph.from_columns(
+                GraphColumns(
+                    np.repeat(sources, repeat),
+                    np.repeat(targets, repeat),
+                    vertex_ids=self._numbering.ids.all(),
+                    vertex_labels=vertex_names[self._numbering.codes.all()],
+                    edge_labels=names[np.repeat(labels, repeat)],
+                    directed=self._base.directed,
+                    positions=True,
+                )
+            )
+        return self._snapshot
+
+    def _mark(self) -> tuple[Mark, int, int]:
+        return self._numbering.mark(), self.updates_applied, self.batches_applied
+
+    def _back_to(self, marked: tuple[Mark, int, int]) -> None:
+        mark, self.updates_applied, self.batches_applied = marked
+        self._numbering.back_to(mark)
+        if self._native is not None and self._native.num_vertices > mark.vertices:
+            self._native.keep_vertices(mark.vertices)

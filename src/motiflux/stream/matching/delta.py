@@ -1,0 +1,169 @@
+"""The changes by updates: matches that appear, and matches that vanish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.arguments import check_integer
+from motiflux.errors import ArgumentError
+from motiflux.pattern import Pattern, as_pattern
+from motiflux.stream.matching.names import GrowingIds
+
+
+@dataclass(frozen=True, eq=False)
+class MatchRows:
+    """Matches that appeared or vanished, in the order in which they were found.
+
+    Parameters
+    ----------
+    vertices
+        uint32 [rows, k]: internal numbers, by query vertex.
+    updates
+        uint64 [rows]: the position of the update among the applied ones; 0 in batch mode.
+    positive
+        bool [rows]: whether the match appeared.
+    """
+
+    vertices: NDArray[np.uint32]
+    updates: NDArray[np.uint64]
+    positive: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.updates)
+
+
+@dataclass(frozen=True, eq=False)
+class PatternDelta:
+    """The change of one pattern by the updates of a call.
+
+    Parameters
+    ----------
+    pattern
+        The pattern.
+    positive, negative
+        Numbers of matches that appeared and of matches that vanished.
+    updates, matches
+        uint64 arrays: the positions of the updates that changed the matches, and the number of matches of
+        each (Python integers if 64 bits are too few). Empty in batch mode. An update that made edges of a
+        window expire also occurs once for each of these edges.
+    signs
+        int8, as long as `updates`: 1 if matches appeared, -1 if they vanished.
+    rows
+        The matches; None if only numbers were requested.
+    """
+
+    pattern: Pattern
+    positive: int
+    negative: int
+    updates: NDArray[np.uint64]
+    matches: NDArray[np.uint64]
+    signs: NDArray[np.int8]
+    rows: MatchRows | None
+    _ids: GrowingIds = field(repr=False)
+
+    @property
+    def net(self) -> int:
+        """Change of the number of matches."""
+        return self.positive - self.negative
+
+    def appeared(self) -> NDArray[Any]:
+        """Return the matches that appeared: external ids [rows, k], columns in the pattern's vertex order.
+
+        Raises
+        ------
+        ArgumentError
+            The monitor does not list matches.
+        """
+        return self._named(positive=True)
+
+    def vanished(self) -> NDArray[Any]:
+        """Return the matches that vanished, as `appeared` does."""
+        return self._named(positive=False)
+
+    def batches(self, rows: int = 65_536) -> Iterator[tuple[NDArray[Any], MatchRows]]:
+        """Return external ids, signs and updates of the rows, in pieces of at most `rows`."""
+        rows = check_integer("rows", rows, 1)
+        found = self._rows()
+        for first in range(0, len(found), rows):
+            part = slice(first, first + rows)
+            piece = MatchRows(found.vertices[part], found.updates[part], found.positive[part])
+            yield self._ids.names(piece.vertices), piece
+
+    def _rows(self) -> MatchRows:
+        if self.rows is None:
+            raise ArgumentError("matches", "Monitor(..., matches=True) where matches are asked for", False)
+        return self.rows
+
+    def _named(self, *, positive: bool) -> NDArray[Any]:
+        found = self._rows()
+        return self._ids.names(found.vertices[found.positive == positive])
+
+
+@dataclass(frozen=True, eq=False)
+class Delta:
+    """The change by the updates of a call.
+
+    Parameters
+    ----------
+    patterns
+        Changes of the watched patterns, in the order in which these were added.
+    updates
+        Number of applied updates, without self-loops and dropped late updates.
+    noops
+        Number of insertions of existing edges and deletions of missing edges.
+    self_loops
+        Number of self-loops, which were dropped.
+    late
+        Number of updates out of time order, which were dropped (``disorder="drop"``) or moved (``"clamp"``).
+    expired
+        Number of copies of edges that expired.
+    seconds
+        Wall-clock seconds.
+    complete
+        False after a timeout; no update of the call is applied then.
+    """
+
+    patterns: Mapping[Pattern, PatternDelta]
+    updates: int
+    noops: int = 0
+    self_loops: int = 0
+    late: int = 0
+    expired: int = 0
+    seconds: float = 0.0
+    complete: bool = True
+
+    def __getitem__(self, pattern: Pattern | str | int) -> PatternDelta:
+        """Return the changes of a pattern, given by itself, its text, or its position."""
+        return self.patterns[chosen_pattern(pattern, list(self.patterns))]
+
+    def __iter__(self) -> Iterator[PatternDelta]:
+        return iter(self.patterns.values())
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+
+def chosen_pattern(wanted: Pattern | str | int, patterns: Sequence[Pattern]) -> Pattern:
+    """Return the watched pattern that is meant.
+
+    Raises
+    ------
+    ArgumentError
+        None is.
+    """
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+        if -len(patterns) <= wanted < len(patterns):
+            return patterns[wanted]
+        raise ArgumentError("pattern", f"a position below {len(patterns)}", wanted)
+    pattern = as_pattern(wanted, expected="a pattern, its text, or its position")
+    if pattern not in patterns:
+        raise ArgumentError("pattern", "a pattern that is watched", str(wanted))
+    return pattern
+
+
+NO_NUMBERS = np.empty(0, dtype=np.uint64)

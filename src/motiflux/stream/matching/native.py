@@ -1,0 +1,176 @@
+"""Patterns and delta plans in the terms of the native monitor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from motiflux import _native
+from motiflux.errors import ArgumentError
+from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.pattern import Pattern
+from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
+from motiflux.plan.passes.delta import DeltaPlan, Transversal
+from motiflux.plan.shape import Tail
+from motiflux.stream.matching.names import GrowingLabels, label_codes
+from motiflux.types import VertexId
+
+_WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
+_NONE = -1
+
+
+def bind_growing(
+    pattern: Pattern, *, directed: bool, vertex_labels: GrowingLabels, edge_labels: GrowingLabels
+) -> BoundPattern:
+    """Return `pattern` in codes; labels that do not occur yet get one, since they still may.
+
+    Raises
+    ------
+    ArgumentError
+        Conditions on attributes: a changing graph has none.
+    PatternError
+        A directed query edge on an undirected graph.
+    """
+    conditions = [part.where for part in pattern.vertices] + [part.where for part in pattern.edges]
+    for condition in conditions:
+        if condition is not None:
+            raise ArgumentError("patterns", "no conditions on attributes: updates carry none", str(pattern))
+    vertices = tuple(label_codes(vertex.labels, vertex_labels) for vertex in pattern.vertices)
+    edges: dict[BoundEdge, None] = {}
+    for edge in pattern.edges:
+        names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
+        edges[bound_edge(edge, label_codes(edge.labels, edge_labels), names, directed)] = None
+    coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
+    return BoundPattern(directed, vertices, tuple(edges), None, coinciding)
+
+
+def loaded(graph: Graph, *, count_copies: bool) -> _native.Monitor:
+    """Return a native monitor with the edges of a graph."""
+    native = _native.Monitor(graph.directed, count_copies)
+    labels = graph.vertex_labels
+    native.load(
+        np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels,
+        graph.forward.offsets,
+        graph.forward.neighbors,
+        graph.forward.labels,
+        graph.forward.copies if count_copies else None,
+    )
+    return native
+
+
+class PlanWriter:
+    """Turns delta plans of one pattern into arguments of the native monitor.
+
+    Parameters
+    ----------
+    monitor
+        Which numbers relations, targets and lists of vertices.
+    bound
+        The pattern.
+    """
+
+    def __init__(
+        self,
+        monitor: _native.Monitor,
+        pattern: Pattern,
+        bound: BoundPattern,
+    ) -> None:
+        self._monitor = monitor
+        self._pattern = pattern
+        self._bound = bound
+        self.awaited: dict[VertexId, list[int]] = {}
+        """Lists that ids belong to as soon as there is such a vertex."""
+        self.lists: list[int] = []
+        """All lists that were made."""
+        self._list_of: list[int] = []
+
+    def find_vertices(self, vertex_of: Callable[[VertexId], int | None]) -> None:
+        """Make the lists of the vertices that the pattern names, before plans are written.
+
+        Parameters
+        ----------
+        vertex_of
+            The vertex of an id, or None while there is no such vertex.
+        """
+        self._list_of = [
+            _NONE if vertex.ids is None else self._list(sorted(vertex.ids, key=str), vertex_of)
+            for vertex in self._pattern.vertices
+        ]
+
+    def _list(self, ids: Sequence[VertexId], vertex_of: Callable[[VertexId], int | None]) -> int:
+        found = {name: vertex_of(name) for name in ids}
+        number = self._monitor.add_list(sorted(vertex for vertex in found.values() if vertex is not None))
+        self.lists.append(number)
+        for name, vertex in found.items():
+            if vertex is None:
+                self.awaited.setdefault(name, []).append(number)
+        return number
+
+    def write(self, plan: DeltaPlan, canonical: Sequence[Transversal] = ()) -> tuple[Any, ...]:
+        """Return one plan.
+
+        Parameters
+        ----------
+        canonical
+            Automorphisms under which the least image of a match is the one to give.
+        """
+        first, second = plan.place
+        return (
+            [self._pair_edge(edge, first) for edge in plan.edges],
+            self._bound.labels[first],
+            self._bound.labels[second],
+            [self._step(plan, level) for level in range(len(plan.order))],
+            _tail(plan.tail, len(plan.order)),
+            [list(image) for image in plan.images],
+            plan.multiplier,
+            [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
+        )
+
+    def _relation(self, labels: tuple[int, ...] | None, way: int) -> int:
+        either = way == _WAYS[Direction.EITHER] and self._bound.directed
+        return self._monitor.relation(labels, either)
+
+    def _pair_edge(self, edge: BoundEdge, first: int) -> tuple[int, int]:
+        if edge.either:
+            way = _WAYS[Direction.EITHER]
+        else:
+            way = _WAYS[Direction.OUT if edge.source == first else Direction.IN]
+        return way, self._relation(edge.labels, way)
+
+    def _step(self, plan: DeltaPlan, level: int) -> tuple[Any, ...]:
+        shape = plan.shape.steps[level]
+        sources = []
+        if level >= len(plan.place):
+            keys = plan.args.steps[level].adjacencies
+            hidden = plan.before_change[level]
+            for source, key, before in zip(shape.sources, keys, hidden, strict=True):
+                sources.append((source.level, *self._target(key), before))
+        return (
+            sources,
+            _NONE if shape.reuse is None else shape.reuse,
+            shape.anchor,
+            _bits(shape.after),
+            _bits(shape.before),
+            _bits(shape.distinct),
+            self._list_of[plan.order[level]],
+        )
+
+    def _target(self, key: AdjacencyKey) -> tuple[int, int, int]:
+        way = _WAYS[key.direction]
+        relation = self._relation(key.edge_labels, way)
+        return way, self._monitor.target(relation, key.target_labels), relation
+
+
+def _tail(tail: Tail | None, levels: int) -> tuple[int, list[tuple[list[int], list[int], list[int]]]]:
+    if tail is None:
+        return levels, []
+    return tail.start, [
+        (list(component.levels), list(component.sets), list(component.chains))
+        for component in tail.components
+    ]
+
+
+def _bits(levels: Sequence[int]) -> int:
+    return sum(1 << level for level in levels)

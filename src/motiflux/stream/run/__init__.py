@@ -1,0 +1,1 @@
+"""A monitor on a source: batches, limits, totals."""

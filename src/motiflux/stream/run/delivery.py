@@ -1,0 +1,170 @@
+"""Hands the matches of batches to a sink, and keeps signals off where they would part the two."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.pattern import Pattern
+from motiflux.stream.matching.core import Core
+from motiflux.stream.matching.delta import MatchRows
+from motiflux.stream.run.held import Held
+from motiflux.stream.sinks.sink import FoundMatches, Sink
+from motiflux.stream.sources.source import Batch
+
+
+class Delivery:
+    """Hands the matches of a batch to a sink before the batch is final.
+
+    A sink receives matches of whole batches only: matches of an unfinished batch are held. Patterns have
+    numbers as in `Sums`: those watched at the start in their order, then those added.
+    """
+
+    def __init__(self, monitor: Core, sink: Sink, shield: Shield) -> None:
+        self._monitor = monitor
+        self._sink = sink
+        self.most: int | None = None
+        """Matches of the next batch that the sink gets at most; None: all."""
+        self.given: Counter[tuple[int, int]] = Counter()
+        """How many of the last batch it got, by number of the pattern and sign."""
+        self._held = Held()
+        # With a limit: updates and numbers of matches by block, and how many each pattern may still give.
+        self._tallies: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
+        self._left: Counter[int] = Counter()
+        self._shield = shield
+        self._times: NDArray[Any] | None = None
+        self._first_update = 0
+        self._patterns: list[Pattern] = list(monitor.patterns)
+        self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
+        self.there = 0.0
+        """When the last batch's matches were there."""
+
+    def begin(self, batch: Batch) -> None:
+        """Take matches of this batch from now on."""
+        self.given.clear()
+        self._tallies.clear()
+        for pattern in self._monitor.patterns:
+            if pattern not in self._numbers:
+                self._numbers[pattern] = len(self._patterns)
+                self._patterns.append(pattern)
+        in_batches = self._monitor.mode == "batch"
+        self._times = batch.updates.times
+        if in_batches and self._times is not None:
+            self._times = self._times[-1:]
+        self._first_update = self._monitor.batches_applied if in_batches else self._monitor.updates_applied
+
+    def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
+        """Take blocks of matches by pattern; when they are the last, all go to the sink."""
+        for pattern, rows in blocks:
+            number = self._numbers[pattern]
+            self._held.put(number, rows)
+            if self.most is not None:
+                self._tallies.append((number, *np.unique(rows.updates, return_counts=True)))
+        if not last:
+            return
+        if self.most is not None:
+            self._left = self._first(self.most)
+        self.there = time.perf_counter()
+        if self._sink.uninterrupted:
+            self._shield.up()
+        for number, rows in self._held.take():
+            self._write(number, rows)
+        self._sink.flush()
+        # The graph keeps a change once the sink has its matches: Ctrl-C interrupts before both or after both.
+        self._shield.up()
+
+    def _write(self, number: int, rows: MatchRows) -> None:
+        if self.most is not None:
+            left = self._left[number]
+            self._left[number] -= min(left, len(rows))
+            if left == 0:
+                return
+            rows = MatchRows(rows.vertices[:left], rows.updates[:left], rows.positive[:left])
+        self._sink.write(self._found(number, rows))
+        positive = int(np.count_nonzero(rows.positive))
+        self.given[number, 1] += positive
+        self.given[number, -1] += len(rows) - positive
+
+    def _first(self, most: int) -> Counter[int]:
+        """Return how many of the first matches belong to each pattern: earlier updates come first."""
+        chosen: Counter[int] = Counter()
+        if not self._tallies:
+            return chosen
+        numbers = np.concatenate([np.full(len(updates), number) for number, updates, _ in self._tallies])
+        updates = np.concatenate([updates for _, updates, _ in self._tallies])
+        matches = np.concatenate([matches for *_, matches in self._tallies])
+        order = np.lexsort((numbers, updates))
+        before = np.cumsum(matches[order]) - matches[order]
+        for number, taken in zip(numbers[order], np.clip(most - before, 0, matches[order]), strict=True):
+            chosen[int(number)] += int(taken)
+        return chosen
+
+    def given_of(self, pattern: Pattern) -> tuple[int, int]:
+        """Return how many matches of a pattern it got of the last batch: appeared, vanished."""
+        number = self._numbers[pattern]
+        return self.given[number, 1], self.given[number, -1]
+
+    def end(self) -> None:
+        """Forget what was not delivered: the batch is applied, or taken back."""
+        self._held.drop()
+
+    def _found(self, number: int, rows: MatchRows) -> FoundMatches:
+        updates = rows.updates.astype(np.int64)
+        return FoundMatches(
+            self._patterns[number],
+            number,
+            np.where(rows.positive, 1, -1).astype(np.int8),
+            updates + self._first_update,
+            None if self._times is None else self._times[updates],
+            self._monitor.names(rows.vertices),
+        )
+
+
+class Shield:
+    """Lets SIGINT and SIGTERM wait while it is up, in the main thread.
+
+    It stands in for their handlers from `__enter__` to `__exit__`, so that `up` and `down` cost nothing.
+    """
+
+    def __init__(self) -> None:
+        self._is_up = False
+        self._arrived: list[tuple[int, FrameType | None]] = []
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, self._note)
+
+    def __exit__(self, *args: object) -> None:
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) == self._note:
+                signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._is_up:
+            self._arrived.append((number, frame))
+        else:
+            self._handlers[number](number, frame)
+
+    def up(self) -> None:
+        """Let them wait from now on."""
+        self._is_up = True
+
+    def down(self) -> None:
+        """Handle an interrupt that arrived."""
+        self._is_up = False
+        arrived, self._arrived = self._arrived, []
+        for number, frame in arrived[:1]:
+            self._handlers[number](number, frame)

@@ -1,0 +1,290 @@
+"""A monitor on a source: batch after batch, to the end of it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+from motiflux.arguments import check_integer, check_seconds
+from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
+from motiflux.io.files.progress import Update, is_shown, meter
+from motiflux.stream.matching.changing import Changing, Terms
+from motiflux.stream.matching.delta import Delta
+from motiflux.stream.run.delivery import Delivery, Shield
+from motiflux.stream.run.limit import first_matches
+from motiflux.stream.run.skipping import without_refused
+from motiflux.stream.run.totals import Sums, Totals
+from motiflux.stream.sinks.sink import Sink
+from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Request, Source
+from motiflux.stream.updates import Updates
+from motiflux.units import quantity
+
+Progress = bool | Callable[[Totals], None]
+"""The type of the `progress` argument of `Monitor.run`."""
+
+_SECONDS_BETWEEN_REPORTS = 0.2
+_SKIPS_TOLD = 5
+
+
+class Saver(Protocol):
+    """Keeps the monitor in a file, now and then and at the end."""
+
+    def after(self, updates: int) -> None:
+        """Save if it is time, after `updates` acknowledged updates."""
+
+    def idle(self) -> None:
+        """Save if it is time and there is something to save, while no update arrives."""
+
+    def end(self, *, failed: bool) -> None:
+        """Save after the sink was closed; after an error, only updates since the last save."""
+
+
+class Run:
+    """One run.
+
+    Parameters
+    ----------
+    monitor
+        The monitor that applies the updates.
+    source
+        The source of updates.
+    batch_size
+        Most updates applied in one call; None: 1024 for updates that arrive one by one.
+    timeout
+        Seconds after which it ends.
+    progress
+        Whom to tell.
+    skips
+        Whether updates that the monitor refuses are left out.
+    limit
+        Matches after which it ends.
+    saver
+        Keeps the monitor in a file.
+    """
+
+    def __init__(
+        self,
+        monitor: Changing,
+        source: Source,
+        *,
+        batch_size: int | None = None,
+        timeout: float | None = None,
+        progress: Progress = False,
+        skips: bool = False,
+        limit: int | None = None,
+        saver: Saver | None = None,
+    ) -> None:
+        timeout = None if timeout is None else check_seconds("timeout", timeout)
+        if not isinstance(progress, bool) and not callable(progress):
+            raise ArgumentError("progress", "whether to show it, or a function", progress)
+        self._monitor = monitor
+        self._source = source
+        self._size = None if batch_size is None else check_integer("batch_size", batch_size, 1)
+        self._progress = progress
+        self._start = time.perf_counter()
+        self._deadline = None if timeout is None else self._start + timeout
+        self._shield = Shield()
+        self._sums = Sums()
+        self._skips = skips
+        self._limit = None if limit is None else check_integer("limit", limit, 0)
+        self._is_cut = False
+        self._saver = saver
+
+    def deltas(self) -> Iterator[Delta]:
+        """Apply and yield, batch by batch."""
+        with self._reporting() as report:
+            for batch in self._batches():
+                delta = self._applied(batch, None)
+                report(batch)
+                yield delta
+        self._warn()
+
+    def into(self, sink: Sink) -> Totals:
+        """Apply all updates and pass the matches to a sink; return the totals.
+
+        Ctrl-C ends the run like the end of the source, with the updates that were acknowledged until then;
+        the totals report the interrupt.
+        """
+        delivery = None
+        if sink.wants_matches:
+            if not self._monitor.lists_matches:
+                raise ArgumentError(
+                    "sink", "Monitor(..., matches=True) beside a sink that takes matches", sink
+                )
+            delivery = Delivery(self._monitor, sink, self._shield)
+        stop: KeyboardInterrupt | None = None
+        self._sums.watch(self._monitor.patterns)
+        try:
+            sink.open(self._monitor.patterns)
+            try:
+                self._play(delivery)
+            except KeyboardInterrupt as interrupt:
+                stop = interrupt
+        except BaseException:
+            sink.abandon()
+            if self._saver is not None:
+                with suppress(MotifluxError):  # the first error is raised
+                    self._saver.end(failed=True)
+            raise
+        sink.close()
+        if self._saver is not None:
+            self._saver.end(failed=False)
+        self._warn()
+        complete = self._is_enough() or (stop is None and not self._is_late())
+        return self._totals(complete=complete, stop=None if complete else stop)
+
+    def _play(self, delivery: Delivery | None) -> None:
+        with self._shield, self._reporting() as report:
+            for batch in self._batches():
+                delta = self._applied(batch, delivery)
+                report(batch)
+                if self._saver is not None and delta.complete:
+                    self._saver.after(len(batch.updates))
+
+    def _batches(self) -> Iterator[Batch]:
+        monitor = self._monitor
+        size = self._size
+        if self._skips and monitor.mode == "sequence":
+            size = size or DEFAULT_SIZE  # finding the refused update means checking the rest again
+        request = Request(
+            size,
+            exact=monitor.mode == "batch",
+            deadline=self._deadline,
+            idle=None if self._saver is None else self._saver.idle,
+            **monitor.kinds(),
+        )
+        if self._is_late() or self._is_enough():
+            return
+        for batch in self._source.batches(request):
+            if not isinstance(batch, Batch):
+                raise ArgumentError("source", "one that gives `motiflux.stream.Batch`es", batch)
+            # Data taken out of a queue or an iterator is not there any more, so it is applied, late or not.
+            yield batch
+            if self._is_late() or self._is_enough():
+                return
+
+    def _is_late(self) -> bool:
+        return self._is_cut or (self._deadline is not None and time.perf_counter() >= self._deadline)
+
+    def _is_enough(self) -> bool:
+        return self._limit is not None and self._sums.matches >= self._limit
+
+    def _applied(self, batch: Batch, delivery: Delivery | None) -> Delta:
+        self._monitor.unapplied = batch.updates
+        try:
+            try:
+                delta = self._apply_once(batch, delivery)
+            except StreamError:
+                if not self._skips:
+                    raise
+                batch = without_refused(batch, self._refusal)
+                delta = self._monitor._no_delta(0.0) if self._is_late() else self._apply_once(batch, delivery)
+        except StreamError as error:
+            raise batch.located(error) from error
+        if delta.complete:
+            self._tell_skipped(batch)
+        else:
+            self._is_cut = True
+        return delta
+
+    def _refusal(self, updates: Updates) -> StreamError | None:
+        if self._is_late():  # nothing will be applied in any case
+            return None
+        self._shield.up()
+        try:
+            return self._monitor._refusal(updates)
+        finally:
+            self._shield.down()
+
+    def _apply_once(self, batch: Batch, delivery: Delivery | None) -> Delta:
+        if delivery is not None:
+            delivery.most = None if self._limit is None else self._limit - self._sums.matches
+            delivery.begin(batch)
+        left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+        try:
+            give = None if delivery is None else delivery.give
+            delta = self._monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
+            if not delta.complete:
+                return delta
+            there = time.perf_counter() if delivery is None else delivery.there
+            self._sums.add(batch, delta, there - batch.arrived, self._counts(delta, delivery))
+        finally:
+            if delivery is not None:
+                delivery.end()
+            self._shield.down()
+        return delta
+
+    def _counts(self, delta: Delta, delivery: Delivery | None) -> list[tuple[int, int]]:
+        """Return how many matches of each pattern appeared and vanished, up to the limit."""
+        counts = [(one.positive, one.negative) for one in delta]
+        most = None if self._limit is None else self._limit - self._sums.matches
+        if most is None or sum(map(sum, counts)) <= most:
+            return counts
+        if delivery is not None and delivery.given:
+            return [delivery.given_of(pattern) for pattern in delta.patterns]
+        return first_matches(delta, most)
+
+    def _totals(self, *, complete: bool, stop: KeyboardInterrupt | None = None) -> Totals:
+        seconds = time.perf_counter() - self._start
+        return self._sums.totals(seconds, complete=complete, stopped_by=stop)
+
+    def _tell_skipped(self, batch: Batch) -> None:
+        """Tell the first few lines that are left out at once: a stream may have no end."""
+        for line, message in batch.skipped[: _SKIPS_TOLD - self._sums.skips_told]:
+            self._sums.skips_told += 1
+            text = batch.text_of(line)
+            told = f"{batch.origin}, {batch.unit} {line}: {message}; it was left out"
+            warnings.warn(told + (f": {text}" if text else ""), MotifluxWarning, stacklevel=5)
+
+    def _warn(self) -> None:
+        """Warn of lines that were left out."""
+        sums = self._sums
+        if sums.skipped > sums.skips_told:
+            warnings.warn(f"left out: {sums.skipped:,} in all", MotifluxWarning, stacklevel=3)
+        if sums.late:
+            done = "left out" if self._monitor._options.disorder == "drop" else "given the time of one before"
+            late = f"{done}: {quantity(sums.late, 'update')} out of time order"
+            warnings.warn(late, MotifluxWarning, stacklevel=3)
+        if sums.self_loops:
+            warnings.warn(
+                f"left out: {quantity(sums.self_loops, 'self-loop')}", MotifluxWarning, stacklevel=3
+            )
+
+    @contextmanager
+    def _reporting(self) -> Iterator[Callable[[Batch], None]]:
+        progress = self._progress
+        if callable(progress):
+            yield self._now_and_then(lambda batch: progress(self._totals(complete=False)))
+        elif progress and is_shown():
+            with meter("watching") as update:
+                yield self._now_and_then(lambda batch: self._show(update, batch))
+        else:
+            yield lambda batch: None
+
+    def _now_and_then(self, tell: Callable[[Batch], None]) -> Callable[[Batch], None]:
+        following = 0.0
+
+        def report(batch: Batch) -> None:
+            nonlocal following
+            now = time.perf_counter()
+            if now >= following:
+                following = now + _SECONDS_BETWEEN_REPORTS
+                tell(batch)
+
+        return report
+
+    def _show(self, update: Update, batch: Batch) -> None:
+        size = getattr(self._source, "size", None) or 0
+        done = batch.position.offset if size else 0
+        update(min(done, size), size, progress_note(self._totals(complete=False)))
+
+
+def progress_note(totals: Totals) -> str:
+    """Say in a few words how a run is going."""
+    text = f"{totals.updates:,} updates, {totals.updates_per_second:,.0f}/s"
+    if totals.latency is not None:
+        text += f", latency p50 {totals.latency.p50:,.0f} us, p99 {totals.latency.p99:,.0f} us"
+    return text

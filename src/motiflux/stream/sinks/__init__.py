@@ -1,0 +1,1 @@
+"""Where matches go: files, standard output."""

@@ -1,0 +1,189 @@
+"""Matches written to files and standard output."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+from pathlib import Path
+
+from motiflux.atomic import check_place
+from motiflux.errors import ArgumentError, OutputError
+from motiflux.io.files.sinks import split_suffix
+from motiflux.io.text import csv_writer
+from motiflux.pattern import Pattern
+from motiflux.stream.sinks.arrow_rows import ArrowRows, stored_kinds
+from motiflux.stream.sinks.match_table import MatchTable, kinds_of
+from motiflux.stream.sinks.parquet_rows import ParquetRows
+from motiflux.stream.sinks.row_files import RowFile
+from motiflux.stream.sinks.sink import CallableSink, FoundMatches, QueueSink, Sink
+from motiflux.stream.sinks.text_rows import TextRows
+
+STDOUT = "-"
+"""The name of standard output."""
+
+_TEXT = (".csv", ".tsv")
+SINK_FORMATS = (*_TEXT, ".parquet", ".arrow")
+"""Suffixes of files of matches; text may have ``.gz`` or ``.zst`` after it."""
+
+
+class FileSink(Sink):
+    """A file to which rows are appended, batch by batch.
+
+    Text and ``.arrow`` (the stream format) can be read during the run, and after an error or Ctrl-C
+    hold the batches that were acknowledged, whole. ``.parquet`` is named ``.parquet.partial`` until the run
+    ends. An existing file is replaced when the first batch is done.
+
+    Parameters
+    ----------
+    path
+        ``.csv`` or ``.tsv`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``.
+    kept
+        Continue after this result of `mark`; data after it is cut off.
+
+    Raises
+    ------
+    OutputError
+        The suffix is unknown, or no file can be written there.
+    """
+
+    uninterrupted = True
+
+    def __init__(self, path: str | os.PathLike[str], *, kept: int | None = None) -> None:
+        self.path = Path(path)
+        suffix, compression = split_suffix(self.path)
+        if suffix not in SINK_FORMATS or (compression and suffix not in _TEXT):
+            found = f"suffix {self.path.suffix!r}" if self.path.suffix else "no suffix"
+            raise OutputError(f"{self.path}: found {found}, expected {', '.join(SINK_FORMATS)}")
+        check_place(self.path)
+        self._suffix, self._compression = suffix, compression
+        self._kept = kept
+        self._patterns: tuple[Pattern, ...] = ()
+        self._table: MatchTable | None = None
+        self._file: RowFile | None = None
+        self.written = 0
+        """Rows so far."""
+
+    @property
+    def appendable(self) -> bool:
+        """Whether a later run can go on with the file."""
+        return self._suffix != ".parquet"
+
+    def open(self, patterns: tuple[Pattern, ...]) -> None:
+        """Store the patterns; cut off data after the position at which a later run continues."""
+        self._patterns = patterns
+        if self._kept is not None:
+            self._begin(None)
+
+    def write(self, found: FoundMatches) -> None:
+        """Take rows, which are written some megabytes at a time."""
+        if self._file is None:
+            self._begin(found)
+        assert self._table is not None
+        assert self._file is not None
+        self._table.put(found)
+        self.written += len(found)
+        self._file.append()
+
+    def flush(self) -> None:
+        """Write the remaining rows of a batch."""
+        if self._file is None and self._suffix in _TEXT:
+            self._begin(None)
+        if self._file is not None:
+            self._file.keep()
+
+    def _begin(self, first: FoundMatches | None) -> None:
+        kinds = {} if first is None else kinds_of(first)
+        if self._suffix == ".arrow" and self._kept is not None:
+            kinds = stored_kinds(self.path)
+        self._table = table = MatchTable(self._patterns, as_text=self._suffix in _TEXT, **kinds)
+        if self._suffix in _TEXT:
+            separator = "\t" if self._suffix == ".tsv" else ","
+            self._file = TextRows(table, self.path, self._compression, separator, self._kept)
+        elif self._suffix == ".arrow":
+            self._file = ArrowRows(table, self.path, self._kept)
+        else:
+            self._file = ParquetRows(table, self.path)
+
+    def mark(self) -> int | None:
+        """Return the position at which a later run continues, once it is on disk; None without output."""
+        if self._file is not None:
+            self._file.sync()
+            self._kept = self._file.kept
+        return self._kept
+
+    def close(self) -> None:
+        """Write the remaining rows, and the end of the file."""
+        try:
+            if self._file is None:
+                self._begin(None)
+            assert self._file is not None
+            self._file.close()
+        except BaseException:
+            self.abandon()
+            raise
+        self._kept, self._file = self._file.kept, None
+
+    def abandon(self) -> None:
+        """Leave the batches that are whole."""
+        file, self._file = self._file, None
+        if file is not None:
+            assert self._table is not None
+            self._table.drop_unsettled()
+            file.abandon()
+            self._kept = file.kept
+
+
+class StandardOutput(Sink):
+    """Lines of comma-separated text on standard output, written batch by batch."""
+
+    def __init__(self) -> None:
+        self._patterns: tuple[Pattern, ...] = ()
+        self._table: MatchTable | None = None
+        self._text: csv_writer.Appending | None = None
+
+    def open(self, patterns: tuple[Pattern, ...]) -> None:
+        """Store the patterns."""
+        self._patterns = patterns
+
+    def write(self, found: FoundMatches) -> None:
+        """Take rows."""
+        self._begin().put(found)
+
+    def _begin(self) -> MatchTable:
+        if self._table is None:
+            self._table = MatchTable(self._patterns, as_text=True)
+            self._text = csv_writer.Appending(sys.stdout.buffer, self._table, name="standard output")
+        return self._table
+
+    def flush(self) -> None:
+        """Write the lines."""
+        if self._text is not None:
+            self._text.append()
+            sys.stdout.buffer.flush()
+
+    def close(self) -> None:
+        """Write the line of names, if there was no other output; waiting rows are of an undone batch."""
+        self._begin().drop()
+        self.flush()
+
+
+def as_sink(sink: object) -> Sink:
+    """Return an object that receives matches as a `Sink`: itself, a file, a queue, or a function.
+
+    Raises
+    ------
+    ArgumentError
+        It has another type.
+    OutputError
+        No such file can be written.
+    """
+    if isinstance(sink, Sink):
+        return sink
+    if isinstance(sink, (str, os.PathLike)):
+        return StandardOutput() if str(sink) == STDOUT else FileSink(sink)
+    if isinstance(sink, queue.Queue) or (hasattr(sink, "put") and hasattr(sink, "get")):
+        return QueueSink(sink)
+    if callable(sink):
+        return CallableSink(sink)
+    raise ArgumentError("sink", "a file, a queue, a function or a Sink", sink)

@@ -1,0 +1,1 @@
+"""Where updates come from: text, tables, rows of the program."""

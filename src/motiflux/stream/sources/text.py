@@ -1,0 +1,220 @@
+"""Updates as text: ``.stream`` files and tables, compressed or not, followed or from a pipe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import ArgumentError, FormatError
+from motiflux.interop.strings import from_utf8
+from motiflux.io.text.delimited import SEPARATORS, column_names
+from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
+from motiflux.stream.sources.reading import Reader, after
+from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
+from motiflux.stream.updates import OPS, Updates, VertexLabels
+
+LINES = ".stream"
+"""The format of lines ``v id label``, ``e source target [label]``, ``-e source target [label]``."""
+
+TEXT_FORMATS = (LINES, *SEPARATORS)
+"""Formats that are read as text."""
+
+_FORMS = {None: 0, "i": 1, "U": 2}
+_LINE_NAMES = ("op", "source id", "target id", "edge label", "time", "vertex label", "vertex label")
+
+
+class TextSource:
+    """Updates in text.
+
+    Parameters
+    ----------
+    reader
+        Gives the bytes.
+    form
+        One of `TEXT_FORMATS`.
+    columns
+        The meaning of the columns of a table.
+    header
+        Whether the first record names the columns; None: unless it is an update.
+    sep
+        The separator of fields; None: by the format.
+    on_error
+        ``"stop"`` or ``"skip"``: the treatment of malformed lines.
+    start
+        Where to go on.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        form: str,
+        *,
+        columns: Mapping[str, Name] | StreamColumns | None = None,
+        header: bool | None = None,
+        sep: str | None = None,
+        on_error: str = "stop",
+        start: Position = BEGIN,
+    ) -> None:
+        self._reader = reader
+        self._form = form
+        self._columns = StreamColumns.of(columns)
+        self._header = header
+        self._sep = sep
+        self._skips = on_error == "skip"
+        self._start = start
+        if form == LINES and (self._columns != StreamColumns() or header is not None or sep is not None):
+            raise ArgumentError(
+                "columns", "none of a .stream file: it has no columns", columns or header or sep
+            )
+
+    @property
+    def size(self) -> int:
+        """Bytes of the text, where that is known; else 0."""
+        return self._reader.size
+
+    def batches(self, request: Request) -> Iterator[Batch]:
+        """Yield batches as they arrive.
+
+        Raises
+        ------
+        FormatError
+            With the line, the value found and the value expected; all updates before it were returned.
+        """
+        parser, chunks = self._open(request)
+        size = request.rows
+        for chunk in chunks:
+            if chunk:
+                parser.feed(chunk)
+            elif request.idle is not None:
+                request.idle()
+            while parser.fill(size):
+                yield from self._taken(parser)
+            if self._reader.live and not request.exact and parser.filled:
+                yield from self._taken(parser)
+        if not self._reader.endless:
+            parser.end()
+        while parser.fill(size):
+            yield from self._taken(parser)
+        if parser.has_any:
+            yield from self._taken(parser)
+
+    def _open(self, request: Request) -> tuple[_native.UpdateParser, Iterator[bytes]]:
+        forms = [_FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
+        chunks = self._reader.chunks(0 if self._form != LINES else self._start.offset, request.deadline)
+        if self._form == LINES:
+            places = [-1] * len(PARTS)
+            line, offset = self._start
+            return (
+                _native.UpdateParser(None, places, _LINE_NAMES, 0, "", self._skips, line, offset, forms),
+                chunks,
+            )
+        layout = _native.Layout(self._sep or SEPARATORS[self._form], quotes=True, comments=False, trims=False)
+        head, first = self._first_record(layout, chunks)
+        names, chosen, named = self._choose(first)
+        begin, line = (first[1], first[3]) if named else (first[0], first[2])
+        rest: Iterator[bytes] = chain([head[begin:]], chunks)
+        if self._start.offset > begin:
+            line, begin = self._start
+            again = None if self._reader.once else self._reader.chunks(begin, request.deadline)
+            rest = after(begin, chain([head], chunks)) if again is None else again
+        parser = _native.UpdateParser(
+            layout,
+            [chosen.get(part, -1) for part in PARTS],
+            [f"column {names[chosen[part]]!r}" if part in chosen else "" for part in PARTS],
+            len(first[4]),
+            f" as on line {first[2] + 1}",
+            self._skips,
+            line,
+            begin,
+            forms,
+        )
+        return parser, rest
+
+    def _first_record(
+        self, layout: _native.Layout, chunks: Iterator[bytes]
+    ) -> tuple[bytes, tuple[int, int, int, int, list[str]]]:
+        head = b""
+        try:
+            for chunk in chunks:
+                head += chunk
+                if (found := _native.first_record(head, layout, at_end=False)) is not None:
+                    break
+            else:
+                found = _native.first_record(head, layout, at_end=True)
+        except _native.ParseError as error:
+            line, message = error.args
+            raise malformed(self._reader.name, line, message) from None
+        assert found is not None
+        begin, end, before, through, fields = found
+        try:
+            return head, (begin, end, before, through, [field.decode() for field in fields])
+        except UnicodeDecodeError as error:
+            message = f"found {error.object!r}, expected text in UTF-8"
+            raise malformed(self._reader.name, through, message) from None
+
+    def _choose(self, first: tuple[int, int, int, int, list[str]]) -> tuple[list[str], dict[str, int], bool]:
+        """Return names of the columns, their meanings, and whether the first record names them."""
+        fields = first[4]
+        given = self._columns != StreamColumns()
+        named = self._header if self._header is not None else self._columns.are_names(fields)
+        if not fields:
+            return [], {}, False
+        names = column_names(fields, named=named)
+        if not named and not given:
+            if len(fields) >= 3 and (self._header is False or fields[0] in OPS):
+                return names, in_order(len(fields)), False
+            named, names = True, fields
+        try:
+            return names, self._columns.choose(names, self._reader.name), named
+        except ArgumentError as error:
+            if given:
+                raise
+            raise FormatError(self._reader.name, str(error), first[2] + 1) from None
+
+    def _taken(self, parser: _native.UpdateParser) -> Iterator[Batch]:
+        """Yield the updates of the parser; then raise the error that stopped it."""
+        before = parser.line
+        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, raw = (
+            parser.take()
+        )
+        ids, edge_names, vertex_names = (None if one is None else from_utf8(*one) for one in names)
+        named = label_lines = None
+        if vertices is not None:
+            vertex, vertex_label, places, label_lines = vertices
+            named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), places)
+        updates = Updates(
+            inserts.view(bool),
+            _decoded(sources, ids),
+            _decoded(targets, ids),
+            None if labels is None else _decoded(labels, edge_names),
+            times.view("datetime64[ns]") if times is not None and parser.has_dates else times,
+            named,
+        )
+        position = Position(parser.line, parser.offset)
+        if len(updates) or named is not None or skips:
+            yield Batch(
+                updates,
+                self._reader.name,
+                position,
+                time.perf_counter(),
+                lines,
+                label_lines,
+                skips=skips,
+                skipped=tuple(skipped),
+                raw=raw,
+                before=before,
+            )
+        if error is not None:
+            raise malformed(self._reader.name, *error)
+
+
+def _decoded(codes: NDArray[np.int64], names: NDArray[np.str_] | None) -> NDArray[Any]:
+    if names is None:
+        return codes
+    return names[codes] if len(names) else np.empty(0, dtype=np.str_)
