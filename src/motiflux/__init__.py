@@ -8,26 +8,17 @@ watches a graph that changes.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from motiflux.lazy import lazy_names as _lazy_names
+
 if TYPE_CHECKING:
     __version__: str
     from motiflux import datasets, generate
-    from motiflux.api import (
-        Count,
-        Estimate,
-        EstimateProgress,
-        Explanation,
-        Matches,
-        ProgressReport,
-        SamplingPolicy,
-        Trawled,
-        count,
-        draw_graph,
-        draw_match,
-        estimate,
-        explain,
-        match,
-        sample,
-    )
+    from motiflux.api.counting import count
+    from motiflux.api.drawing import draw_graph, draw_match
+    from motiflux.api.estimating import estimate
+    from motiflux.api.explaining import Explanation, explain
+    from motiflux.api.matching import match
+    from motiflux.api.random_rows import sample
     from motiflux.errors import (
         ArgumentError,
         CompileError,
@@ -47,6 +38,11 @@ if TYPE_CHECKING:
     from motiflux.graph import Graph, GraphStats, ShapeStats
     from motiflux.io import as_graph, read_graph, read_pattern, verify_graph, write_graph
     from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
+    from motiflux.request.policy import SamplingPolicy
+    from motiflux.request.reports import ProgressReport
+    from motiflux.result.count import Count
+    from motiflux.result.estimate import Estimate, EstimateProgress, Trawled
+    from motiflux.result.matches import Matches
     from motiflux.stream import Delta, FoundMatches, Monitor, PatternDelta, Totals, Updates, open_source
 
 __all__ = [
@@ -106,27 +102,21 @@ __all__ = [
 # Looked up on first use: `motiflux --help` starts at once, and `motiflux doctor` runs where the extension
 # does not load.
 _HOMES = {
-    "motiflux.api": (
-        "Count",
-        "Estimate",
-        "EstimateProgress",
-        "Explanation",
-        "Matches",
-        "ProgressReport",
-        "SamplingPolicy",
-        "Trawled",
-        "count",
-        "draw_graph",
-        "draw_match",
-        "estimate",
-        "explain",
-        "match",
-        "sample",
-    ),
+    "motiflux.api.counting": ("count",),
+    "motiflux.api.drawing": ("draw_graph", "draw_match"),
+    "motiflux.api.estimating": ("estimate",),
+    "motiflux.api.explaining": ("Explanation", "explain"),
+    "motiflux.api.matching": ("match",),
+    "motiflux.api.random_rows": ("sample",),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
     "motiflux.io": ("as_graph", "read_graph", "read_pattern", "verify_graph", "write_graph"),
     "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
+    "motiflux.request.policy": ("SamplingPolicy",),
+    "motiflux.request.reports": ("ProgressReport",),
+    "motiflux.result.count": ("Count",),
+    "motiflux.result.estimate": ("Estimate", "EstimateProgress", "Trawled"),
+    "motiflux.result.matches": ("Matches",),
     "motiflux.stream": (
         "Delta",
         "FoundMatches",
@@ -137,9 +127,7 @@ _HOMES = {
         "open_source",
     ),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-
-
+_find = _lazy_names(__name__, _HOMES)
 _MODULES = ("datasets", "generate")
 
 
@@ -151,11 +139,7 @@ def __getattr__(name: str) -> object:
         return version
     if name in _MODULES:
         return _import_module(f"motiflux.{name}")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'motiflux' has no attribute {name!r}")
-    value = getattr(_import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
+    return _find(name)
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ from motiflux.packages import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from motiflux.api import Estimate
+    from motiflux.result.estimate import Estimate
 
 Direction = Literal["both", "out", "in"]
 _MOST_BARS = 64

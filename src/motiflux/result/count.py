@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from motiflux.draw.page import facts_table
 from motiflux.units import grouped, seconds_text
 
 
@@ -61,6 +60,8 @@ class Count(int):
         return int.__repr__(self)
 
     def _repr_html_(self) -> str:
+        from motiflux.draw.page import facts_table  # needed in notebooks only
+
         count = ("count", grouped(int(self)) if self.complete else f"at least {grouped(int(self))}")
         return facts_table([count, *outcome_facts(self)])
 

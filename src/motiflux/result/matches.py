@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
-from motiflux.draw.page import facts_table
 from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Column
 from motiflux.result.columns import RowColumns
@@ -326,6 +325,8 @@ class Matches:
 
     def _repr_html_(self) -> str:
         """Return the known facts as HTML, without taking a row."""
+        from motiflux.draw.page import facts_table  # needed in notebooks only
+
         facts = [("columns", ", ".join(self.columns)), ("rows so far", grouped(self.rows))]
         return facts_table([*facts, ("state", self._state()), *outcome_facts(self)])
 
