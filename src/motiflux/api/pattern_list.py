@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from motiflux.api.subject import check_graph
 from motiflux.dispatch.choose import choose_engine
 from motiflux.dispatch.prepared_query import PreparedQuery, keep_query, prepared_query
 from motiflux.errors import MotifluxError
@@ -25,11 +26,12 @@ _UNITS = 1000
 """Units of progress that each search stands for: how long it takes beside the others is not known."""
 
 
-def as_patterns(subject: object) -> tuple[list[Pattern], bool]:
+def as_patterns(graph: object, subject: object) -> tuple[list[Pattern], bool]:
     """Return what a call is to count, texts parsed, and whether it is a sequence of patterns.
 
-    Errors name the position in the sequence.
+    Errors name the position in the sequence. What is no graph is refused first.
     """
+    check_graph(graph)
     if isinstance(subject, Pattern):
         return [subject], False
     if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
@@ -55,16 +57,14 @@ def naming_pattern(position: int | None) -> Iterator[None]:
         raise
 
 
-def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, named: bool) -> list[Count]:
+def count_each(
+    graph: Graph, patterns: Sequence[Pattern], request: Request, deadline: Deadline, *, named: bool
+) -> list[Count]:
     """Return the count of each pattern.
 
     All are planned before the first is searched, so that a mistake in one of them costs no time. With
     `named`, its error names the pattern by its position.
     """
-    deadline = Deadline.after(request.timeout)
-    known = None if named else prepared_query(graph, patterns[0], request)
-    if known is not None and known.is_current():
-        return [_again(graph, known, request, deadline)]
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     sharing = named and engine.capabilities.shares_passes and request.tuning["share"] == "on"
@@ -110,23 +110,6 @@ def _keep(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery
         query.spent, query.overruns = before.spent, before.overruns
     query.note(found.outcome, found.seconds, request.limit)
     keep_query(graph, pattern, request, query)
-
-
-def _again(graph: Graph, query: PreparedQuery, request: Request, deadline: Deadline) -> Count:
-    """Return the count of a query that came before."""
-    found = query.engine.count(graph, query.physical, request, deadline)
-    seconds = deadline.elapsed()
-    query.note(found, seconds, request.limit)
-    ran = found.ran or query.ran
-    return Count(
-        found.value,
-        complete=found.complete,
-        seconds=seconds,
-        plan_seconds=0.0,
-        engine=ran.engine,
-        device=ran.device,
-        reason=ran.why,
-    )
 
 
 def _search_all(

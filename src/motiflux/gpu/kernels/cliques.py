@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
 from motiflux.device import Device, Kernel
-from motiflux.gpu.launch.prepare import allocate_for, grid_of, task_limit
+from motiflux.gpu.launch.prepare import allocate_for, grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
+from motiflux.gpu.runtime.launches import task_limit
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Graph

@@ -17,8 +17,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import USABLE
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.job import KernelJob
-from motiflux.gpu.runtime.launches import LaunchSequence
-from motiflux.gpu.runtime.readers import Result, check_not_stopped
+from motiflux.gpu.runtime.launches import LaunchSequence, Result, check_not_stopped
 from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident

@@ -9,9 +9,9 @@ from motiflux.codegen import universal_vertex as layout
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
-from motiflux.gpu.launch.prepare import task_limit
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, setting_up
+from motiflux.gpu.runtime.launches import task_limit
 from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, UploadContext, resident
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes

@@ -18,6 +18,7 @@ from motiflux.gpu.launch.candidate_lists import Lists, lay_out
 from motiflux.gpu.launch.work_queues import add_work_queue
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
+from motiflux.gpu.runtime.launches import task_limit
 from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.gpu.storage.candidate_space import device_space, slot_keys
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, WalkedRows, resident
@@ -176,11 +177,6 @@ def _piece_of(groups: int, fewest: int, arcs: int) -> int:
     """Return how many root arcs a group takes at a time."""
     least, most = min(fewest, max(1, arcs // groups)), _PIECE[1]
     return max(least, min(most, arcs // (groups * _PIECES_PER_GROUP)))
-
-
-def task_limit(limit: int | None) -> int:
-    """Return a limit as kernels are given it."""
-    return layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
 
 
 def kept_places(arcs: int) -> int:
