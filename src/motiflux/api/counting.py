@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import overload
 
-from motiflux.api.pattern_list import as_patterns, count_each
+from motiflux.api.pattern_list import as_patterns, count_each, count_one
 from motiflux.dispatch.prepared_query import count_again
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -142,7 +142,7 @@ def count(
             progress=callback,
         )
         deadline = Deadline.after(request.timeout)
-        if not several and (again := count_again(graph, patterns[0], request, deadline)) is not None:
-            return again
-        counts = count_each(graph, patterns, request, deadline, named=several)
-    return counts if several else counts[0]
+        if several:
+            return count_each(graph, patterns, request, deadline)
+        again = count_again(graph, patterns[0], request, deadline)
+        return count_one(graph, patterns[0], request, deadline) if again is None else again

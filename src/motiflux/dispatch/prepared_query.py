@@ -70,12 +70,17 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
     found = query.engine.count(graph, query.physical, request, deadline)
     seconds = time.perf_counter() - deadline.started
     query.note(found, seconds, request.limit)
-    ran = found.ran or query.ran
+    return count_of(found, query.ran, seconds, 0.0)
+
+
+def count_of(found: Outcome, ran: Ran, seconds: float, plan_seconds: float) -> Count:
+    """Return an outcome as callers get it; `ran` is the engine and why, if the outcome does not say."""
+    ran = found.ran or ran
     return Count(
         found.value,
         complete=found.complete,
         seconds=seconds,
-        plan_seconds=0.0,
+        plan_seconds=plan_seconds,
         engine=ran.engine,
         device=ran.device,
         reason=ran.why,
@@ -84,4 +89,7 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
 
 def keep_query(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery) -> None:
     """Keep how a query is executed, for calls with an equal pattern and equal options."""
+    if (before := prepared_query(graph, pattern, request)) is not None:
+        query.spent += before.spent
+        query.overruns += before.overruns
     graph.memo.store(_POOL, (pattern, request.key), query, _MOST)

@@ -33,7 +33,7 @@ _ABOUT_AS_CHEAP = 1.5
 _NOT_WORTH_COMPARING = 2000
 """A search of this cost takes at most 54 us, less time than comparing two orders."""
 WORTH_A_FORMULA = 0.01
-"""Formulas, which take milliseconds to find, are looked for if the search is expected to take so many seconds."""
+"""A formula, which takes milliseconds to find, is considered if the search is expected to take so long."""
 _SHARE_OF_SEARCH, _LONGEST_PLANNING = 0.25, 2.0
 """It must be found within this share of the expected time, and within the longest planning time."""
 NO_CANDIDATES = "some query vertex has no candidate"

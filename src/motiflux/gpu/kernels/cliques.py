@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
 from motiflux.device import Device, Kernel
-from motiflux.gpu.launch.prepare import allocate_for, grid_of
+from motiflux.gpu.launch.group_memory import allocate_for
+from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.launches import task_limit
@@ -193,7 +194,7 @@ def _begin(
     assert stage.kernel is not None
     copies = resident(graph, job.accelerator.device)
     rows = copies.rows(graph, RowsKey(stage.clique, above=True), context)
-    job.memory.read([rows])
+    job.memory.read(rows)
     if stage.kernel.goal == "triangles":
         _set_up_arcs(job, graph, rows, context, limit)
     else:
@@ -221,7 +222,7 @@ def _set_up(
     copy = resident(graph, device).keep(
         (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, context)
     )
-    job.memory.read([copy])
+    job.memory.read(copy)
     kernel = job.accelerator.kernel(clique_source(), context.deadline)
     argument = layout.CliqueArgs()
     argument.task.rows = layout.Adjacency(*rows.addresses)

@@ -105,9 +105,9 @@ def _set_up(
     accelerator, device = job.accelerator, job.accelerator.device
     copies, asked = resident(graph, device), universal.rows
     rows = copies.rows(graph, RowsKey(asked.roots, above=False), context)
-    job.memory.read([rows])
+    job.memory.read(rows)
     above = copies.rows(graph, RowsKey(asked.members, above=True), context)
-    job.memory.read([above])
+    job.memory.read(above)
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     name = (
         "universal vertices",
@@ -122,7 +122,7 @@ def _set_up(
         name, lambda: cut_universal_vertex(degrees_of(graph, universal, request.threads), universal, teams)
     )
     cut = copies.keep(name, lambda: upload_units(units, rows, device, context))
-    job.memory.read([cut])
+    job.memory.read(cut)
     general, special = universal_vertex_source(), universal_vertex_source(universal.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     job.units = general, special, specialized
@@ -133,7 +133,7 @@ def _set_up(
     argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
         kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, universal, job, context))
-        job.memory.read([kinds])
+        job.memory.read(kinds)
         argument.pattern.kinds = kinds.buffer.address
     levels, bases = universal.levels, len(universal.shape.bases)
     set_up_units(

@@ -152,13 +152,13 @@ class JobMemory:
         self.stream.hold(buffer)
         self._own.append(buffer)
 
-    def read(self, entries: Iterable[CacheEntry]) -> None:
-        """Have cache entries stay on the device."""
+    def read(self, entry: T) -> T:
+        """Have a cache entry stay on the device, at once: what is allocated next may have to make room."""
         assert self.stream is not None, "the job is not open"
-        for entry in entries:
-            self._borrow(entry)
-            for buffer in entry.buffers:
-                self.stream.hold(buffer)
+        self._borrow(entry)
+        for buffer in entry.buffers:
+            self.stream.hold(buffer)
+        return entry
 
     def reads(self, entry: CacheEntry) -> bool:
         """Whether `read` was told of an entry."""
