@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job
 from motiflux.gpu.group_rows import GroupRows
-from motiflux.gpu.kernels.cliques import prepare_cliques
+from motiflux.gpu.kernels.cliques import set_up_cliques
 from motiflux.gpu.kernels.table_run import TableJob, TooWide
 from motiflux.gpu.kernels.tables import prepare_tables, table_bytes
-from motiflux.gpu.kernels.universal_vertex import prepare_universal_vertex
+from motiflux.gpu.kernels.universal_vertex import set_up_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
-from motiflux.gpu.launch.prepare import prepare
+from motiflux.gpu.launch.prepare import prepare, set_up_stage
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.kernel_times import on_host
-from motiflux.gpu.runtime.launches import Result, task_limit
+from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.strategy import gather, listing, strategy
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -43,6 +44,9 @@ from motiflux.result.rows import NoRows, RowSource
 
 _LOOK_FOR_PARTS = 0.05
 """Seconds that looking for parts takes, about."""
+
+_SET_UP = {Family.UNIVERSAL_VERTEX: set_up_universal_vertex, Family.CLIQUES: set_up_cliques}
+"""Set up the jobs of kernels that count in bits."""
 
 CAPABILITIES = Capabilities(
     candidate_spaces=True,
@@ -177,11 +181,9 @@ class DfsEngine:
         devices = len(group.accelerators)
 
         def make(accelerator: Accelerator) -> SearchJob:
-            if stage.family is Family.UNIVERSAL_VERTEX:
-                return prepare_universal_vertex(accelerator, graph, stage, request, limit, deadline, devices)
-            if stage.family is Family.CLIQUES:
-                return prepare_cliques(accelerator, graph, stage, request, limit, deadline, devices)
-            return prepare(accelerator, graph, stage, request, limit, deadline)
+            in_bits = _SET_UP.get(stage.family)
+            set_up = set_up_stage if in_bits is None else partial(in_bits, devices=devices)
+            return prepare(accelerator, graph, stage, request, limit, deadline, set_up)
 
         if devices > 1:
             return GroupJob.searching(group, make, Call(graph, stage.plan, request, deadline), limit)
@@ -191,7 +193,7 @@ class DfsEngine:
             job = make(group.accelerators[0])
             pool.keep(name, job, stage, request)
         else:
-            job.launches.task.limit = task_limit(limit)
+            job.launches.set_limit(limit)
         return job
 
     def _from_tables(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -23,7 +23,6 @@ from motiflux.gpu.launch.group_memory import (
 )
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
-from motiflux.gpu.runtime.launches import task_limit
 from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.gpu.storage.candidate_space import device_space, slot_keys
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, WalkedRows, resident
@@ -38,6 +37,8 @@ from motiflux.request.request import Request
 from motiflux.types import Semantics, Symmetry
 
 Rows = Mapping[Any, WalkedRows]
+SetUp = Callable[[SearchJob, Graph, Stage, Request, UploadContext], None]
+"""Gives a job its kernel, its rows and its memory; all but the limit."""
 
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
@@ -82,6 +83,21 @@ class _Sources:
         return [[self.by_key[key].addresses for key in keys] for keys in self.keys]
 
 
+def set_up_stage(
+    job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext
+) -> None:
+    """Upload the rows that a stage reads, load its kernel and allocate its memory."""
+    kernel = stage.kernel
+    assert kernel is not None, "the stage is no search"
+    goal = Goal(kernel.goal)
+    sources = _sources(job, graph, stage, context)
+    tail = device_tail(sources.plan) if goal in TAILS else None
+    longest = {key: rows.longest for key, rows in sources.by_key.items()}
+    lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
+    task = _task(graph, sources, goal, tail, lists)
+    _set_up_kernel(job, sources, kernel, tail, lists, task, request, context)
+
+
 def prepare(
     accelerator: Accelerator,
     graph: Graph,
@@ -89,8 +105,9 @@ def prepare(
     request: Request,
     limit: int | None,
     deadline: Deadline,
+    set_up: SetUp = set_up_stage,
 ) -> SearchJob:
-    """Upload the rows that a stage reads, load its kernel and allocate its memory.
+    """Return the job of a stage, set up by the function for its kernels.
 
     Raises
     ------
@@ -100,18 +117,10 @@ def prepare(
         The deadline passed meanwhile.
     """
     deadline.check()
-    kernel = stage.kernel
-    assert kernel is not None, "the stage is no search"
-    goal = Goal(kernel.goal)
     with setting_up(SearchJob(accelerator)) as job:
         context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
-        sources = _sources(job, graph, stage, context)
-        tail = device_tail(sources.plan) if goal in TAILS else None
-        longest = {key: rows.longest for key, rows in sources.by_key.items()}
-        lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
-        task = _task(graph, sources, goal, tail, lists)
-        task.limit = task_limit(limit)
-        _set_up_kernel(job, sources, kernel, tail, lists, task, request, context)
+        set_up(job, graph, stage, request, context)
+        job.launches.set_limit(limit)
     return job
 
 

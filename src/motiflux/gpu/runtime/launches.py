@@ -56,6 +56,11 @@ class KernelLaunch:
         """The task in the argument."""
         return self._argument.task
 
+    def set_limit(self, limit: int | None) -> None:
+        """Stop when more than `limit` is found."""
+        none = limit is None or limit >= layout.NO_LIMIT
+        self._argument.task.limit = layout.NO_LIMIT if none else limit
+
     @property
     def groups(self) -> int:
         """Number of groups of lanes."""
@@ -99,11 +104,6 @@ class LaunchSequence:
     def release(self) -> None:
         """Drop all work, and the buffers in it."""
         self._queue.clear()
-
-
-def task_limit(limit: int | None) -> int:
-    """Return a limit as kernels are given it."""
-    return layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
 
 
 class Result(NamedTuple):
