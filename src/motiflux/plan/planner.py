@@ -104,12 +104,9 @@ def make_plan(
         The pattern has a directed edge and the graph is undirected.
     """
     # A string equals its enum member, but is another object, and the code below compares by `is`.
-    semantics = check_word("semantics", semantics, Semantics)
-    symmetry = check_word("symmetry", symmetry, Symmetry)
-    check_symmetry(semantics, symmetry, pattern)
     options = PlanOptions(
-        semantics=semantics,
-        symmetry=symmetry,
+        semantics=check_word("semantics", semantics, Semantics),
+        symmetry=check_word("symmetry", symmetry, Symmetry),
         counting=counting,
         images=images,
         space=space,
@@ -123,6 +120,12 @@ def make_plan(
         switches=resolve_tuning(tuning),
         beside=tuple(beside),
     )
+    return plan_with(graph, pattern, options)
+
+
+def plan_with(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
+    """Return the plan that `make_plan` returns for options that were checked; raises what it does."""
+    check_symmetry(options.semantics, options.symmetry, pattern)
     key = ("plan", pattern, options)
 
     def make() -> tuple[int, Plan]:
