@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from motiflux.gpu.runtime.readers import Result
 
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times, times_taken
+from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.candidate_space import DeviceSpace
 from motiflux.gpu.storage.device_csr import resident
 from tests.backend.cases import clique
