@@ -89,7 +89,11 @@ def count_each(
     for position, pattern in enumerate(patterns):
         beside = [one.physical.plan for one in planned if one.physical is not None] if sharing else []
         with naming_pattern(position):
-            physical = _physical_plan(graph, pattern, request, engine, deadline, beside, sharing=sharing)
+            known = None if sharing else prepared_query(graph, pattern, request)
+            if known is not None and known.is_current():
+                physical: PhysicalPlan | None = known.physical
+            else:
+                physical = engine.plan(graph, pattern, request, deadline, beside=beside)
         work = work_of(physical.plan) if physical is not None and len(patterns) > 1 else None
         planned.append(_Planned(physical, work, watch.lap()))
     found = _search_all(graph, planned, engine, request, deadline, watch, sharing=sharing)
@@ -103,23 +107,6 @@ def count_each(
     return [
         _count(one, _LATE if one.physical is None else found.get(one.work, _NOTHING), ran) for one in planned
     ]
-
-
-def _physical_plan(
-    graph: Graph,
-    pattern: Pattern,
-    request: Request,
-    engine: Engine,
-    deadline: Deadline,
-    beside: Sequence[Plan],
-    *,
-    sharing: bool,
-) -> PhysicalPlan | None:
-    """Return how a pattern is counted, known from an earlier call or planned now; None if time was up."""
-    known = None if sharing else prepared_query(graph, pattern, request)
-    if known is not None and known.is_current():
-        return known.physical
-    return engine.plan(graph, pattern, request, deadline, beside=beside)
 
 
 def _search_all(
