@@ -12,7 +12,7 @@ from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.launch.prepare import prepare
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.job import SearchJob
+from motiflux.gpu.runtime.job import KernelJob, SearchJob
 from motiflux.gpu.strategy import counting_goal, search_kernel
 from motiflux.plan import Plan
 from motiflux.plan.physical import Family, Stage
@@ -39,7 +39,9 @@ def counting_job(
     """Return the job by which the first device of an engine counts, ready to be launched."""
     stage = engine.strategy(graph, plan, request).stages[0]
     group = engine.group.only_first()
-    return engine._prepared(group.first, group, graph, stage, request, limit, Deadline.after(None))
+    job = engine._search_job(graph, stage, group, request, limit, Deadline.after(None))
+    assert isinstance(job, KernelJob)
+    return job
 
 
 def search_job(

@@ -14,7 +14,7 @@ from motiflux.gpu import strategy
 from motiflux.gpu.kernels import cliques
 from motiflux.gpu.kernels.cliques import bytes_of, cut
 from motiflux.plan import make_plan
-from motiflux.plan.neighborhood.cliques import clique_key
+from motiflux.plan.neighborhood.bits import clique_key
 from motiflux.request.request import make_request
 from motiflux.types import Symmetry
 from tests.backend.cases import clique

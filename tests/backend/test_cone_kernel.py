@@ -15,6 +15,7 @@ from motiflux.codegen.tails import device_tail
 from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu import engine as engine_module
 from motiflux.gpu import strategy as strategy_module
 from motiflux.gpu.kernels import cliques, universal_vertex
 from motiflux.gpu.kernels.universal_vertex import bytes_of, cut_universal_vertex
@@ -258,11 +259,11 @@ def test_a_count_that_comes_again_is_the_same(device: str, monkeypatch: pytest.M
 def test_what_does_not_fit_in_bits_is_searched_for(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         asked.append(True)
         raise DeviceMemoryError("what bits take", 2, 1, "")
 
-    monkeypatch.setattr("motiflux.gpu.engine.prepare_universal_vertex", refuse)
+    monkeypatch.setitem(engine_module._SET_UP, Family.UNIVERSAL_VERTEX, refuse)
     graph = with_hubs(4)
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected

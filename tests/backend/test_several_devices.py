@@ -22,7 +22,7 @@ from motiflux.gpu import group_rows
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.gpu.runtime.kernel_times import taking_times
-from motiflux.gpu.runtime.readers import Result
+from motiflux.gpu.runtime.launches import Result
 from motiflux.plan import make_plan
 from motiflux.request.request import make_request
 from tests.backend.cases import clique, cycle, given_time, path

@@ -27,8 +27,8 @@ from motiflux.errors import DeviceError, InternalError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.launch import prepare as prepare_module
 from motiflux.gpu.runtime import accelerator as accelerator_module
+from motiflux.gpu.runtime import device_cache
 from motiflux.gpu.runtime import job as job_module
-from motiflux.gpu.runtime import job_memory
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.job import SearchJob
@@ -350,7 +350,7 @@ class TestInterrupts:
         accelerator._sessions.clear()
         wait_until(lambda: settled(gpu) <= before)
 
-    @pytest.mark.parametrize("module", [job_module, job_memory], ids=["job", "memory"])
+    @pytest.mark.parametrize("module", [job_module, device_cache], ids=["job", "memory"])
     def test_wherever_one_comes_in_closing_nothing_is_kept(
         self, accelerator: Accelerator, engine: DfsEngine, small: mf.Graph, gpu: Device, module: ModuleType
     ) -> None:

@@ -15,7 +15,7 @@ from motiflux.gpu import engine as gpu_engine
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.gpu.runtime.readers import Result
+from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage import wedge_roots
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.gpu.storage.wedge_roots import DeviceRoots

@@ -11,7 +11,7 @@ from motiflux.config import private_tuning
 from motiflux.gpu.kernels import table_run
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.kernel_times import DeviceTimes, taking_times, times_taken
-from motiflux.gpu.runtime.readers import Result
+from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.candidate_space import DeviceSpace
 from motiflux.gpu.storage.device_csr import resident
 from tests.backend.cases import clique

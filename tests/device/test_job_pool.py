@@ -21,7 +21,7 @@ from motiflux.errors import DeviceError
 from motiflux.gpu.kernels import tables
 from motiflux.gpu.launch import job_pool as job_pool_module
 from motiflux.gpu.launch.job_pool import job_pool
-from motiflux.gpu.runtime import control_block, job_memory
+from motiflux.gpu.runtime import control_block, device_cache
 from motiflux.gpu.runtime import job as job_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import KernelJob, SearchJob
@@ -323,7 +323,7 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
 @pytest.mark.parametrize("way", ["search", "house"])
 @pytest.mark.parametrize(
     "module",
-    [job_pool_module, tables, job_module, job_memory, control_block],
+    [job_pool_module, tables, job_module, device_cache, control_block],
     ids=["jobs", "tables", "job", "memory", "block"],
 )
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(

@@ -15,8 +15,9 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu import engine as engine_module
 from motiflux.gpu.engine import DfsEngine
-from motiflux.plan.physical import PhysicalPlan
+from motiflux.plan.physical import Family, PhysicalPlan
 from tests.backend.cases import EDGE, TRIANGLE, clique
 from tests.fault.benches import Bench, SharedDevice
 from tests.fault.conftest import Connect
@@ -152,11 +153,11 @@ class TestBudgets:
     ) -> None:
         refused: list[str] = []
 
-        def refuse(*_: object) -> None:
+        def refuse(*_: object, **__: object) -> None:
             refused.append("cliques")
             raise DeviceMemoryError("neighbourhoods in bits", 100, 10, "for the test")
 
-        monkeypatch.setattr("motiflux.gpu.engine.prepare_cliques", refuse)
+        monkeypatch.setitem(engine_module._SET_UP, Family.CLIQUES, refuse)
         assert count(graph, bench, tuning={}) == on_cpu(graph)
         assert refused == ["cliques"]
         held = bench.held(graph)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.plan import Plan, choose_tables
+from motiflux.plan import Plan, planner
 from motiflux.plan.local_counts.estimate_costs import CostEstimator
 from motiflux.plan.rooted import Rooted
 from tests.data_paths import shared_path
@@ -237,7 +237,7 @@ def test_a_timeout_cuts_the_search_for_a_formula(monkeypatch: pytest.MonkeyPatch
         while time.perf_counter() < begin + 0.7:
             pass
 
-    monkeypatch.setattr(choose_tables, "cheapest_formula", late)
+    monkeypatch.setattr(planner, "cheapest_formula", late)
     graph = mf.Graph.from_edges(list(combinations(range(60), 2)))
     begin = time.perf_counter()
     found = mf.count(graph, PATTERNS["house"], timeout=0.5, tuning=ON)

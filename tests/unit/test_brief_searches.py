@@ -7,19 +7,21 @@ import gc
 import pytest
 
 import motiflux as mf
+from motiflux._native import NativePlan
 from motiflux.config import private_tuning
 from motiflux.cpu import native
 from motiflux.plan import make_plan
 from motiflux.plan.estimate.predict import is_brief
+from motiflux.plan.native_plan import native_problem
 from tests.backend.cases import clique
 
 
-def search(graph: mf.Graph, pattern: mf.Pattern) -> native.Search:
+def search(graph: mf.Graph, pattern: mf.Pattern) -> NativePlan:
     plan = make_plan(graph, pattern, tuning=private_tuning({"multiply": "off"}))
-    return native.prepare(graph, plan, intersect="auto", threads=1)
+    return native_problem(graph, plan, intersect="auto", threads=1, adaptive=True, again=True)
 
 
-def count(one: native.Search, *, limit: int | None = None, brief: bool) -> tuple[int, native.Stop, list[int]]:
+def count(one: NativePlan, *, limit: int | None = None, brief: bool) -> tuple[int, native.Stop, list[int]]:
     return native.count(one, threads=2, limit=limit, timeout=None, progress=None, brief=brief)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import overload
 
-from motiflux.api.pattern_list import as_patterns, count_each
-from motiflux.api.subject import check_graph
+from motiflux.api.pattern_list import as_patterns, count_each, count_one
+from motiflux.dispatch.prepared_query import count_again
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
+from motiflux.request.deadline import Deadline
 from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.count import Count
@@ -122,8 +123,10 @@ def count(
     >>> [int(number) for number in mf.count(square, [triangle, "(a)--(b)--(c)"])]
     [12, 16]
     """
-    check_graph(graph)
-    patterns, several = as_patterns(pattern)
+    if isinstance(graph, Graph) and isinstance(pattern, Pattern):
+        patterns, several = [pattern], False
+    else:
+        patterns, several = as_patterns(graph, pattern)
     with NO_PROGRESS if progress is False else progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,
@@ -138,5 +141,8 @@ def count(
             tuning=tuning,
             progress=callback,
         )
-        counts = count_each(graph, patterns, request, named=several)
-    return counts if several else counts[0]
+        deadline = Deadline.after(request.timeout)
+        if several:
+            return count_each(graph, patterns, request, deadline)
+        again = count_again(graph, patterns[0], request, deadline)
+        return count_one(graph, patterns[0], request, deadline) if again is None else again

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from motiflux.api.subject import check_graph
 from motiflux.dispatch.choose import choose_engine
-from motiflux.dispatch.prepared_query import PreparedQuery, keep_query, prepared_query
+from motiflux.dispatch.prepared_query import PreparedQuery, count_of, keep_query, prepared_query
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern
@@ -25,11 +26,12 @@ _UNITS = 1000
 """Units of progress that each search stands for: how long it takes beside the others is not known."""
 
 
-def as_patterns(subject: object) -> tuple[list[Pattern], bool]:
+def as_patterns(graph: object, subject: object) -> tuple[list[Pattern], bool]:
     """Return what a call is to count, texts parsed, and whether it is a sequence of patterns.
 
-    Errors name the position in the sequence.
+    Errors name the position in the sequence. What is no graph is refused first.
     """
+    check_graph(graph)
     if isinstance(subject, Pattern):
         return [subject], False
     if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
@@ -55,25 +57,43 @@ def naming_pattern(position: int | None) -> Iterator[None]:
         raise
 
 
-def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, named: bool) -> list[Count]:
-    """Return the count of each pattern.
-
-    All are planned before the first is searched, so that a mistake in one of them costs no time. With
-    `named`, its error names the pattern by its position.
-    """
-    deadline = Deadline.after(request.timeout)
-    known = None if named else prepared_query(graph, patterns[0], request)
-    if known is not None and known.is_current():
-        return [_again(graph, known, request, deadline)]
+def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Count:
+    """Return the count of a pattern, and keep how it was executed."""
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
-    sharing = named and engine.capabilities.shares_passes and request.tuning["share"] == "on"
+    physical = engine.plan(graph, pattern, request, deadline)
+    planned, ran = time.perf_counter(), Ran(engine.name, engine.device, why)
+    if physical is None:
+        return count_of(Outcome(0, False), ran, 0.0, planned - deadline.started)
+    found = engine.count(graph, physical, request, deadline)
+    seconds = time.perf_counter() - planned
+    query = PreparedQuery(engine, physical, ran)
+    query.note(found, seconds, request.limit)
+    keep_query(graph, pattern, request, query)
+    return count_of(found, ran, seconds, planned - deadline.started)
+
+
+def count_each(
+    graph: Graph, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+) -> list[Count]:
+    """Return the count of each pattern of a list.
+
+    All are planned before the first is searched, so that a mistake in one of them costs no time. Its error
+    names the pattern by its position.
+    """
+    engine, why = choose_engine(request)
+    check_symmetry(request.semantics, request.symmetry)
+    sharing = engine.capabilities.shares_passes and request.tuning["share"] == "on"
     watch = _Watch(deadline.started)
     planned: list[_Planned] = []
     for position, pattern in enumerate(patterns):
         beside = [one.physical.plan for one in planned if one.physical is not None] if sharing else []
-        with naming_pattern(position if named else None):
-            physical = _physical_plan(graph, pattern, request, engine, deadline, beside, sharing=sharing)
+        with naming_pattern(position):
+            known = None if sharing else prepared_query(graph, pattern, request)
+            if known is not None and known.is_current():
+                physical: PhysicalPlan | None = known.physical
+            else:
+                physical = engine.plan(graph, pattern, request, deadline, beside=beside)
         work = work_of(physical.plan) if physical is not None and len(patterns) > 1 else None
         planned.append(_Planned(physical, work, watch.lap()))
     found = _search_all(graph, planned, engine, request, deadline, watch, sharing=sharing)
@@ -81,52 +101,12 @@ def count_each(graph: Graph, patterns: Sequence[Pattern], request: Request, *, n
     if not sharing:
         for pattern, one in zip(patterns, planned, strict=True):
             if one.physical is not None:
-                _keep(graph, pattern, request, PreparedQuery(engine, one.physical, ran), found[one.work])
+                query = PreparedQuery(engine, one.physical, ran)
+                query.note(found[one.work].outcome, found[one.work].seconds, request.limit)
+                keep_query(graph, pattern, request, query)
     return [
         _count(one, _LATE if one.physical is None else found.get(one.work, _NOTHING), ran) for one in planned
     ]
-
-
-def _physical_plan(
-    graph: Graph,
-    pattern: Pattern,
-    request: Request,
-    engine: Engine,
-    deadline: Deadline,
-    beside: Sequence[Plan],
-    *,
-    sharing: bool,
-) -> PhysicalPlan | None:
-    """Return how a pattern is counted, known from an earlier call or planned now; None if time was up."""
-    known = None if sharing else prepared_query(graph, pattern, request)
-    if known is not None and known.is_current():
-        return known.physical
-    return engine.plan(graph, pattern, request, deadline, beside=beside)
-
-
-def _keep(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery, found: _Found) -> None:
-    """Keep how a query was executed, and what that took."""
-    if (before := prepared_query(graph, pattern, request)) is not None:
-        query.spent, query.overruns = before.spent, before.overruns
-    query.note(found.outcome, found.seconds, request.limit)
-    keep_query(graph, pattern, request, query)
-
-
-def _again(graph: Graph, query: PreparedQuery, request: Request, deadline: Deadline) -> Count:
-    """Return the count of a query that came before."""
-    found = query.engine.count(graph, query.physical, request, deadline)
-    seconds = deadline.elapsed()
-    query.note(found, seconds, request.limit)
-    ran = found.ran or query.ran
-    return Count(
-        found.value,
-        complete=found.complete,
-        seconds=seconds,
-        plan_seconds=0.0,
-        engine=ran.engine,
-        device=ran.device,
-        reason=ran.why,
-    )
 
 
 def _search_all(
@@ -202,16 +182,7 @@ _LATE = _Found(Outcome(0, False), 0.0)
 def _count(planned: _Planned, found: _Found, ran: Ran) -> Count:
     if planned.physical is not None and planned.physical.why:
         ran = replace(ran, why=planned.physical.why)
-    ran = found.outcome.ran or ran
-    return Count(
-        found.outcome.value,
-        complete=found.outcome.complete,
-        seconds=found.seconds,
-        plan_seconds=planned.seconds,
-        engine=ran.engine,
-        device=ran.device,
-        reason=ran.why,
-    )
+    return count_of(found.outcome, ran, found.seconds, planned.seconds)
 
 
 class _SpanningProgress:

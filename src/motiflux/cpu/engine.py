@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
+from motiflux._native import NativePlan
 from motiflux.cpu import local, native
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.pattern import Pattern
@@ -16,6 +17,7 @@ from motiflux.plan.estimate.prediction import MemoryReport, Prediction
 from motiflux.plan.ir import Formula
 from motiflux.plan.local_counts.memory import table_memory
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS
+from motiflux.plan.native_plan import native_problem
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
 from motiflux.request.costs import host_work, usable_formula
 from motiflux.request.deadline import Deadline
@@ -131,6 +133,7 @@ class CpuEngine:
         search, images = _prepare(graph, plan, request), Images(plan)
         rows = native.Rows(
             search,
+            plan.order,
             threads=request.threads,
             block_rows=max(1, batch_rows // images.of_each),
             limit=None if request.limit is None else -(-request.limit // images.of_each),
@@ -202,9 +205,9 @@ def outcome_of_tables(total: int, plan: Plan, request: Request) -> Outcome:
 
 def _prepare(
     graph: Graph, plan: Plan, request: Request, rows: dict[AdjacencyKey, Adjacency] | None = None
-) -> native.Search:
+) -> NativePlan:
     tuning = request.tuning
-    return native.prepare(
+    return native_problem(
         graph,
         plan,
         intersect=tuning["intersect"],
@@ -212,6 +215,8 @@ def _prepare(
         threads=request.threads,
         rows=rows,
         backjump=tuning["backjump"],
+        adaptive=True,
+        again=True,
     )
 
 

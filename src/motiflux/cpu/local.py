@@ -25,6 +25,7 @@ from motiflux.plan.ir import (
     parts_of,
 )
 from motiflux.plan.local_counts.native import native_walk
+from motiflux.plan.native_plan import native_problem
 from motiflux.plan.passes.steps import adjacency_of
 from motiflux.plan.rooted import Kinds, Rooted
 
@@ -133,7 +134,9 @@ class _Evaluation:
         return _made(_native.table_of_ends(rows, counts, table.end, self._threads, self._remaining()))
 
     def _searched(self, table: Searched) -> Counts | int:
-        search = native.prepare(self._graph, table.plan, intersect="auto", threads=self._threads)
+        search = native_problem(
+            self._graph, table.plan, intersect="auto", threads=self._threads, adaptive=True, again=True
+        )
         timeout = self._remaining()
         if table.pattern.roots == 0:
             total, stop, _ = native.count(

@@ -1,20 +1,17 @@
-"""Facade over the native CPU search: a plan and a graph in, totals or rows out."""
+"""Facade over the native CPU search: a plan with its rows in, totals or rows out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux._native import NativePlan
 from motiflux.errors import CountOverflowError
-from motiflux.graph import Adjacency, AdjacencyKey, Graph
-from motiflux.plan import Plan
-from motiflux.plan.native_plan import native_problem
 from motiflux.types import VertexArray
 
 Progress = Callable[[int, int, int], None]
@@ -35,45 +32,8 @@ class Stop(IntEnum):
     CANCELLED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A plan made ready to run over a graph."""
-
-    problem: _native.NativePlan
-    plan: Plan
-
-
-def prepare(
-    graph: Graph,
-    plan: Plan,
-    *,
-    intersect: str,
-    threads: int,
-    simd: str = "auto",
-    rows: dict[AdjacencyKey, Adjacency] | None = None,
-    backjump: str = "off",
-) -> Search:
-    """Bring together `plan` and the rows or the candidate space that it searches.
-
-    Searches of one pass are given the same `rows`, which is filled. For `backjump`, see
-    `motiflux.plan.native_plan.native_problem`.
-    """
-    problem = native_problem(
-        graph,
-        plan,
-        intersect=intersect,
-        simd=simd,
-        threads=threads,
-        rows=rows,
-        backjump=backjump,
-        adaptive=True,
-        again=True,
-    )
-    return Search(problem, plan)
-
-
 def count(
-    search: Search,
+    search: NativePlan,
     *,
     threads: int,
     limit: int | None,
@@ -89,13 +49,11 @@ def count(
     on the calling thread first, for about 100 us.
     """
     with _overflow_explained():
-        total, reason, sizes = _native.count(
-            search.problem, threads, _native_limit(limit), timeout, progress, brief
-        )
+        total, reason, sizes = _native.count(search, threads, _native_limit(limit), timeout, progress, brief)
     return total, Stop(reason), sizes
 
 
-def count_arcs(search: Search, *, threads: int, timeout: float | None) -> NDArray[np.uint64] | None:
+def count_arcs(search: NativePlan, *, threads: int, timeout: float | None) -> NDArray[np.uint64] | None:
     """Return the number of embeddings for each root arc, multiplier not applied; None if time was up.
 
     Raises
@@ -103,12 +61,12 @@ def count_arcs(search: Search, *, threads: int, timeout: float | None) -> NDArra
     OverflowError
         One of them exceeds 64 bits.
     """
-    counts, reason = _native.count_arcs(search.problem, threads, timeout)
+    counts, reason = _native.count_arcs(search, threads, timeout)
     return counts if Stop(reason) is Stop.NONE else None
 
 
 def count_together(
-    searches: Sequence[Search],
+    searches: Sequence[NativePlan],
     *,
     threads: int,
     limits: Sequence[int | None],
@@ -119,10 +77,9 @@ def count_together(
 
     The searches share two levels (`motiflux.plan.shared_prefix`). Each has its limit, as in `count`.
     """
-    problems = [search.problem for search in searches]
     native_limits = [_native_limit(limit) for limit in limits]
     with _overflow_explained():
-        found = _native.count_together(problems, threads, native_limits, timeout, progress)
+        found = _native.count_together(searches, threads, native_limits, timeout, progress)
     return [(total, Stop(reason)) for total, reason in found]
 
 
@@ -142,11 +99,16 @@ class Rows:
     """Embeddings in internal ids, block by block, in the pattern's vertex order."""
 
     def __init__(
-        self, search: Search, *, threads: int, block_rows: int, limit: int | None, timeout: float | None
+        self,
+        search: NativePlan,
+        order: Sequence[int],
+        *,
+        threads: int,
+        block_rows: int,
+        limit: int | None,
+        timeout: float | None,
     ) -> None:
-        self._rows = _native.Rows(
-            search.problem, search.plan.order, threads, block_rows, _native_limit(limit), timeout
-        )
+        self._rows = _native.Rows(search, order, threads, block_rows, _native_limit(limit), timeout)
 
     def next(self, progress: Progress | None) -> VertexArray | None:
         """Return the next block, uint32 [rows, k], or None at the end."""

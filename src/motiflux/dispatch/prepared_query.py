@@ -5,14 +5,16 @@ To plan and choose anew takes as long as all else that the host does for a short
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import time
 from dataclasses import dataclass
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.physical import PhysicalPlan
+from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.request import Request
+from motiflux.result.count import Count
 
 _POOL, _MOST = "prepared queries", 64
 """Name of the pool of a graph's memory that they are in, and the number of queries that it holds."""
@@ -56,14 +58,38 @@ class PreparedQuery:
 
 def prepared_query(graph: Graph, pattern: Pattern, request: Request) -> PreparedQuery | None:
     """Return what is kept of a query, current or not; None if nothing is."""
-    found: PreparedQuery | None = graph.memo.recent(_POOL, _key(pattern, request))
+    found: PreparedQuery | None = graph.memo.recent(_POOL, (pattern, request.key))
     return found
+
+
+def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Count | None:
+    """Return the count of a query that came before; None if how it is executed has to be settled anew."""
+    query = prepared_query(graph, pattern, request)
+    if query is None or not query.is_current():
+        return None
+    found = query.engine.count(graph, query.physical, request, deadline)
+    seconds = time.perf_counter() - deadline.started
+    query.note(found, seconds, request.limit)
+    return count_of(found, query.ran, seconds, 0.0)
+
+
+def count_of(found: Outcome, ran: Ran, seconds: float, plan_seconds: float) -> Count:
+    """Return an outcome as callers get it; `ran` is the engine and why, if the outcome does not say."""
+    ran = found.ran or ran
+    return Count(
+        found.value,
+        complete=found.complete,
+        seconds=seconds,
+        plan_seconds=plan_seconds,
+        engine=ran.engine,
+        device=ran.device,
+        reason=ran.why,
+    )
 
 
 def keep_query(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery) -> None:
     """Keep how a query is executed, for calls with an equal pattern and equal options."""
-    graph.memo.store(_POOL, _key(pattern, request), query, _MOST)
-
-
-def _key(pattern: Pattern, request: Request) -> Hashable:
-    return pattern, request.key
+    if (before := prepared_query(graph, pattern, request)) is not None:
+        query.spent += before.spent
+        query.overruns += before.overruns
+    graph.memo.store(_POOL, (pattern, request.key), query, _MOST)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job
 from motiflux.gpu.group_rows import GroupRows
-from motiflux.gpu.kernels.cliques import prepare_cliques
+from motiflux.gpu.kernels.cliques import set_up_cliques
 from motiflux.gpu.kernels.table_run import TableJob, TooWide
 from motiflux.gpu.kernels.tables import prepare_tables, table_bytes
-from motiflux.gpu.kernels.universal_vertex import prepare_universal_vertex
+from motiflux.gpu.kernels.universal_vertex import set_up_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
-from motiflux.gpu.launch.prepare import prepare, task_limit
+from motiflux.gpu.launch.prepare import prepare, set_up_stage
 from motiflux.gpu.rows.stored_rows import StoredRows
-from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.kernel_times import on_host
-from motiflux.gpu.runtime.readers import Result
+from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.strategy import gather, listing, strategy
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -44,6 +45,9 @@ from motiflux.result.rows import NoRows, RowSource
 _LOOK_FOR_PARTS = 0.05
 """Seconds that looking for parts takes, about."""
 
+_SET_UP = {Family.UNIVERSAL_VERTEX: set_up_universal_vertex, Family.CLIQUES: set_up_cliques}
+"""Set up the jobs of kernels that count in bits."""
+
 CAPABILITIES = Capabilities(
     candidate_spaces=True,
     tails=True,
@@ -66,7 +70,7 @@ class DfsEngine:
 
     def is_current(self) -> bool:
         """Whether this process would take the same devices, by their names, now."""
-        return self.group.is_current()
+        return all(known_accelerator(one.device.name) is one for one in self.group.accelerators)
 
     def executor(self, physical: PhysicalPlan) -> Engine:
         """Return the engine."""
@@ -136,11 +140,6 @@ class DfsEngine:
                 return host.count(graph, host.strategy(graph, physical.plan, request), request, deadline)
         if family is Family.TABLES:
             return self._from_tables(graph, physical.stages[0], group, request, deadline)
-        return self._sum_of_stages(graph, physical, group, request, deadline)
-
-    def _sum_of_stages(
-        self, graph: Graph, physical: PhysicalPlan, group: DeviceGroup, request: Request, deadline: Deadline
-    ) -> Outcome | None:
         times, found, complete = physical.plan.multiplier, 0, True
         # total * times > limit exactly when total > limit // times.
         most = None if request.limit is None else request.limit // times
@@ -175,43 +174,26 @@ class DfsEngine:
         limit: int | None,
         deadline: Deadline,
     ) -> Job:
-        """Return the job of a stage: of one device itself, else a job on each device."""
-        if group.alone:
-            return self._prepared(group.first, group, graph, stage, request, limit, deadline)
+        """Return the job of a stage: of one device, kept from an earlier call or set up now, or of several.
+
+        Devices that share the work set up new jobs each time: their shares are their own.
+        """
+        devices = len(group.accelerators)
 
         def make(accelerator: Accelerator) -> SearchJob:
-            return self._prepared(accelerator, group, graph, stage, request, limit, deadline)
+            in_bits = _SET_UP.get(stage.family)
+            set_up = set_up_stage if in_bits is None else partial(in_bits, devices=devices)
+            return prepare(accelerator, graph, stage, request, limit, deadline, set_up)
 
-        return GroupJob.searching(group, make, Call(graph, stage.plan, request, deadline), limit)
-
-    def _prepared(
-        self,
-        accelerator: Accelerator,
-        group: DeviceGroup,
-        graph: Graph,
-        stage: Stage,
-        request: Request,
-        limit: int | None,
-        deadline: Deadline,
-    ) -> SearchJob:
-        """Return the job of a stage on one device, kept from an earlier call or set up now.
-
-        A device that shares the work with others sets up a new one each time: its share is its own.
-        """
-        pool = job_pool(graph, accelerator)
-        name = stage.name, request.gpu_memory
-        if group.alone and (kept := pool.begin(name, request)) is not None:
-            kept.launches.task.limit = task_limit(limit)
-            return kept
-        devices = len(group.accelerators)
-        if stage.family is Family.UNIVERSAL_VERTEX:
-            job = prepare_universal_vertex(accelerator, graph, stage, request, limit, deadline, devices)
-        elif stage.family is Family.CLIQUES:
-            job = prepare_cliques(accelerator, graph, stage, request, limit, deadline, devices)
-        else:
-            job = prepare(accelerator, graph, stage, request, limit, deadline)
-        if group.alone:
+        if devices > 1:
+            return GroupJob.searching(group, make, Call(graph, stage.plan, request, deadline), limit)
+        pool, name = job_pool(graph, group.accelerators[0]), (stage.name, request.gpu_memory)
+        job = pool.begin(name, request)
+        if job is None:
+            job = make(group.accelerators[0])
             pool.keep(name, job, stage, request)
+        else:
+            job.launches.set_limit(limit)
         return job
 
     def _from_tables(

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError, MotifluxError, MotifluxWarning
-from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator, open_accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, SearchJob
-from motiflux.gpu.runtime.readers import Result
+from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.candidate_space import DeviceSpace, copy_space
 from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.gpu.strategy import DeviceFacts
@@ -83,10 +83,6 @@ class DeviceGroup:
     def only_first(self) -> DeviceGroup:
         """Return the group of the first device."""
         return self if self.alone else DeviceGroup(self.accelerators[:1])
-
-    def is_current(self) -> bool:
-        """Whether this process would take the same devices, by their names, now."""
-        return all(known_accelerator(one.device.name) is one for one in self.accelerators)
 
 
 class Job(Work, Protocol):

@@ -16,8 +16,7 @@ from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.ir import Searched, Walks, Wedges
 from motiflux.plan.local_counts.schedule import Schedule, schedule_of
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
-from motiflux.plan.neighborhood.bits import MOST_MEMBERS, Bits, bits_of, is_worth_bits
-from motiflux.plan.neighborhood.cliques import clique_key
+from motiflux.plan.neighborhood.bits import MOST_MEMBERS, Bits, bits_of, clique_key, is_worth_bits
 from motiflux.plan.physical import Family, PhysicalPlan, RootFilter, SearchKernel, Stage
 from motiflux.request.costs import H100, host_work, usable_formula
 from motiflux.request.request import Request

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from motiflux.pattern import Pattern
 from motiflux.plan.rooted import Kinds, Rooted
-from motiflux.plan.shape import AdaptiveOrder, Group, PlanArgs, PlanShape, SpaceKey, Tail
+from motiflux.plan.shape import AdaptiveOrder, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.types import Semantics, Symmetry
 
 
@@ -38,8 +38,6 @@ class Plan:
     scanned
         Expected number of set elements read for each level, to find its candidates or to count it in closed
         form; empty where not sampled.
-    groups
-        Levels that an engine may match together.
     tail
         The levels counted in closed form (counting only); None if there are none.
     space
@@ -77,7 +75,6 @@ class Plan:
     restrictions: tuple[tuple[int, int], ...]
     estimates: tuple[float, ...]
     scanned: tuple[float, ...] = ()
-    groups: tuple[Group, ...] = ()
     tail: Tail | None = None
     space: SpaceKey | None = None
     classes: tuple[int, ...] = ()

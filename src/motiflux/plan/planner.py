@@ -1,27 +1,43 @@
-"""Makes plans: calls the passes and comparisons in their order."""
+"""Makes plans: chooses the order that is cheapest by sampling, and between search, tables and parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from motiflux.arguments import check_word
 from motiflux.config import resolve_tuning
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.plan.bind import bind
-from motiflux.plan.builder import PlanBuilder
-from motiflux.plan.candidates.space import candidate_space, space_key
-from motiflux.plan.choose_tables import cheaper_formula
-from motiflux.plan.compare_orders import ordered_plan
-from motiflux.plan.empty_plan import empty_plan, why_empty
-from motiflux.plan.ir import Plan
+from motiflux.plan.bind import BoundPattern, bind
+from motiflux.plan.builder import PlanBuilder, PlanOptions
+from motiflux.plan.candidates.space import CandidateSpace, candidate_space, space_key
+from motiflux.plan.estimate.predict import expected_seconds
+from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
+from motiflux.plan.ir import Formula, Plan
+from motiflux.plan.local_counts.choose import cheapest_formula
 from motiflux.plan.local_counts.speeds import Speeds
-from motiflux.plan.options import PlanOptions
-from motiflux.plan.passes.all_different import all_different_bounds
+from motiflux.plan.passes.order import Order, given_order, promising_orders
+from motiflux.plan.passes.reuse import all_different_bounds
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.probe_parts import cheaper_in_parts
+from motiflux.plan.shape import PlanArgs, PlanShape, SpaceKey
+from motiflux.plan.shared_prefix import shared_levels
 from motiflux.types import Semantics, Symmetry
+
+_FEW_MEMBERS = 64
+"""Random partial embeddings that compare orders; the chosen plan has `MANY_MEMBERS`."""
+_ABOUT_AS_CHEAP = 1.5
+"""An order whose cost is below this multiple of the least cost may be taken because it shares levels."""
+_NOT_WORTH_COMPARING = 2000
+"""A search of this cost takes at most 54 us, less time than comparing two orders."""
+WORTH_A_FORMULA = 0.01
+"""A formula, which takes milliseconds to find, is considered if the search is expected to take so long."""
+_SHARE_OF_SEARCH, _LONGEST_PLANNING = 0.25, 2.0
+"""It must be found within this share of the expected time, and within the longest planning time."""
+NO_CANDIDATES = "some query vertex has no candidate"
+"""The reason for an empty plan if a candidate set is empty."""
 
 
 def make_plan(
@@ -88,12 +104,9 @@ def make_plan(
         The pattern has a directed edge and the graph is undirected.
     """
     # A string equals its enum member, but is another object, and the code below compares by `is`.
-    semantics = check_word("semantics", semantics, Semantics)
-    symmetry = check_word("symmetry", symmetry, Symmetry)
-    check_symmetry(semantics, symmetry, pattern)
     options = PlanOptions(
-        semantics=semantics,
-        symmetry=symmetry,
+        semantics=check_word("semantics", semantics, Semantics),
+        symmetry=check_word("symmetry", symmetry, Symmetry),
         counting=counting,
         images=images,
         space=space,
@@ -107,6 +120,12 @@ def make_plan(
         switches=resolve_tuning(tuning),
         beside=tuple(beside),
     )
+    return plan_with(graph, pattern, options)
+
+
+def plan_with(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
+    """Return the plan that `make_plan` returns for options that were checked; raises what it does."""
+    check_symmetry(options.semantics, options.symmetry, pattern)
     key = ("plan", pattern, options)
 
     def make() -> tuple[int, Plan]:
@@ -131,12 +150,106 @@ def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
     builder = PlanBuilder(graph, pattern, options, bound, key, space)
     # The order does not depend on how the engine counts, so it is found once for all engines.
     plan, orders = graph.memo.get(
-        ("ordered", pattern, space is not None, options.of_order()), lambda: ordered_plan(builder)
+        ("ordered", pattern, space is not None, options.of_order()), lambda: _ordered_plan(builder)
     )
-    plan = replace(plan, formula=cheaper_formula(graph, bound, plan, options))
+    plan = replace(plan, formula=_cheaper_formula(graph, bound, plan, options))
     if builder.parts and plan.formula is None:
         plan = builder.widened(cheaper_in_parts(builder, plan, orders))
     plan = replace(plan, adaptive_order=builder.adaptive_order(plan), images=builder.images, asked=pattern)
     if options.switches["room"] == "on":
         plan = replace(plan, all_different=all_different_bounds(plan.shape, plan.args, plan.classes or None))
     return plan
+
+
+def _ordered_plan(builder: PlanBuilder) -> tuple[Plan, list[Order]]:
+    """Return the plan that enumerates all levels but those of a flat tail, and other orders to try."""
+    options, switch = builder.options, builder.options.switches["order"]
+    if switch == "given":
+        orders = [given_order(builder.bound, builder.model)]
+    else:
+        orders = promising_orders(builder.bound, builder.model, tails=builder.tails)
+    plan = builder.plan(orders[0])
+    if switch not in ("sampled", "adaptive") or not builder.cheap_to_sample:
+        return plan, orders
+    estimate = sample(builder.graph, plan, MANY_MEMBERS, options.threads)
+    if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):
+        orders, cheap = _compared(builder, orders)
+        plans = [plan if plan.order == order.vertices else builder.plan(order) for order in orders[:cheap]]
+        chosen = max(
+            plans, key=lambda plan: max((shared_levels(plan, other) for other in options.beside), default=0)
+        )
+        if chosen is not plan:
+            plan, estimate = chosen, sample(builder.graph, chosen, MANY_MEMBERS, options.threads)
+    return replace(plan, estimates=estimate.sizes, scanned=estimate.read), orders
+
+
+def _compared(builder: PlanBuilder, orders: list[Order]) -> tuple[list[Order], int]:
+    """Return the orders by cost, and how many at the start may be chosen.
+
+    More than one may be chosen only if plans of one call may share a search.
+    """
+    options = builder.options
+    sketches = [builder.sketch(order) for order in orders]
+    costs = [sample(builder.graph, sketch, _FEW_MEMBERS, options.threads).cost for sketch in sketches]
+    by_cost = sorted(range(len(orders)), key=costs.__getitem__)
+    most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and builder.space is None else 1)
+    return [orders[at] for at in by_cost], max(1, sum(cost < most for cost in costs))
+
+
+def _cheaper_formula(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOptions) -> Formula | None:
+    """Return a formula that is expected to take less time than the search; None if none is found."""
+    speeds = options.tables
+    if not options.counting or speeds is None or options.semantics is Semantics.INDUCED:
+        return None
+    switch = options.switches["tables"]
+    threads = speeds.shared(options.threads)
+    search = expected_seconds(plan, threads, None)
+    if switch == "off" or (switch == "auto" and (search is None or search < WORTH_A_FORMULA)):
+        return None
+    share, most = _LONGEST_PLANNING, inf
+    if switch == "auto" and search is not None:
+        share = max(_SHARE_OF_SEARCH * search, speeds.planning)
+        most = speeds.margin * speeds.of_search(search, threads)
+    formula = cheapest_formula(
+        graph,
+        bound,
+        options.threads,
+        options.semantics,
+        seconds=min(
+            share,
+            options.planning_seconds(None if search is None else speeds.of_search(search, threads)),
+            _LONGEST_PLANNING,
+        ),
+        most=most,
+        speeds=speeds,
+        tails=options.tail,
+    )
+    return formula if formula is not None and formula.seconds < most else None
+
+
+def why_empty(pattern: BoundPattern, space: CandidateSpace | None) -> str | None:
+    """Return the reason if there can be no embedding, else None."""
+    return pattern.missing or (NO_CANDIDATES if space is not None and space.empty else None)
+
+
+def empty_plan(
+    pattern: BoundPattern, semantics: Semantics, symmetry: Symmetry, space: SpaceKey | None, why: str
+) -> Plan:
+    """Return a plan without steps, which is not searched.
+
+    Making the steps would take most of the time of such a call.
+    """
+    return Plan(
+        order=tuple(range(pattern.size)),
+        shape=PlanShape(()),
+        args=PlanArgs(()),
+        semantics=semantics,
+        symmetry=symmetry,
+        multiplier=1,
+        automorphisms=1,
+        restrictions=(),
+        estimates=(0.0,) * pattern.size,
+        space=space,
+        classes=() if space is None else tuple(range(pattern.size)),
+        impossible=why,
+    )

@@ -10,9 +10,8 @@ from math import inf
 
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.builder import PlanBuilder
-from motiflux.plan.compare_orders import MANY_MEMBERS
 from motiflux.plan.estimate.predict import expected_work
-from motiflux.plan.estimate.sampled import probe, sample
+from motiflux.plan.estimate.sampled import MANY_MEMBERS, probe, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import Order, core_first, core_of
 from motiflux.plan.passes.parts import lists_of

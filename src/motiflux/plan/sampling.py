@@ -10,13 +10,11 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space, space_key
-from motiflux.plan.cost_model import CostModel, frequencies
-from motiflux.plan.empty_plan import empty_plan, why_empty
 from motiflux.plan.ir import Plan
-from motiflux.plan.passes.order import ordered, promising_orders
+from motiflux.plan.passes.order import CostModel, frequencies, ordered, promising_orders
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.plan.planner import make_plan
+from motiflux.plan.planner import empty_plan, make_plan, why_empty
 from motiflux.plan.shape import SpaceKey
 from motiflux.types import Semantics, Symmetry
 

@@ -100,22 +100,6 @@ class PlanArgs:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Consecutive levels reached from the same vertices (`motiflux.plan.passes.groups`).
-
-    Parameters
-    ----------
-    levels
-        Ascending.
-    one_set
-        Whether all have the same candidates, order restrictions and injectivity apart.
-    """
-
-    levels: tuple[int, ...]
-    one_set: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TailComponent:
     """Levels of a tail whose vertices might coincide.
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.plan import Plan, make_plan
+from motiflux.plan import Plan
+from motiflux.plan.builder import PlanOptions
+from motiflux.plan.planner import plan_with
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Capabilities
 from motiflux.request.request import Request
@@ -42,24 +44,23 @@ def logical_plan(
     beside
         Plans of the same call that this one may share a pass with.
     """
+    options = PlanOptions(
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        counting=counting,
+        images=not counting,
+        space=capabilities.candidate_spaces,
+        tail=capabilities.tails,
+        parts=parts and capabilities.parts and counts_all(request),
+        parts_cost=capabilities.parts_cost,
+        searchers=capabilities.searchers,
+        tables=capabilities.tables,
+        threads=request.threads,
+        deadline=deadline.at,
+        switches=request.tuning,
+        beside=tuple(beside),
+    )
     try:
-        return make_plan(
-            graph,
-            pattern,
-            semantics=request.semantics,
-            symmetry=request.symmetry,
-            counting=counting,
-            images=not counting,
-            space=capabilities.candidate_spaces,
-            tail=capabilities.tails,
-            parts=parts and capabilities.parts and counts_all(request),
-            parts_cost=capabilities.parts_cost,
-            searchers=capabilities.searchers,
-            tables=capabilities.tables,
-            threads=request.threads,
-            deadline=deadline.at,
-            tuning=request.tuning,
-            beside=beside,
-        )
+        return plan_with(graph, pattern, options)
     except TimeoutError:
         return None

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
 from motiflux.device import Device, Kernel
-from motiflux.gpu.launch.prepare import allocate_for, grid_of, task_limit
-from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
+from motiflux.gpu.launch.group_memory import allocate_for
+from motiflux.gpu.launch.prepare import grid_of
+from motiflux.gpu.runtime.job import SearchJob, set_up_search
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, UploadContext, resident
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.physical import Stage
-from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 WARP = 32
@@ -155,49 +154,24 @@ def _longest_within(shared: int, bytes_of_row: BytesOfRow) -> int:
     return row
 
 
-def prepare_cliques(
-    accelerator: Accelerator,
-    graph: Graph,
-    stage: Stage,
-    request: Request,
-    limit: int | None,
-    deadline: Deadline,
-    devices: int = 1,
-) -> SearchJob:
-    """Return a job that counts cliques.
+def set_up_cliques(
+    job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext, devices: int = 1
+) -> None:
+    """Have a job count cliques.
 
     Parameters
     ----------
     devices
         How many devices share the work, which is cut up as finely as all of them need.
-
-    Raises
-    ------
-    DeviceMemoryError
-        Not even the smallest launch fits.
-    OutOfTimeError
-        The deadline passed meanwhile.
     """
-    deadline.check()
-    with setting_up(SearchJob(accelerator)) as job:
-        context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
-        _begin(job, graph, stage, context, limit, devices)
-    return job
-
-
-def _begin(
-    job: SearchJob, graph: Graph, stage: Stage, context: UploadContext, limit: int | None, devices: int
-) -> None:
     assert stage.clique is not None
     assert stage.kernel is not None
     copies = resident(graph, job.accelerator.device)
-    rows = copies.rows(graph, RowsKey(stage.clique, above=True), context)
-    job.memory.read([rows])
+    rows = job.memory.read(copies.rows(graph, RowsKey(stage.clique, above=True), context))
     if stage.kernel.goal == "triangles":
-        _set_up_arcs(job, graph, rows, context, limit)
+        _set_up_arcs(job, graph, rows, context)
     else:
-        what = stage.clique, len(stage.plan.shape.steps)
-        _set_up(job, graph, what, rows, context, limit, devices)
+        _set_up(job, graph, (stage.clique, len(stage.plan.shape.steps)), rows, context, devices)
 
 
 def _set_up(
@@ -206,7 +180,6 @@ def _set_up(
     what: tuple[AdjacencyKey, int],
     rows: DeviceRows,
     context: UploadContext,
-    limit: int | None,
     devices: int,
 ) -> None:
     device, vertices = job.accelerator.device, what[1]
@@ -220,12 +193,11 @@ def _set_up(
     copy = resident(graph, device).keep(
         (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, context)
     )
-    job.memory.read([copy])
+    job.memory.read(copy)
     kernel = job.accelerator.kernel(clique_source(), context.deadline)
     argument = layout.CliqueArgs()
     argument.task.rows = layout.Adjacency(*rows.addresses)
     argument.task.units, argument.task.vertices = copy.buffer.address, vertices
-    argument.task.limit = task_limit(limit)
     set_up_units(job, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), context)
 
 
@@ -260,16 +232,13 @@ def set_up_units(
     set_up_search(job, kernel, argument, grid, WARP, partition)
 
 
-def _set_up_arcs(
-    job: SearchJob, graph: Graph, rows: DeviceRows, context: UploadContext, limit: int | None
-) -> None:
+def _set_up_arcs(job: SearchJob, graph: Graph, rows: DeviceRows, context: UploadContext) -> None:
     """Have triangles be counted by arcs: nothing is built for rows that are short."""
     device = job.accelerator.device
     kernel = job.accelerator.kernel(triangle_source(), context.deadline)
     argument = layout.TriangleArgs()
     task = argument.task
     task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
-    task.limit = task_limit(limit)
     task.vertices = graph.num_vertices
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
     piece = partial(_piece_of, grid)

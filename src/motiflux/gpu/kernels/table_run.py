@@ -14,11 +14,10 @@ from motiflux.codegen.layout import Control
 from motiflux.codegen.local_counts_kernels import MOST_THREADS, LocalCountKernel, local_counts_source
 from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.launch.prepare import USABLE
+from motiflux.gpu.launch.group_memory import USABLE
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.job import KernelJob
-from motiflux.gpu.runtime.launches import LaunchSequence
-from motiflux.gpu.runtime.readers import Result, check_not_stopped
+from motiflux.gpu.runtime.launches import LaunchSequence, Result, check_not_stopped
 from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
@@ -173,14 +172,14 @@ class TableRun:
         copies = resident(self._graph, self._accelerator.device)
         rows = copies.rows(self._graph, RowsKey(key, above=False), self.context)
         if not self._job.memory.reads(rows):
-            self._job.memory.read([rows])
+            self._job.memory.read(rows)
         return rows
 
     def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
         """Return the order of the roots of wedges along `first` and `second`."""
         roots = roots_of(self._graph, self._accelerator, first, second, below=below, context=self.context)
         if not self._job.memory.reads(roots):
-            self._job.memory.read([roots])
+            self._job.memory.read(roots)
         return roots
 
     def _allocate(self, nbytes: int, what: str) -> Buffer:

@@ -32,6 +32,7 @@ from motiflux.plan.ir import (
     Wedges,
 )
 from motiflux.plan.local_counts.schedule import Domain, Join, Product, Schedule
+from motiflux.plan.native_plan import native_problem
 from motiflux.plan.physical import Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
@@ -151,7 +152,9 @@ class _Preparation:
         """Have the host search from each arc, and copy what it finds."""
         with on_host():
             threads = self._run.context.threads
-            search = native.prepare(self._graph, table.plan, intersect="auto", threads=threads)
+            search = native_problem(
+                self._graph, table.plan, intersect="auto", threads=threads, adaptive=True, again=True
+            )
             self._run.context.deadline.check()
             left = self._run.context.deadline.left()
             counts = native.count_arcs(search, threads=threads, timeout=left)

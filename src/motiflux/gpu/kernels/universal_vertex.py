@@ -9,16 +9,13 @@ from motiflux.codegen import universal_vertex as layout
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
-from motiflux.gpu.launch.prepare import task_limit
-from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.job import SearchJob, setting_up
+from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, UploadContext, resident
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
 from motiflux.plan.neighborhood.bits import LOOK_UP, MOST_MEMBERS, ROOT, degrees_of, instructions, words_of
 from motiflux.plan.neighborhood.choices import UniversalVertexPlan
 from motiflux.plan.physical import Stage
-from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 _BLOCKS_AT_ONCE = 16
@@ -62,52 +59,21 @@ def _slices(lengths: NDArray[np.int64], universal: UniversalVertexPlan, teams: i
     return np.where(lengths > _SHORT_ROW, np.maximum(slices, 1), 1)
 
 
-def prepare_universal_vertex(
-    accelerator: Accelerator,
-    graph: Graph,
-    stage: Stage,
-    request: Request,
-    limit: int | None,
-    deadline: Deadline,
-    devices: int = 1,
-) -> SearchJob:
-    """Return a job that counts in bits from all roots that have few enough neighbours.
+def set_up_universal_vertex(
+    job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext, devices: int = 1
+) -> None:
+    """Have a job count in bits from all roots that have few enough neighbours.
 
     Parameters
     ----------
     devices
         How many devices share the work, which is cut up as finely as all of them need.
-
-    Raises
-    ------
-    DeviceMemoryError
-        Not even the smallest launch fits.
-    OutOfTimeError
-        The deadline passed meanwhile.
     """
-    deadline.check()
     assert stage.universal is not None
-    with setting_up(SearchJob(accelerator)) as job:
-        context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
-        _set_up(job, graph, stage.universal, request, context, limit, devices)
-    return job
-
-
-def _set_up(
-    job: SearchJob,
-    graph: Graph,
-    universal: UniversalVertexPlan,
-    request: Request,
-    context: UploadContext,
-    limit: int | None,
-    devices: int,
-) -> None:
-    accelerator, device = job.accelerator, job.accelerator.device
+    universal, accelerator, device = stage.universal, job.accelerator, job.accelerator.device
     copies, asked = resident(graph, device), universal.rows
-    rows = copies.rows(graph, RowsKey(asked.roots, above=False), context)
-    job.memory.read([rows])
-    above = copies.rows(graph, RowsKey(asked.members, above=True), context)
-    job.memory.read([above])
+    rows = job.memory.read(copies.rows(graph, RowsKey(asked.roots, above=False), context))
+    above = job.memory.read(copies.rows(graph, RowsKey(asked.members, above=True), context))
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     name = (
         "universal vertices",
@@ -121,19 +87,18 @@ def _set_up(
     units = graph.memo.get(
         name, lambda: cut_universal_vertex(degrees_of(graph, universal, request.threads), universal, teams)
     )
-    cut = copies.keep(name, lambda: upload_units(units, rows, device, context))
-    job.memory.read([cut])
+    cut = job.memory.read(copies.keep(name, lambda: upload_units(units, rows, device, context)))
     general, special = universal_vertex_source(), universal_vertex_source(universal.shape)
     source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
     job.units = general, special, specialized
     kernel = accelerator.kernel(source, context.deadline)
     argument = layout.Args(shape=layout.pack(universal.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
-    argument.task.limit, argument.task.vertices = task_limit(limit), universal.levels + 1
+    argument.task.vertices = universal.levels + 1
     argument.pattern.above = Adjacency(*above.addresses)
     if any(kind != (None, None) for kind in asked.kinds):
         kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, universal, job, context))
-        job.memory.read([kinds])
+        job.memory.read(kinds)
         argument.pattern.kinds = kinds.buffer.address
     levels, bases = universal.levels, len(universal.shape.bases)
     set_up_units(

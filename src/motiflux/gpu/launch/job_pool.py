@@ -41,9 +41,11 @@ class JobPool:
             job = place.pop()
         except IndexError:  # another thread was faster
             return None
+        budget = request.gpu_memory
+        if budget is not None and self._accelerator.device.used_memory() > budget:
+            return None  # nothing else checks that for kept jobs
         try:
-            if self._fits(request) and self._same_kernel(job, request) and job.begin_again():
-                job.keep_when_over(partial(self._put, name))
+            if self._same_kernel(job, request) and job.begin_again(partial(self._put, name)):
                 return job
         except BaseException:
             job.close()
@@ -73,10 +75,6 @@ class JobPool:
             if place:
                 freed += sum(job.nbytes for job in list(place))  # another thread may take one
         return freed
-
-    def _fits(self, request: Request) -> bool:
-        """Whether no more memory is held than the request allows, which nothing else checks for kept jobs."""
-        return request.gpu_memory is None or self._accelerator.device.used_memory() <= request.gpu_memory
 
     def _same_kernel(self, job: AnyJob, request: Request) -> bool:
         """Whether the job would get the same kernel now. One that has the special kernel keeps it."""

@@ -12,8 +12,8 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal
 from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
-from motiflux.gpu.launch.candidate_lists import lay_out
-from motiflux.gpu.launch.prepare import USABLE, kept_places, row_keys
+from motiflux.gpu.launch.group_memory import USABLE, kept_places, lay_out
+from motiflux.gpu.launch.prepare import row_keys
 from motiflux.gpu.storage.candidate_space import slot_keys
 from motiflux.gpu.storage.device_csr import RowsKey
 from motiflux.graph import Direction, Graph

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -12,10 +11,16 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import TAILS, THREADS, Goal, search_source
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
 from motiflux.codegen.tails import DeviceTail, device_tail
-from motiflux.device import Buffer, Device, Kernel
-from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.gpu.launch.candidate_lists import Lists, lay_out
-from motiflux.gpu.launch.work_queues import add_work_queue
+from motiflux.device import Device, Kernel
+from motiflux.errors import DeviceError
+from motiflux.gpu.launch.group_memory import (
+    Lists,
+    add_kept,
+    add_work_queue,
+    allocate_for,
+    kept_places,
+    lay_out,
+)
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
@@ -25,13 +30,15 @@ from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
-from motiflux.plan.physical import RootFilter, SearchKernel, Stage
+from motiflux.plan.physical import SearchKernel, Stage
 from motiflux.plan.shape import PlanShape
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 from motiflux.types import Semantics, Symmetry
 
 Rows = Mapping[Any, WalkedRows]
+SetUp = Callable[[SearchJob, Graph, Stage, Request, UploadContext], None]
+"""Gives a job its kernel, its rows and its memory; all but the limit."""
 
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
@@ -43,11 +50,6 @@ _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
 _MOST_SOURCES = 256
 """Kernels whose text is kept: to write it takes a third of the host's part of a listing."""
-USABLE = 0.9
-"""Share of the free memory that candidate lists may take."""
-_LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
-"""Numbers of parts that are kept, at least and at most."""
-_KEPT_PER_ARC = 256
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,21 @@ class _Sources:
         return [[self.by_key[key].addresses for key in keys] for keys in self.keys]
 
 
+def set_up_stage(
+    job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext
+) -> None:
+    """Upload the rows that a stage reads, load its kernel and allocate its memory."""
+    kernel = stage.kernel
+    assert kernel is not None, "the stage is no search"
+    goal = Goal(kernel.goal)
+    sources = _sources(job, graph, stage, context)
+    tail = device_tail(sources.plan) if goal in TAILS else None
+    longest = {key: rows.longest for key, rows in sources.by_key.items()}
+    lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
+    task = _task(graph, sources, goal, tail, lists)
+    _set_up_kernel(job, sources, kernel, tail, lists, task, request, context)
+
+
 def prepare(
     accelerator: Accelerator,
     graph: Graph,
@@ -88,8 +105,9 @@ def prepare(
     request: Request,
     limit: int | None,
     deadline: Deadline,
+    set_up: SetUp = set_up_stage,
 ) -> SearchJob:
-    """Upload the rows that a stage reads, load its kernel and allocate its memory.
+    """Return the job of a stage, set up by the function for its kernels.
 
     Raises
     ------
@@ -101,28 +119,9 @@ def prepare(
     deadline.check()
     with setting_up(SearchJob(accelerator)) as job:
         context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
-        _set_up(job, graph, stage, request, limit, context)
+        set_up(job, graph, stage, request, context)
+        job.launches.set_limit(limit)
     return job
-
-
-def _set_up(
-    job: SearchJob,
-    graph: Graph,
-    stage: Stage,
-    request: Request,
-    limit: int | None,
-    context: UploadContext,
-) -> None:
-    kernel = stage.kernel
-    assert kernel is not None, "the stage is no search"
-    sources = _sources(job, graph, stage, context)
-    goal = Goal(kernel.goal)
-    tail = device_tail(sources.plan) if goal in TAILS else None
-    longest = {key: rows.longest for key, rows in sources.by_key.items()}
-    lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
-    task = _task(graph, sources, goal, tail, lists)
-    task.limit = task_limit(limit)
-    _set_up_kernel(job, sources, kernel, tail, lists, task, request, context)
 
 
 def _set_up_kernel(
@@ -166,7 +165,7 @@ def _set_up_kernel(
     task.chunk = piece(task.arcs)
     task.flatten_last = kernel.flattened
     if kernel.remembers:
-        _add_kept(job, argument, kept_places(task.arcs), request.gpu_memory)
+        add_kept(job, argument, kept_places(task.arcs), request.gpu_memory)
     if kernel.work_queue:
         add_work_queue(job, task, groups, request.gpu_memory)
     set_up_search(job, loaded, argument, grid, kernel.lanes, ArcPartition(task.arcs, piece))
@@ -176,32 +175,6 @@ def _piece_of(groups: int, fewest: int, arcs: int) -> int:
     """Return how many root arcs a group takes at a time."""
     least, most = min(fewest, max(1, arcs // groups)), _PIECE[1]
     return max(least, min(most, arcs // (groups * _PIECES_PER_GROUP)))
-
-
-def task_limit(limit: int | None) -> int:
-    """Return a limit as kernels are given it."""
-    return layout.NO_LIMIT if limit is None or limit >= layout.NO_LIMIT else limit
-
-
-def kept_places(arcs: int) -> int:
-    """Return how many numbers of parts a count keeps at most, if there is memory for that."""
-    most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * arcs))
-    return 1 << (most - 1).bit_length()
-
-
-def _add_kept(job: SearchJob, argument: Any, places: int, budget: int | None) -> None:
-    """Make room for so many numbers, or as many as there is memory for."""
-    entry = ctypes.sizeof(layout.KeptNumber)
-    while places >= _LEAST_KEPT:
-        try:
-            buffer = job.accelerator.device.allocate(places * entry, "numbers of parts", budget=budget)
-        except DeviceMemoryError:
-            places //= 4
-            continue
-        job.memory.hold(buffer)
-        job.memory.clear_at_launches(buffer, buffer.nbytes)
-        argument.kept, argument.kept_mask = buffer.address, places - 1
-        return
 
 
 def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, lists: Lists) -> layout.Task:
@@ -230,12 +203,6 @@ def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, 
     return task
 
 
-def _read(job: SearchJob, rows: DeviceRows) -> DeviceRows:
-    """Have the search keep rows at once: the copy that comes next may have to make room."""
-    job.memory.read([rows])
-    return rows
-
-
 def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext) -> _Sources:
     """Return the rows that a stage reads, on the device of `job`, which keeps them there.
 
@@ -247,32 +214,25 @@ def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext)
             f"device={device.name!r}: expected at most {MOST_VERTICES:,} vertices,"
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
-    copies = resident(graph, device)
+    copies, read = resident(graph, device), job.memory.read
     keys: Sequence[Sequence[Any]] = row_keys(plan)
     by_key: Any
     if plan.space is not None and (space := device_space(job, graph, plan, context)) is not None:
-        job.memory.read([space])
+        read(space)
         plan, keys, by_key = without_bounds(plan), slot_keys(plan), space.slots
     else:
-        every = dict.fromkeys(key for level in keys for key in level)
-        by_key = {key: _read(job, copies.rows(graph, key, context)) for key in every}
+        distinct = dict.fromkeys(key for level in keys for key in level)
+        by_key = {key: read(copies.rows(graph, key, context)) for key in distinct}
     root = by_key[keys[1][0]]
-    if stage.roots is not None:
-        root = _root_rows(job, graph, plan, stage.roots, context)
+    if (roots := stage.roots) is not None:
+        key = row_keys(plan)[1][0]
+        root = read(copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
     out = into = None
     if any(step.bounds_out or step.not_out for step in plan.shape.steps):
-        out = _read(job, copies.arcs(graph, into=False, context=context))
+        out = read(copies.arcs(graph, into=False, context=context))
     if any(step.bounds_in or step.not_in for step in plan.shape.steps):
-        into = _read(job, copies.arcs(graph, into=True, context=context))
+        into = read(copies.arcs(graph, into=True, context=context))
     return _Sources(plan, keys, by_key, root, out, into)
-
-
-def _root_rows(
-    job: SearchJob, graph: Graph, plan: Plan, roots: RootFilter, context: UploadContext
-) -> DeviceRows:
-    copies = resident(graph, job.accelerator.device)
-    key = row_keys(plan)[1][0]
-    return _read(job, copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
 
 
 def without_bounds(plan: Plan) -> Plan:
@@ -319,23 +279,3 @@ def grid_of(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_bl
             f" per block, found a plan that needs {shared:,}; use device='cpu'"
         )
     return max(1, min(device.multiprocessors * resident_blocks, -(-arcs // groups_of_block)))
-
-
-def allocate_for(
-    device: Device, bytes_of_block: int, budget: int | None, grid: int
-) -> tuple[int, Buffer | None]:
-    """Allocate what each block needs, for as many blocks as fit; return the number of blocks too."""
-    if bytes_of_block == 0:
-        return grid, None
-    while True:
-        try:
-            buffer = device.allocate(bytes_of_block * grid, "candidate lists of the search", budget=budget)
-        except DeviceMemoryError:
-            if grid == 1:
-                raise
-            available = device.free_memory()
-            if budget is not None:
-                available = min(available, budget - device.used_memory())
-            grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
-        else:
-            return grid, buffer

@@ -20,10 +20,9 @@ from motiflux.device import Kernel, Mark, Stream
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.control_block import ControlBlock
-from motiflux.gpu.runtime.job_memory import JobMemory
+from motiflux.gpu.runtime.device_cache import JobMemory
 from motiflux.gpu.runtime.kernel_times import LaunchTimer, times_taken
-from motiflux.gpu.runtime.launches import Bound, KernelLaunch, Launches
-from motiflux.gpu.runtime.readers import Reader, SearchReader
+from motiflux.gpu.runtime.launches import Bound, KernelLaunch, Launches, Reader, SearchReader
 from motiflux.gpu.runtime.session import CONTROL_BYTES, Session
 from motiflux.gpu.runtime.work_partition import WorkPartition
 from motiflux.jit import Source
@@ -134,8 +133,11 @@ class KernelJob(Generic[L, R]):
         """Give the job, and its memory, to `keep` when it is closed after its end."""
         self._keep = keep
 
-    def begin_again(self) -> bool:
-        """Open a kept job, to be launched once more; close it and return False if it cannot be."""
+    def begin_again(self, keep: Callable[[AnyJob], None] | None = None) -> bool:
+        """Open a kept job, to be launched once more; close it and return False if it cannot be.
+
+        It is given to `keep` when it is over.
+        """
         session = self._open()
         if not self.memory.borrow_again():
             self.close()
@@ -146,11 +148,13 @@ class KernelJob(Generic[L, R]):
                 return False
             self.memory.move(session.main)
             self._bound = None
+        self._keep = keep
         return True
 
     def launch(self, *, resume: bool = False) -> None:
         """Start the kernels; with `resume`, continue groups that saved themselves and their numbers."""
-        session, control = self.session, self.control
+        session, control = self._session, self.control
+        assert session is not None, "the job is not open"
         bound = self._bind(session) if self._bound is None else self._bound
         if resume:
             assert self._keep is None, "a job that is kept begins anew"
@@ -189,7 +193,8 @@ class KernelJob(Generic[L, R]):
 
     def done(self) -> bool:
         """Whether the kernels have ended; raises `DeviceError` if one failed."""
-        self._over = self.session.done()
+        assert self._session is not None, "the job is not open"
+        self._over = self._session.done()
         return self._over
 
     def stop_and_wait(self) -> None:
@@ -217,7 +222,7 @@ class KernelJob(Generic[L, R]):
 
     def result(self) -> Any:
         """Return the result by its reader, once the kernels have ended and before `close`."""
-        assert self.is_open, "the job is closed"
+        assert self._session is not None, "the job is closed"
         return self.reader.result()
 
     def tell_time(self) -> None:
@@ -236,7 +241,7 @@ class KernelJob(Generic[L, R]):
         if session is None:
             return
         usable, error = False, None
-        if not self.inherited and session.is_open:
+        if os.getpid() == self._process and session.is_open:
             usable, error = self._end(session)
         keep, self._keep = self._keep, None
         if not (usable and self._over) or self.control.flagged:

@@ -130,13 +130,13 @@ class Loader:
         rows = self._rows(job, context)
         name = ("candidates", self._plan, self._bits)
         found = self._kept(name, rows, lambda: self._copy_graph(name, context, rows))
-        job.memory.read([found])
+        job.memory.read(found)
         graph = CandidateGraph.from_buffer_copy(found.graph)
         steps = self._plan.shape.steps
         for into, side in ((False, "out"), (True, "in_")):
             if arcs or any(step.not_in if into else step.not_out for step in steps):
                 all_arcs = self._copies.arcs(self._graph, into=into, context=context)
-                job.memory.read([all_arcs])
+                job.memory.read(all_arcs)
                 setattr(graph, side, Adjacency(*all_arcs.addresses))
         if tree:
             self._add_tree(graph, job, context)
@@ -161,13 +161,13 @@ class Loader:
         for key in keys:
             if key not in rows:
                 rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), context)
-                job.memory.read([rows[key]])  # before the next one may have to make room
+                job.memory.read(rows[key])  # before the next one may have to make room
         return [rows[key] for key in keys]
 
     def _add_tree(self, graph: CandidateGraph, job: AnyJob, context: UploadContext) -> None:
         name = ("sums of candidates", self._plan)
         tree = self._kept(name, (), lambda: self._copy(name, context, (), self._pack_tree))
-        job.memory.read([tree])
+        job.memory.read(tree)
         graph.root_sums, graph.trees = tree.graph.root_sums, tree.graph.trees
         for level in range(1, graph.levels):
             graph.level[level].sums = tree.graph.level[level].sums

@@ -17,6 +17,9 @@ from motiflux.plan.shape import Tail
 _MOST_WORK = 500_000
 _SEED = 0x6D6F7469
 
+MANY_MEMBERS = 256
+"""Random partial embeddings that estimate a plan which may be taken."""
+
 # Most root arcs of a probe, and the time of a unit of its work on an AMD EPYC.
 _PROBED_ARCS = 256
 _WORK_SECONDS = 25e-9

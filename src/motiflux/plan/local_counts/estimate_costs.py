@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
-from motiflux.plan.cost_model import CostModel, frequencies
 from motiflux.plan.estimate.predict import Work, distinct_keys, expected_work
 from motiflux.plan.estimate.sampled import sample
 from motiflux.plan.ir import Plan, Searched, Table, Walks, Wedges
@@ -19,7 +18,7 @@ from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.local_counts.stopwatch import Stopwatch
 from motiflux.plan.local_counts.table_search import table_search_plan
 from motiflux.plan.local_counts.wedges import is_uniform
-from motiflux.plan.passes.order import promising_orders, rooted_orders
+from motiflux.plan.passes.order import CostModel, frequencies, promising_orders, rooted_orders
 from motiflux.plan.passes.steps import adjacency_of
 from motiflux.plan.rooted import Rooted
 

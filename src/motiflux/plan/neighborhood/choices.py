@@ -8,7 +8,6 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.plan.bind import BoundPattern, bind
-from motiflux.plan.cost_model import frequencies
 from motiflux.plan.estimate.sampled import Estimate, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.neighborhood.universal_vertex import (
@@ -20,7 +19,7 @@ from motiflux.plan.neighborhood.universal_vertex import (
     rows_of,
     universal_vertices,
 )
-from motiflux.plan.passes.groups import find_groups
+from motiflux.plan.passes.order import frequencies
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
@@ -98,7 +97,6 @@ def _plan_in_order(
         restrictions=breaking,
         estimates=(1.0,) * len(order),
         scanned=(),
-        groups=find_groups(shape, args, None),
         tail=None,
         space=None,
         classes=(),

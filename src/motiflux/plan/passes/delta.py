@@ -16,8 +16,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.cost_model import CostModel
-from motiflux.plan.passes.order import rooted_orders
+from motiflux.plan.passes.order import CostModel, rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions

@@ -27,6 +27,7 @@ from motiflux.plan.report.data import (
     TailReport,
     Ways,
 )
+from motiflux.plan.report.groups import find_groups
 from motiflux.plan.shape import TailComponent
 from motiflux.types import Label
 
@@ -76,7 +77,7 @@ def describe(
         steps=() if plan.impossible else tuple(_steps(plan, graph, pattern)),
         groups=tuple(
             GroupReport(tuple(names[plan.order[level]] for level in group.levels), group.one_set)
-            for group in plan.groups
+            for group in find_groups(plan)
         ),
         tail=()
         if plan.impossible or plan.tail is None
