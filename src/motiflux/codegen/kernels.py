@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
-from motiflux.codegen.sampling import draw_sources
+from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.graph import Direction
@@ -56,6 +56,17 @@ TAILS = (Goal.TAIL, Goal.STARS, Goal.NESTED)
 """Goals whose kernels are given a tail."""
 
 
+DEFAULT_LANES = {
+    Goal.COUNT: LANES[2:],
+    Goal.STORE: LANES[:2],
+    Goal.TAIL: LANES[2:],
+    Goal.STARS: LANES[:2],
+    Goal.NESTED: LANES[2:],
+}
+"""Lanes that groups have with the default tuning; if two, the first is for very short rows."""
+_DEFAULT_STEALING = "passive"
+
+
 def all_sources() -> list[Source]:
     """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
@@ -81,6 +92,34 @@ def all_sources() -> list[Source]:
         *draw_sources(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]
+
+
+def reachable_sources() -> list[Source]:
+    """Return the kernels that calls with the default tuning can use.
+
+    Kernels that are compiled for the shape of one plan are not among them: there are as many as plans.
+    `motiflux.gpu.strategy` chooses the search kernels; ``tests/unit/test_reachable_kernels.py`` compares.
+    """
+    searches = [search_source(goal, lanes) for goal in Goal for lanes in DEFAULT_LANES[goal]]
+    # Groups of a block share where four levels or more are matched: no star, and no nested tail is so deep.
+    stealing = [
+        search_source(goal, lanes, within=_DEFAULT_STEALING)
+        for goal in (Goal.COUNT, Goal.STORE, Goal.TAIL)
+        for lanes in DEFAULT_LANES[goal]
+    ]
+    return [
+        *searches,
+        *stealing,
+        clique_source(),
+        triangle_source(),
+        universal_vertex_source(),
+        *(local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel),
+        rmat_source(),
+        number_source(),
+        space_source(),
+        *(draw_source(estimator) for estimator in ESTIMATORS.values()),
+        bits_source(),
+    ]
 
 
 def clique_source() -> Source:
@@ -157,7 +196,7 @@ _DIAMOND = PlanShape(
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
     *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.NESTED)),
-    (Goal.STORE, LANES[1], None),
+    *((Goal.STORE, lanes, None) for lanes in LANES[:2]),
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),
 )
