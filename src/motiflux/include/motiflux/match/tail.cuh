@@ -300,9 +300,8 @@ class TailCounting {
       else
         add(sum, product);
     }
-    bool wrapped = false;
-    Number ways = sum_over(lanes(), sum, wrapped);
-    if (component.divisor > 1) divide(ways, component.divisor);
+    Number ways = sum_over(lanes(), sum).number;
+    if (component.divisor > 1) ways = quotient(ways, component.divisor);
     return ways;
   }
 
@@ -315,7 +314,11 @@ class TailCounting {
   }
 
   // A number of which each lane has a share, in each.
-  MOTIFLUX_DEVICE Number all_of(const Number& share) { return sum_over(lanes(), share, overflow_); }
+  MOTIFLUX_DEVICE Number all_of(const Number& share) {
+    const Wrapped sum = sum_over(lanes(), share);
+    overflow_ |= sum.overflow;
+    return sum.number;
+  }
 
   // The candidates of a level of the tail that is walked; each has still to be told apart from others.
   MOTIFLUX_DEVICE Cursor open(std::uint32_t level) {
@@ -389,7 +392,7 @@ class TailCounting {
   }
 
   MOTIFLUX_DEVICE void report() {
-    const Number found = sum_over(lanes(), found_, overflow_);
+    const Number found = all_of(found_);
     found_ = {0, 0};
     const bool overflow = lanes().ballot(overflow_) != 0;
     if (!lanes().leads() || (found.is_zero() && !overflow)) return;
