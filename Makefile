@@ -24,7 +24,7 @@ cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.
 
 fuzz_options = --seconds $(SECONDS) --processes $(PROCESSES) $(if $(SEED),--seed $(SEED))
 
-.PHONY: help setup demo test test-all test-gpu racecheck fuzz fuzz-gpu lint format bench docs clean
+.PHONY: help setup demo test test-all test-gpu racecheck fuzz fuzz-gpu lint format bench wheels docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,15 @@ format: setup ## lay out the Python and C++ sources
 
 bench: $(STAMPS)/package $(STAMPS)/peers ## measure, beside other libraries; or make bench SUITE=name
 	@$(BIN)/motiflux bench $(SUITE)
+
+# Compiled kernels are for the wheel only: what is edited compiles its own.
+wheels: $(STAMPS)/package $(STAMPS)/tools ## build a wheel into dist/, with kernels for the usual GPUs
+	@trap 'rm -rf src/motiflux/cubins' EXIT; \
+	  echo "==> compiling kernels (some minutes)"; $(BIN)/python scripts/build-kernels.py; \
+	  echo "==> building the wheel"; \
+	  headers=$$(scripts/python-headers.sh $(BIN)/python build/headers); mapfile -t flags <<< "$$headers"; \
+	  $(PIP) wheel . --no-deps --no-build-isolation --wheel-dir dist $${headers:+"$${flags[@]}"}
+	@ls -l dist/*.whl
 
 docs: $(STAMPS)/package $(STAMPS)/docs ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

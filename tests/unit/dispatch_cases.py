@@ -39,8 +39,13 @@ class FakeEngine(CpuEngine):
         self, seconds: float = 0.0, error: Exception | None = None, answer: int | None = None
     ) -> None:
         self.seconds, self.error, self.answer = seconds, error, answer
-        self.calls = 0
+        self.calls = self.begun = 0
+        self.compiled = True
         self.ended = threading.Event()
+
+    def begin(self, physical: PhysicalPlan) -> bool:
+        self.begun += 1
+        return self.compiled
 
     def count(self, graph: Any, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         self.calls += 1
@@ -79,6 +84,7 @@ class FakeGpu:
     openings: int = 0
     more_at_first: float = 0.0
     ready: float = 0.0
+    compile_seconds: float = 0.0
 
     def why_not(self) -> str | None:
         return self.absent

@@ -70,11 +70,28 @@ class TestChoice:
     def test_what_is_not_sampled_starts_on_the_cpu(self, small: mf.Graph) -> None:
         labelled = mf.Graph.from_edges(clique(8), vertex_labels=[0, 1] * 4)
         pattern = mf.Pattern.parse("(a:0)~>(b:1)")
-        _, engine, why = counted(
-            FakeGpu(FakeEngine(60.0), ENDLESS), labelled, pattern, tuning={"candidates": "off"}
-        )
+        gpu = FakeGpu(FakeEngine(60.0), ENDLESS, ready=60.0)
+        _, engine, why = counted(gpu, labelled, pattern, tuning={"candidates": "off"})
         assert engine == "cpu"
         assert "sampled" in why
+
+    def test_the_cpu_counts_while_a_kernel_is_compiled(self, small: mf.Graph) -> None:
+        fake = FakeEngine()
+        fake.compiled = False
+        gpu = FakeGpu(fake, 1e-9, compile_seconds=60.0)
+        outcome, engine, why = counted(gpu, small, TRIANGLE)
+        assert (outcome.value, engine, fake.calls, fake.begun) == (24360, "cpu", 0, 1)
+        assert "compiled" in why
+        assert mf.count(small, TRIANGLE, device="cpu") == 24360
+        fake.compiled = True
+        _, engine, _ = counted(gpu, small, TRIANGLE, again=True)
+        assert (engine, fake.calls) == ("fake", 1)
+
+    def test_a_kernel_is_waited_for_where_the_cpu_takes_longer(self, small: mf.Graph) -> None:
+        fake = FakeEngine()
+        fake.compiled = False
+        _, engine, _ = counted(FakeGpu(fake, 1e-12, compile_seconds=1e-9), small, TRIANGLE)
+        assert (engine, fake.calls, fake.begun) == ("fake", 1, 0)
 
     def test_the_public_calls_say_who_counted_and_why(self, small: mf.Graph) -> None:
         found = mf.count(small, TRIANGLE, device="cpu")

@@ -67,6 +67,10 @@ class CpuEngine:
         )
         return None if plan is None else self.strategy(graph, plan, request, counting=counting)
 
+    def begin(self, physical: PhysicalPlan) -> bool:
+        """Return True: nothing has to be compiled."""
+        return True
+
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return how a plan is executed: from tables if it has a formula that serves, else by a search."""
         if plan.impossible is not None:

@@ -123,6 +123,11 @@ class AutoEngine:
             except DeviceError as error:
                 choice = replace(choice, on_gpu=False, gpu=None, why=_refused(error), expires=None)
         physical = engine.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
+        if physical is not None and choice.on_gpu and self._waits_for_kernels(engine, physical, choice):
+            assert choice.gpu is not None
+            expected = choice.gpu + self._gpu.compile_seconds
+            choice = Choice(False, choice.host, expected, "the GPU's kernel is being compiled", 0.0)
+            physical = self._host.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
         if physical is None:
             return None
         return replace(
@@ -132,6 +137,12 @@ class AutoEngine:
             budget=choice.budget,
             expires=choice.expires,
         )
+
+    def _waits_for_kernels(self, engine: Engine, physical: PhysicalPlan, choice: Choice) -> bool:
+        """Whether the CPU is expected to be done before the kernels of a plan are compiled, which begins."""
+        if choice.host is None or choice.host > self._gpu.compile_seconds:
+            return False
+        return not engine.begin(physical)
 
     def _choose(
         self, graph: Graph, pattern: Pattern, draft: Plan, request: Request, *, listing: bool
@@ -236,6 +247,10 @@ class AutoEngine:
         if plan is None:
             return NoRows(complete=False), ran
         return self._host.rows(graph, plan, request, batch_rows, deadline)[0], ran
+
+    def begin(self, physical: PhysicalPlan) -> bool:
+        """Begin what takes long before a plan can run; return whether it is done."""
+        return self.executor(physical).begin(physical)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return what `explain` adds to the reason for the engine."""

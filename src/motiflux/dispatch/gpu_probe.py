@@ -13,6 +13,7 @@ from motiflux.device.presence import why_no_gpu
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
 from motiflux.jit import KernelCache
+from motiflux.jit.prebuilt import has_archives
 from motiflux.plan import Plan
 from motiflux.request.costs import H100, GpuCosts, GpuState, HostWork
 from motiflux.request.engine import Engine
@@ -24,6 +25,10 @@ DEVICE = "cuda"
 
 class Gpu(Protocol):
     """An engine that is opened when it is first needed, which takes a while, and may fail."""
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds that a kernel takes to be compiled."""
 
     def why_not(self) -> str | None:
         """Return in words why it cannot be used; None where nothing is known against it. Costs nothing."""
@@ -51,6 +56,11 @@ class CudaGpu:
         self._costs = costs
         self._failed: tuple[int, str] | None = None
         self._compiled = False
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds that a kernel takes to be compiled."""
+        return self._costs.compile
 
     def why_not(self) -> str | None:
         """Return in words why it cannot be used."""
@@ -119,6 +129,8 @@ class CudaGpu:
 
 
 def _compiled_before() -> bool:
-    """Whether any process left compiled kernels."""
+    """Whether any process left compiled kernels, or they came with the package."""
+    if has_archives():
+        return True
     folder = KernelCache.from_environment().folder
     return folder is not None and any(folder.glob("*.kernel"))

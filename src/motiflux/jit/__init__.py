@@ -10,6 +10,7 @@ from motiflux.jit.base import BuildError, Built, Code, Source, Toolchain
 from motiflux.jit.cache import KernelCache
 from motiflux.jit.compiler import HEADERS, Compiler
 from motiflux.jit.nvrtc import NvrtcToolchain
+from motiflux.jit.prebuilt import PrebuiltKernels
 
 __all__ = [
     "HEADERS",
@@ -19,6 +20,7 @@ __all__ = [
     "Compiler",
     "KernelCache",
     "NvrtcToolchain",
+    "PrebuiltKernels",
     "Source",
     "Toolchain",
 ]

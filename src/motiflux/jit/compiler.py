@@ -16,6 +16,7 @@ from motiflux.errors import CompileError
 from motiflux.jit.base import BuildError, Code, Source, Toolchain
 from motiflux.jit.cache import KernelCache
 from motiflux.jit.key import headers_digest, source_key
+from motiflux.jit.prebuilt import PrebuiltKernels
 
 HEADERS = Path(__file__).resolve().parents[1] / "include"
 """The folder of motiflux' own headers."""
@@ -48,15 +49,23 @@ class Compiler:
         Where they are kept between processes.
     include
         Folders of headers. They are taken to stay as they are for as long as the compiler is used.
+    prebuilt
+        Units that need not be compiled.
     """
 
     def __init__(
-        self, toolchain: Toolchain, cache: KernelCache, include: tuple[Path, ...] = (HEADERS,)
+        self,
+        toolchain: Toolchain,
+        cache: KernelCache,
+        include: tuple[Path, ...] = (HEADERS,),
+        prebuilt: PrebuiltKernels | None = None,
     ) -> None:
         self._toolchain = toolchain
         self._cache = cache
         self._include = include
-        self._settings: tuple[Mapping[str, str], str] | None = None
+        self._prebuilt = prebuilt
+        self._headers = ""
+        self._settings: Mapping[str, str] | None = None
         self._memory: OrderedDict[Source, Code] = OrderedDict()
         self._memory_bytes = 0
         self._lock = threading.RLock()
@@ -194,7 +203,14 @@ class Compiler:
         with self._lock:
             if self._remembered(source) is not None:
                 return True
-        return self._load(source, self._key(source)) is not None
+        return self._load(source) is not None
+
+    def drop_prebuilt(self) -> None:
+        """Compile all units here from now on: the device refuses those that came with the package."""
+        with self._lock:
+            self._prebuilt = None
+            for source in [source for source, code in self._memory.items() if code.prebuilt]:
+                self._memory_bytes -= len(self._memory.pop(source).image)
 
     def _run(self, job: _Job) -> None:
         """Compile a job that no other thread has taken, and set its future."""
@@ -214,9 +230,9 @@ class Compiler:
             job.future.set_result(code)
 
     def _produce(self, source: Source) -> Code:
-        key = self._key(source)
-        if (code := self._load(source, key)) is not None:
+        if (code := self._load(source)) is not None:
             return code
+        key = self._key(source)
         began = time.perf_counter()
         try:
             built = self._toolchain.build(source, self._include)
@@ -225,23 +241,32 @@ class Compiler:
         code = Code(source.name, built.image, key, built.log, seconds=time.perf_counter() - began)
         self._remember(source, code)
         # An upgrade may have replaced the headers since: then the image does not match its key.
-        if headers_digest(self._include) == self._identity()[1]:
+        if headers_digest(self._include) == self._headers_digest():
             self._cache.put(key, built.image)
         return code
 
-    def _load(self, source: Source, key: str) -> Code | None:
-        """Return `source` from disk."""
+    def _load(self, source: Source) -> Code | None:
+        """Return `source` from what came with the package, or from disk.
+
+        The former needs no toolchain, whose libraries take .1 s to load.
+        """
         began = time.perf_counter()
-        image = self._cache.get(key)
+        key, prebuilt = "", self._prebuilt
+        image = None if prebuilt is None else prebuilt.get(source, self._headers_digest())
+        came = image is not None
+        if image is None:
+            key = self._key(source)
+            image = self._cache.get(key)
         if image is None:
             return None
-        code = Code(source.name, image, key, cached=True, seconds=time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        code = Code(source.name, image, key, cached=True, prebuilt=came, seconds=seconds)
         self._remember(source, code)
         return code
 
     def _refused(self, source: Source, key: str, log: str) -> CompileError:
         # Further inputs of the compilation go to the end, so that the line numbers of the log hold.
-        identity, _ = self._identity()
+        identity = self._identity()
         text = "\n".join(
             [
                 source.text.rstrip("\n"),
@@ -256,14 +281,19 @@ class Compiler:
         return CompileError(source.name, log, path, source.description)
 
     def _key(self, source: Source) -> str:
-        identity, headers = self._identity()
-        return source_key(identity, headers, source)
+        return source_key(self._identity(), self._headers_digest(), source)
 
-    def _identity(self) -> tuple[Mapping[str, str], str]:
-        """Return the identity of the toolchain and the digest of the headers, computed once."""
+    def _identity(self) -> Mapping[str, str]:
+        """Return the identity of the toolchain, asked for once."""
         if self._settings is None:
-            self._settings = (self._toolchain.identity(), headers_digest(self._include))
+            self._settings = self._toolchain.identity()
         return self._settings
+
+    def _headers_digest(self) -> str:
+        """Return the digest of the headers, computed once."""
+        if not self._headers:
+            self._headers = headers_digest(self._include)
+        return self._headers
 
     def _remembered(self, source: Source) -> Code | None:
         """Return `source` from memory. The lock is held."""
@@ -312,6 +342,8 @@ class Compiler:
         self._jobs.clear()
         self._queue.clear()
         self._worker = None
+        if self._prebuilt is not None:
+            self._prebuilt.start_anew()
 
 
 _compilers: weakref.WeakSet[Compiler] = weakref.WeakSet()

@@ -114,6 +114,9 @@ class Engine(Protocol):
             Plans of the same call that this one may share a pass with.
         """
 
+    def begin(self, physical: PhysicalPlan) -> bool:
+        """Begin, in the background, what takes long before a plan can run; return whether it is done."""
+
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``."""
 

@@ -194,7 +194,7 @@ def _set_up(
         (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, context)
     )
     job.memory.read(copy)
-    kernel = job.accelerator.kernel(clique_source(), context.deadline)
+    kernel, _ = job.choose_kernel(clique_source(), None, "off", context.deadline)
     argument = layout.CliqueArgs()
     argument.task.rows = layout.Adjacency(*rows.addresses)
     argument.task.units, argument.task.vertices = copy.buffer.address, vertices
@@ -235,7 +235,7 @@ def set_up_units(
 def _set_up_arcs(job: SearchJob, graph: Graph, rows: DeviceRows, context: UploadContext) -> None:
     """Have triangles be counted by arcs: nothing is built for rows that are short."""
     device = job.accelerator.device
-    kernel = job.accelerator.kernel(triangle_source(), context.deadline)
+    kernel, _ = job.choose_kernel(triangle_source(), None, "off", context.deadline)
     argument = layout.TriangleArgs()
     task = argument.task
     task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs

@@ -70,7 +70,7 @@ def set_up_universal_vertex(
         How many devices share the work, which is cut up as finely as all of them need.
     """
     assert stage.universal is not None
-    universal, accelerator, device = stage.universal, job.accelerator, job.accelerator.device
+    universal, device = stage.universal, job.accelerator.device
     copies, asked = resident(graph, device), universal.rows
     rows = job.memory.read(copies.rows(graph, RowsKey(asked.roots, above=False), context))
     above = job.memory.read(copies.rows(graph, RowsKey(asked.members, above=True), context))
@@ -89,9 +89,7 @@ def set_up_universal_vertex(
     )
     cut = job.memory.read(copies.keep(name, lambda: upload_units(units, rows, device, context)))
     general, special = universal_vertex_source(), universal_vertex_source(universal.shape)
-    source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
-    job.units = general, special, specialized
-    kernel = accelerator.kernel(source, context.deadline)
+    kernel, _ = job.choose_kernel(general, special, request.tuning["specialize"], context.deadline)
     argument = layout.Args(shape=layout.pack(universal.shape))
     argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
     argument.task.vertices = universal.levels + 1

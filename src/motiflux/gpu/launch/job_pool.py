@@ -45,7 +45,8 @@ class JobPool:
         if budget is not None and self._accelerator.device.used_memory() > budget:
             return None  # nothing else checks that for kept jobs
         try:
-            if self._same_kernel(job, request) and job.begin_again(partial(self._put, name)):
+            best = job.has_best_kernel(request.tuning["specialize"])
+            if best and job.begin_again(partial(self._put, name)):
                 return job
         except BaseException:
             job.close()
@@ -75,16 +76,6 @@ class JobPool:
             if place:
                 freed += sum(job.nbytes for job in list(place))  # another thread may take one
         return freed
-
-    def _same_kernel(self, job: AnyJob, request: Request) -> bool:
-        """Whether the job would get the same kernel now. One that has the special kernel keeps it."""
-        if job.units is None:
-            return True
-        general, special, specialized = job.units
-        asked = request.tuning["specialize"]
-        if specialized:
-            return asked != "off"
-        return not self._accelerator.choose(general, special, asked)[1]
 
     def _put(self, name: Hashable, job: AnyJob) -> None:
         place = self._places.get(name)

@@ -8,9 +8,17 @@ from functools import lru_cache, partial
 from typing import Any
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import TAILS, THREADS, Goal, search_source
+from motiflux.codegen.kernels import (
+    TAILS,
+    THREADS,
+    Goal,
+    clique_source,
+    search_source,
+    triangle_source,
+)
 from motiflux.codegen.pack import pack_runtime, pack_static, span_counts
 from motiflux.codegen.tails import DeviceTail, device_tail
+from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.device import Device, Kernel
 from motiflux.errors import DeviceError
 from motiflux.gpu.launch.group_memory import (
@@ -30,7 +38,7 @@ from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
-from motiflux.plan.physical import SearchKernel, Stage
+from motiflux.plan.physical import Family, SearchKernel, Stage
 from motiflux.plan.shape import PlanShape
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
@@ -137,9 +145,8 @@ def _set_up_kernel(
     """Choose between the general kernel and that of the plan's shape, and allocate what it needs."""
     accelerator, plan = job.accelerator, sources.plan
     general, special = _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, kernel)
-    source, specialized = accelerator.choose(general, special, request.tuning["specialize"])
-    job.units = general, special, specialized
-    loaded = accelerator.kernel(source, context.deadline)
+    switch = request.tuning["specialize"]
+    loaded, specialized = job.choose_kernel(general, special, switch, context.deadline)
     if specialized:
         argument = pack_static(plan, sources.addresses, tail)
     else:
@@ -250,6 +257,17 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
         ]
         for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)
     ]
+
+
+def general_source(stage: Stage) -> Source | None:
+    """Return the unit of a stage's kernel that serves any plan; None for tables and the host."""
+    if stage.family is Family.UNIVERSAL_VERTEX:
+        return universal_vertex_source()
+    if stage.kernel is None:
+        return None
+    if stage.family is Family.CLIQUES:
+        return triangle_source() if stage.kernel.goal == "triangles" else clique_source()
+    return search_source(Goal(stage.kernel.goal), stage.kernel.lanes, within=stage.kernel.stealing)
 
 
 @lru_cache(_MOST_SOURCES)

@@ -14,11 +14,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from motiflux.codegen.kernels import ENTRY
-from motiflux.device import Device, Kernel, open_device
-from motiflux.errors import DeviceError, MotifluxWarning
+from motiflux.codegen.kernels import ENTRY, LANES, Goal, search_source
+from motiflux.device import Device, Kernel, Module, open_device
+from motiflux.errors import CompileError, DeviceError, DeviceMemoryError, MotifluxWarning
 from motiflux.gpu.runtime.session import Session
-from motiflux.jit import Code, Compiler, KernelCache, NvrtcToolchain, Source
+from motiflux.jit import Code, Compiler, KernelCache, NvrtcToolchain, PrebuiltKernels, Source
 from motiflux.request.deadline import Deadline, OutOfTimeError
 
 Specialize = str
@@ -31,6 +31,8 @@ class _Reclaimer(Protocol):
 
 _turns = itertools.count()
 
+SPECIAL_SECONDS = 0.5
+"""Seconds of jobs after which a kernel for their shape is compiled, which takes 1 to 3 s of a CPU."""
 _MOST_UNITS = 256
 """Units that an accelerator remembers, and keeps loaded: those used last."""
 
@@ -45,18 +47,24 @@ class _Unit:
         Its entry point, once it is loaded. Forgotten here, it stays loaded for as long as a search holds it.
     entries
         The same, by name, of a unit that has several.
-    uses
-        How often it could have served.
+    seconds
+        Time that jobs took which it could have served.
+    asked
+        Whether an earlier process left it compiled was looked up.
     pending
         It is being compiled in the background, or was.
+    full
+        The same, for a unit whose quickly compiled version serves meanwhile.
     refused
         It does not compile, which was said.
     """
 
     kernel: Kernel | None = None
     entries: dict[str, Kernel] = field(default_factory=dict)
-    uses: int = 0
+    seconds: float = 0.0
+    asked: bool = False
     pending: Future[Code] | None = None
+    full: Future[Code] | None = None
     refused: bool = False
 
 
@@ -69,12 +77,16 @@ class Accelerator:
     device, compiler
         The device, and what makes images for it.
     compiles_eagerly
-        Whether a shape that is seen again is compiled in the background.
+        Whether a shape that is searched for long is compiled in the background.
+    compiles_quickly
+        Whether a kernel that a call waits for is first compiled to slower code, in less time, and to full
+        speed in the background.
     """
 
     device: Device
     compiler: Compiler
     compiles_eagerly: bool = True
+    compiles_quickly: bool = False
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
     _job_pools: weakref.WeakValueDictionary[int, _Reclaimer] = field(
@@ -97,8 +109,20 @@ class Accelerator:
                 freed += pool.reclaim(needed - freed)
         return freed
 
-    def kernel(self, source: Source, deadline: Deadline | None = None, entry: str = ENTRY) -> Kernel:
+    def kernel(
+        self,
+        source: Source,
+        deadline: Deadline | None = None,
+        entry: str = ENTRY,
+        *,
+        asks_again: bool = False,
+    ) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if it is not yet.
+
+        Parameters
+        ----------
+        asks_again
+            Whether the caller asks `is_best` before it runs the kernel again: slower code may do at first.
 
         Raises
         ------
@@ -106,12 +130,44 @@ class Accelerator:
             It is not compiled by then. The compilation goes on, for the next call.
         """
         unit = self._unit(source)
+        if unit.full is not None and unit.full.done():
+            self._replace(unit, source, entry)
         found = unit.kernel
         if found is None:
-            code = self._compiled(source, deadline)
-            found = unit.kernel = self.device.load(code.image, source.name).kernel(entry)
+            quick = self._quickly_compiled(source, deadline) if asks_again else None
+            module = self._module(source, deadline) if quick is None else quick
+            found = unit.kernel = module.kernel(entry)
             unit.pending = None
+            unit.full = None if quick is None else self.compiler.submit(source)
         return found
+
+    def begin(self, source: Source) -> bool:
+        """Have a unit compiled in the background; return whether it is there already."""
+        if self._unit(source).kernel is not None or self.compiler.known(source):
+            return True
+        self.compiler.submit(source)
+        return False
+
+    def is_best(self, source: Source, kernel: Kernel) -> bool:
+        """Whether `kernel` returns this one still: no version of full speed has come."""
+        unit = self._unit(source)
+        return unit.kernel is kernel and (unit.full is None or not unit.full.done())
+
+    def _replace(self, unit: _Unit, source: Source, entry: str) -> None:
+        """Have the full version of a unit serve; if it does not compile, the quick one goes on."""
+        full, unit.full = unit.full, None
+        if full is not None and full.exception() is None:
+            unit.kernel = self._module(source, None).kernel(entry)
+
+    def _quickly_compiled(self, source: Source, deadline: Deadline | None) -> Module | None:
+        """Return a unit compiled in less time, to slower code; None if there is no need or no way."""
+        if not self.compiles_quickly or self.compiler.known(source):
+            return None
+        try:
+            return self._module(source.quick(), deadline)
+        except CompileError:  # NVRTC before 12.9 knows no such option
+            self.compiles_quickly = False
+            return None
 
     def kernels(
         self, source: Source, names: Iterable[str], deadline: Deadline | None = None
@@ -119,9 +175,23 @@ class Accelerator:
         """Return several entry points of a unit by their names; raises what `kernel` does."""
         unit = self._unit(source)
         if not unit.entries:
-            module = self.device.load(self._compiled(source, deadline).image, source.name)
+            module = self._module(source, deadline)
             unit.entries = {name: module.kernel(name) for name in names}
         return unit.entries
+
+    def _module(self, source: Source, deadline: Deadline | None) -> Module:
+        """Return a unit compiled and loaded."""
+        code = self._compiled(source, deadline)
+        try:
+            return self.device.load(code.image, source.name)
+        except DeviceMemoryError:
+            raise
+        except DeviceError:
+            if not code.prebuilt:
+                raise
+        # The driver is older than what compiled the kernels of the package.
+        self.compiler.drop_prebuilt()
+        return self.device.load(self._compiled(source, deadline).image, source.name)
 
     def _compiled(self, source: Source, deadline: Deadline | None) -> Code:
         if deadline is not None:
@@ -147,8 +217,8 @@ class Accelerator:
     def choose(self, general: Source, special: Source | None, specialize: Specialize) -> tuple[Source, bool]:
         """Return the unit to run and whether it is the special one.
 
-        Without being told (``auto``), the special unit serves once it is compiled; a shape that comes a
-        second time is worth compiling for, in the background.
+        Without being told (``auto``), the special unit serves once it is compiled; a shape that took
+        `SPECIAL_SECONDS` so far is worth compiling for, in the background.
         """
         if special is None or specialize == "off":
             return general, False
@@ -169,12 +239,17 @@ class Accelerator:
         return special, True
 
     def _is_compiled(self, unit: _Unit, special: Source) -> bool:
-        """Whether an earlier process compiled the unit; at the second use, have it compiled."""
-        unit.uses += 1
-        if unit.uses == 1:
+        """Whether an earlier process compiled the unit; have it compiled once that pays."""
+        if not unit.asked:
+            unit.asked = True
             return self.compiler.known(special)
-        unit.pending = self.compiler.submit(special)
+        if unit.seconds >= SPECIAL_SECONDS:
+            unit.pending = self.compiler.submit(special)
         return False
+
+    def add_seconds(self, special: Source, seconds: float) -> None:
+        """Note what a job took that ran without its special unit."""
+        self._unit(special).seconds += seconds
 
     @property
     def has_kernels(self) -> bool:
@@ -250,5 +325,13 @@ def _for_cuda(device: Device) -> Accelerator:
         raise DeviceError(f"device={device.name!r}: there is no compiler for it")
     key = (os.getpid(), arch)
     if (compiler := _compilers.get(key)) is None:  # the lock is held
-        compiler = _compilers[key] = Compiler(NvrtcToolchain(arch), KernelCache.from_environment())
-    return Accelerator(device, compiler)
+        prebuilt = PrebuiltKernels.for_architecture(arch)
+        compiler = Compiler(NvrtcToolchain(arch), KernelCache.from_environment(), prebuilt=prebuilt)
+        _compilers[key] = compiler
+    # Not quickly: on an H200, that saves .4 to 1.9 s of first calls of 1.7 to 5.1, and kernels are 1.5 to 5
+    # times slower meanwhile (benchmarks/NOTES.md).
+    accelerator = Accelerator(device, compiler)
+    with contextlib.suppress(DeviceError):  # there is no NVRTC, which the first kernel that needs it will say
+        for goal in (Goal.COUNT, Goal.TAIL):  # what most calls need
+            accelerator.begin(search_source(goal, LANES[-1]))
+    return accelerator

@@ -13,12 +13,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from motiflux.codegen import layout
 from motiflux.device import Kernel, Mark, Stream
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator, Specialize
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.device_cache import JobMemory
 from motiflux.gpu.runtime.kernel_times import LaunchTimer, times_taken
@@ -26,6 +26,7 @@ from motiflux.gpu.runtime.launches import Bound, KernelLaunch, Launches, Reader,
 from motiflux.gpu.runtime.session import CONTROL_BYTES, Session
 from motiflux.gpu.runtime.work_partition import WorkPartition
 from motiflux.jit import Source
+from motiflux.request.deadline import Deadline
 
 _STOP_SECONDS = 100e-6
 """Time between two stop flags."""
@@ -34,6 +35,20 @@ _MOST_FAILURES = 100
 
 L = TypeVar("L", bound=Launches)
 R = TypeVar("R", bound=Reader)
+
+
+class KernelChoice(NamedTuple):
+    """The kernel of a job, of the general unit or of the special one, if there is any."""
+
+    general: Source
+    special: Source | None
+    specialized: bool
+    kernel: Kernel
+
+    @property
+    def source(self) -> Source:
+        """The unit that the kernel is of."""
+        return self.special if self.specialized and self.special is not None else self.general
 
 
 class KernelJob(Generic[L, R]):
@@ -53,8 +68,8 @@ class KernelJob(Generic[L, R]):
     ----------
     launches, reader
         Its work, and the reader of its results: from `set_up` on.
-    units
-        The general kernel and the special one that it could have, and whether it has the special one.
+    choice
+        Its kernel, and those it could have; None for a job of several kernels.
     subject
         An object that it holds while it is kept.
     watched
@@ -64,7 +79,7 @@ class KernelJob(Generic[L, R]):
 
     launches: L
     reader: R
-    units: tuple[Source, Source | None, bool] | None = None
+    choice: KernelChoice | None = None
     subject: object = None
     watched = False
     _session: Session | None = None
@@ -80,6 +95,7 @@ class KernelJob(Generic[L, R]):
         self._process = os.getpid()
         self._last: weakref.ref[Session] | None = None
         self._keep: Callable[[AnyJob], None] | None = None
+        self._launched = 0.0
         self._bound: list[Bound] | None = None
         self._clearings: list[Bound] = []
         self._is_cleared = False
@@ -97,6 +113,26 @@ class KernelJob(Generic[L, R]):
         session = self._session = self.accelerator.session()
         self.memory.stream = session.main
         return session
+
+    def choose_kernel(
+        self, general: Source, special: Source | None, specialize: Specialize, deadline: Deadline
+    ) -> tuple[Kernel, bool]:
+        """Return the kernel that is to run, and whether it is the special one."""
+        source, specialized = self.accelerator.choose(general, special, specialize)
+        kernel = self.accelerator.kernel(source, deadline, asks_again=True)
+        self.choice = KernelChoice(general, special, specialized, kernel)
+        return kernel, specialized
+
+    def has_best_kernel(self, specialize: Specialize) -> bool:
+        """Whether `choose_kernel` would return the same kernel now. One that has the special one keeps it."""
+        choice = self.choice
+        if choice is None:
+            return True
+        if not self.accelerator.is_best(choice.source, choice.kernel):
+            return False
+        if choice.specialized:
+            return specialize != "off"
+        return not self.accelerator.choose(choice.general, choice.special, specialize)[1]
 
     def set_up(self, launches: L, reader: R) -> None:
         """Set its work, and the reader of its results."""
@@ -167,6 +203,7 @@ class KernelJob(Generic[L, R]):
             for clear in self._clearings:
                 clear()
         self._is_cleared = False
+        self._launched = time.perf_counter()
         if self.watched:
             self._begun = session.main.mark(self._begun)
         session.start()
@@ -195,6 +232,11 @@ class KernelJob(Generic[L, R]):
         """Whether the kernels have ended; raises `DeviceError` if one failed."""
         assert self._session is not None, "the job is not open"
         self._over = self._session.done()
+        if self._over and self._launched:
+            seconds, self._launched = time.perf_counter() - self._launched, 0.0
+            choice = self.choice
+            if choice is not None and choice.special is not None and not choice.specialized:
+                self.accelerator.add_seconds(choice.special, seconds)
         return self._over
 
     def stop_and_wait(self) -> None:
