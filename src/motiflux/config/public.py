@@ -146,8 +146,8 @@ TUNING = by_name(
         "specialize",
         ("auto", "on", "off"),
         "auto",
-        "GPU: compile the plan's shape into the kernel. auto: once the plan is repeated; on: always; off: "
-        "never",
+        "GPU: compile the plan's shape into the kernel. auto: in the background, once searches of this shape "
+        "have taken half a second; on: always; off: never",
     ),
     TuningOption(
         "stealing",

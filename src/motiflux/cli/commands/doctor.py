@@ -70,6 +70,7 @@ def run(as_json: opt.JsonOption = False) -> ExitCode:
         _module("cuda.core"),
         _module("cupy"),
         _compiler(),
+        _prebuilt(),
         _kernel_cache(),
         *_gpus(),
     ]
@@ -178,6 +179,17 @@ def _compiler() -> Check:
         return Check("GPU compiler", False, False, f"{type(error).__name__}: {error}", INSTALL)
     seconds = time.perf_counter() - began
     return Check("GPU compiler", True, False, f"NVRTC {nvrtc}, {seconds:.2f} s for a small kernel")
+
+
+def _prebuilt() -> Check:
+    """Say which compiled kernels came with the package."""
+    from motiflux.jit.prebuilt import FOLDER, PrebuiltKernels
+
+    archives = sorted(FOLDER.glob("*.zip"))
+    if not archives:
+        return Check("kernels in package", True, False, "none: each is compiled when it is first needed")
+    found = [f"{path.stem}: {len(PrebuiltKernels(path))}" for path in archives]
+    return Check("kernels in package", True, False, ", ".join(found))
 
 
 def _kernel_cache() -> Check:
