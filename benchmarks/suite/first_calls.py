@@ -71,9 +71,8 @@ class FirstCalls:
         by_device = {device: counted(path, device) for device in ("cuda", "auto", "cpu")}
         for gpu, auto, cpu in zip(*by_device.values(), strict=True):
             known = cpu["count"]
-            differs = any(
-                known is not None is not one["count"] and known != one["count"] for one in (gpu, auto)
-            )
+            counts = {one["count"] for one in (gpu, auto, cpu)} - {None}
+            differs = len(counts) > 1
             first, second = gpu["seconds"]
             beyond = auto["seconds"][0] - cpu["seconds"][0]
             self.measured.first.append(first)
@@ -109,18 +108,18 @@ def counted(path: Path, device: str) -> Sequence[Mapping]:
 
 
 def gpu_model() -> str:
-    """Return the name of the GPU."""
-    from motiflux.gpu.runtime.accelerator import open_accelerator
+    """Return the name of the GPU, which this process does not open."""
+    from motiflux.device.cuda import list_devices
 
-    return str(getattr(open_accelerator("cuda").device, "model", "cuda"))
+    return list_devices()[0].model
 
 
 def kind_of_installation() -> str:
     """Return whether compiled kernels came with the package."""
-    from motiflux.gpu.runtime.accelerator import open_accelerator
+    from motiflux.device.cuda import list_devices
     from motiflux.jit import PrebuiltKernels
 
-    arch = getattr(open_accelerator("cuda").device, "arch", "")
+    arch = f"sm_{list_devices()[0].capability.replace('.', '')}"
     return "wheel" if len(PrebuiltKernels.for_architecture(arch)) else "source"
 
 

@@ -41,10 +41,13 @@ class FakeEngine(CpuEngine):
         self.seconds, self.error, self.answer = seconds, error, answer
         self.calls = self.begun = 0
         self.compiled = True
+        self.compiler_error: Exception | None = None
         self.ended = threading.Event()
 
-    def begin(self, physical: PhysicalPlan) -> bool:
+    def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         self.begun += 1
+        if self.compiler_error is not None:
+            raise self.compiler_error
         return self.compiled
 
     def count(self, graph: Any, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:

@@ -87,6 +87,13 @@ class TestChoice:
         _, engine, _ = counted(gpu, small, TRIANGLE, again=True)
         assert (engine, fake.calls) == ("fake", 1)
 
+    def test_without_a_compiler_the_cpu_counts(self, small: mf.Graph) -> None:
+        fake = FakeEngine()
+        fake.compiler_error = DeviceError("NVRTC cannot be loaded")
+        outcome, engine, why = counted(FakeGpu(fake, 1e-9, compile_seconds=60.0), small, TRIANGLE)
+        assert (outcome.value, engine, fake.calls) == (24360, "cpu", 0)
+        assert why == "the GPU cannot do it: NVRTC cannot be loaded"
+
     def test_a_kernel_is_waited_for_where_the_cpu_takes_longer(self, small: mf.Graph) -> None:
         fake = FakeEngine()
         fake.compiled = False

@@ -130,8 +130,22 @@ class TestSpecialVersion:
         self, include: tuple[Path, ...], tmp_path: Path
     ) -> None:
         Compiler(CopyingToolchain(), KernelCache(tmp_path / "cache"), include).compile(SPECIAL)
-        accelerator = accelerator_with(CopyingToolchain(), include, tmp_path / "cache")
-        assert accelerator.choose(UNIT, SPECIAL, "auto") == (SPECIAL, True)
+        toolchain = CopyingToolchain()
+        accelerator = accelerator_with(toolchain, include, tmp_path / "cache")
+        assert accelerator.choose(UNIT, SPECIAL, "auto") == (UNIT, False)  # the compiler is not loaded yet
+        accelerator.kernel(UNIT)
+        for _ in range(3):  # whoever asks
+            assert accelerator.choose(UNIT, SPECIAL, "auto") == (SPECIAL, True)
+        assert toolchain.built == ["unit"]
+
+
+def test_what_is_refused_is_begun_once(include: tuple[Path, ...]) -> None:
+    toolchain = CopyingToolchain()
+    accelerator, bad = accelerator_with(toolchain, include), Source("bad", "an error")
+    accelerator.begin(bad)
+    assert accelerator.compiler.settle(60)
+    assert all(accelerator.begin(bad) for _ in range(3))  # a call finds out
+    assert toolchain.built == ["bad"]
 
 
 def test_what_is_begun_is_compiled_in_the_background(include: tuple[Path, ...]) -> None:

@@ -14,7 +14,7 @@ from motiflux.jit import Compiler, KernelCache, PrebuiltKernels, Source
 from motiflux.jit.key import headers_digest
 from motiflux.jit.prebuilt import write_archive
 from tests.unit.accelerator_cases import LoadingDevice
-from tests.unit.jit_cases import CopyingToolchain
+from tests.unit.jit_cases import CopyingToolchain, run_python
 
 UNIT = Source("unit", "text", ("-DA=1",), description="a search for triangles")
 OTHER = Source("other", "other text")
@@ -125,6 +125,22 @@ def test_a_damaged_archive_means_one_warning_and_compiled_kernels(
     assert compiler.compile(OTHER).image == b"other text"  # without a second warning, which would be an error
 
 
+def test_a_python_without_lzma_compiles(
+    folder: Path, include: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = (
+        "import sys; sys.modules['lzma'] = sys.modules['_lzma'] = None\n"
+        "import motiflux as mf\n"
+        "print(int(mf.count(mf.Graph.from_edges([(0, 1)]), '(a)--(b)', device='cpu')))"
+    )
+    assert run_python(script)[:2] == (0, "2\n")
+    monkeypatch.setattr("zipfile.lzma", None)
+    compiler = compiler_with(folder, include, CopyingToolchain())
+    with pytest.warns(MotifluxWarning, match="cannot be read"):
+        code = compiler.compile(UNIT)
+    assert code.image == b"text"
+
+
 def test_equal_images_give_equal_archives(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("one.zip", "two.zip")]
     for path in paths:
@@ -141,6 +157,15 @@ def test_a_fork_reads_the_archive_by_itself(folder: Path, include: tuple[Path, .
         os._exit(0 if compiler.compile(OTHER).image == b"both" else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert compiler.compile(OTHER).image == b"both"
+
+
+def test_a_general_kernel_serves_where_there_is_no_compiler_for_a_special_one(
+    folder: Path, include: tuple[Path, ...]
+) -> None:
+    accelerator = Accelerator(LoadingDevice(), compiler_with(folder, include, Unavailable()))
+    for _ in range(2):
+        assert accelerator.choose(UNIT, Source("special", "special text"), "auto") == (UNIT, False)
+    assert accelerator.kernel(UNIT).image == b"prebuilt"
 
 
 class TestDriver:

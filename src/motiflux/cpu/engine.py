@@ -67,7 +67,7 @@ class CpuEngine:
         )
         return None if plan is None else self.strategy(graph, plan, request, counting=counting)
 
-    def begin(self, physical: PhysicalPlan) -> bool:
+    def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Return True: nothing has to be compiled."""
         return True
 

@@ -44,6 +44,8 @@ class Choice:
         Expected seconds; None where they are not known.
     expires
         Seconds of counting by this choice after which it should be made again; None: never.
+    overran
+        Whether the other engine did not give the count before.
     """
 
     on_gpu: bool
@@ -51,6 +53,7 @@ class Choice:
     gpu: float | None
     why: str
     expires: float | None = None
+    overran: bool = False
 
     @property
     def budget(self) -> float | None:
@@ -123,10 +126,9 @@ class AutoEngine:
             except DeviceError as error:
                 choice = replace(choice, on_gpu=False, gpu=None, why=_refused(error), expires=None)
         physical = engine.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
-        if physical is not None and choice.on_gpu and self._waits_for_kernels(engine, physical, choice):
-            assert choice.gpu is not None
-            expected = choice.gpu + self._gpu.compile_seconds
-            choice = Choice(False, choice.host, expected, "the GPU's kernel is being compiled", 0.0)
+        other = None if physical is None else self._while_compiling(engine, physical, request, choice)
+        if other is not None:
+            choice = other
             physical = self._host.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
         if physical is None:
             return None
@@ -138,11 +140,24 @@ class AutoEngine:
             expires=choice.expires,
         )
 
-    def _waits_for_kernels(self, engine: Engine, physical: PhysicalPlan, choice: Choice) -> bool:
-        """Whether the CPU is expected to be done before the kernels of a plan are compiled, which begins."""
-        if choice.host is None or choice.host > self._gpu.compile_seconds:
-            return False
-        return not engine.begin(physical)
+    def _while_compiling(
+        self, engine: Engine, physical: PhysicalPlan, request: Request, choice: Choice
+    ) -> Choice | None:
+        """Return the CPU for a choice whose kernels it need not wait for; None to leave it.
+
+        If they are not compiled, that begins.
+        """
+        seconds = self._gpu.compile_seconds
+        if not choice.on_gpu or choice.overran or choice.host is None or choice.host > seconds:
+            return None
+        assert choice.gpu is not None
+        try:
+            if engine.begin(physical, request):
+                return None
+        except CANNOT as error:
+            return replace(choice, on_gpu=False, gpu=None, why=_refused(error), expires=None)
+        why = "the GPU's kernel is being compiled"
+        return Choice(False, choice.host, max(choice.gpu, seconds), why, expires=0.0)
 
     def _choose(
         self, graph: Graph, pattern: Pattern, draft: Plan, request: Request, *, listing: bool
@@ -165,7 +180,7 @@ class AutoEngine:
         if known is not None and known.overran and known.overruns > 1:
             on_gpu = known.physical.engine == self._host.name
             first = "CPU" if on_gpu else "GPU"
-            return Choice(on_gpu, host, gpu, f"the {first} did not give the count before")
+            return Choice(on_gpu, host, gpu, f"the {first} did not give the count before", overran=True)
         if host is None:
             return Choice(False, None, gpu, "nothing was sampled, so that no time is expected")
         here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
@@ -248,9 +263,9 @@ class AutoEngine:
             return NoRows(complete=False), ran
         return self._host.rows(graph, plan, request, batch_rows, deadline)[0], ran
 
-    def begin(self, physical: PhysicalPlan) -> bool:
+    def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Begin what takes long before a plan can run; return whether it is done."""
-        return self.executor(physical).begin(physical)
+        return self.executor(physical).begin(physical, request)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return what `explain` adds to the reason for the engine."""

@@ -16,7 +16,7 @@ from motiflux.gpu.kernels.tables import prepare_tables, table_bytes
 from motiflux.gpu.kernels.universal_vertex import set_up_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.memory import device_bytes, groups_told
-from motiflux.gpu.launch.prepare import general_source, prepare, set_up_stage
+from motiflux.gpu.launch.prepare import kernels_of, prepare, set_up_stage
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
 from motiflux.gpu.runtime.job import SearchJob
@@ -100,14 +100,20 @@ class DfsEngine:
         )
         return None if plan is None else self.strategy(graph, plan, request, counting=counting)
 
-    def begin(self, physical: PhysicalPlan) -> bool:
-        """Have the search kernels of a plan compiled in the background; return whether they are there.
+    def begin(self, physical: PhysicalPlan, request: Request) -> bool:
+        """Have the kernels of a plan compiled in the background; return whether that is over.
 
-        Tables are taken to be ready: their kernels take less than a second together.
+        Tables are taken to be ready, each of whose kernels takes less than a second, and what is to run with
+        kernels of its own shape only.
         """
-        sources = [source for stage in physical.stages if (source := general_source(stage)) is not None]
-        begun = [self.group.first.begin(source) for source in sources]
-        return all(begun)
+        if request.tuning["specialize"] == "on":
+            return True
+        first, over = self.group.first, True
+        for stage in physical.stages:
+            general, special = kernels_of(stage)
+            if general is not None and not (special is not None and first.has_loaded(special)):
+                over = first.begin(general) and over
+        return over
 
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return how a plan is executed."""

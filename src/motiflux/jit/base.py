@@ -57,11 +57,11 @@ class Code:
     image
         The binary: a cubin, or a shared library for the emulator.
     key
-        Digest of all inputs of the compilation.
+        Digest of all inputs of the compilation; empty for an image from the package.
     log
         Messages of the toolchain; empty for an image from the cache.
     cached
-        Whether it came from the cache.
+        Whether it was read, from the cache or from the package.
     prebuilt
         Whether it came with the package.
     seconds

@@ -205,6 +205,11 @@ class Compiler:
                 return True
         return self._load(source) is not None
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the toolchain's libraries are loaded, so that `known` takes no .1 s for that."""
+        return self._settings is not None
+
     def drop_prebuilt(self) -> None:
         """Compile all units here from now on: the device refuses those that came with the package."""
         with self._lock:

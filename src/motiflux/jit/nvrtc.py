@@ -55,7 +55,7 @@ class NvrtcToolchain:
 
     def __init__(self, arch: str, *, line_table: bool = True) -> None:
         self.arch = arch
-        self._options = {**_OPTIONS, "lineinfo": line_table}
+        self._line_table = line_table
 
     def identity(self) -> Mapping[str, str]:
         """Return the inputs of the compilation beside source and headers.
@@ -68,7 +68,7 @@ class NvrtcToolchain:
         return {
             "name": "nvrtc",
             "arch": self.arch,
-            "options": repr(sorted(self._options.items())),
+            "options": options_of(line_table=self._line_table),
             **_versions(),
         }
 
@@ -88,7 +88,7 @@ class NvrtcToolchain:
             name=source.name,
             arch=self.arch,
             include_path=[str(folder) for folder in include] or None,
-            **self._options,
+            **{**_OPTIONS, "lineinfo": self._line_table},
             **_unit_options(source),
         )
         log = io.StringIO()
@@ -100,6 +100,11 @@ class NvrtcToolchain:
             except Exception as error:
                 raise BuildError(_readable(f"{log.getvalue()}{error}")) from error
         return Built(bytes(code.code), _readable(log.getvalue()))
+
+
+def options_of(*, line_table: bool) -> str:
+    """Return the options of all units, as text for keys."""
+    return repr(sorted({**_OPTIONS, "lineinfo": line_table}.items()))
 
 
 def _unit_options(source: Source) -> dict[str, Any]:

@@ -8,21 +8,22 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterable
-from lzma import LZMAError
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from motiflux.errors import MotifluxWarning
 from motiflux.jit.base import Source
 from motiflux.jit.key import source_key
+from motiflux.jit.nvrtc import options_of
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
 
 FOLDER = Path(__file__).resolve().parents[1] / "cubins"
 """The folder of the archives."""
 
 _NAME = re.compile(r"(?P<family>sm_\d*)(?P<minor>\d)", re.ASCII)
-_DAMAGED = (OSError, zipfile.BadZipFile, LZMAError, zlib.error, EOFError, NotImplementedError)
 
 
 class PrebuiltKernels:
@@ -38,8 +39,8 @@ class PrebuiltKernels:
 
     def __init__(self, archive: Path | None) -> None:
         self.archive = archive
-        self._lock = threading.Lock()
-        self._file: zipfile.ZipFile | None = None
+        self._lock = threading.RLock()
+        self._file: ZipFile | None = None
 
     @classmethod
     def for_architecture(cls, arch: str, folder: Path = FOLDER) -> PrebuiltKernels:
@@ -66,38 +67,38 @@ class PrebuiltKernels:
             The result of `headers_digest`.
         """
         with self._lock:
-            if self.archive is None:
+            archive = self.archive
+            if archive is None:
                 return None
             try:
                 if self._file is None:
-                    self._file = zipfile.ZipFile(self.archive)
+                    self._file = _opened(archive)
                 return self._file.read(entry_name(source, headers))
             except KeyError:
                 return None
-            except _DAMAGED as error:
-                warnings.warn(
-                    f"{self.archive}: expected an archive of kernels, found it damaged ({error}): they are "
-                    "compiled here, which takes longer; install motiflux anew",
-                    MotifluxWarning,
-                    stacklevel=2,
-                )
-                self.archive = None
-                return None
+            except Exception as error:  # noqa: BLE001 - damage shows as errors of zipfile, lzma, struct and others
+                self.archive, why = None, error
+        warnings.warn(
+            f"{archive}: expected an archive of kernels, found one that cannot be read ({why}): they are "
+            "compiled here, which takes longer; install motiflux anew",
+            MotifluxWarning,
+            stacklevel=2,
+        )
+        return None
 
     def __len__(self) -> int:
         """Return how many units there are."""
-        with self._lock:
-            try:
-                if self.archive is None:
-                    return 0
-                with zipfile.ZipFile(self.archive) as file:
-                    return len(file.namelist())
-            except _DAMAGED:
-                return 0
+        if self.archive is None:
+            return 0
+        try:
+            with _opened(self.archive) as file:
+                return len(file.namelist())
+        except Exception:  # noqa: BLE001 - as above
+            return 0
 
     def start_anew(self) -> None:
         """Open the archive again when it is needed: the child of a fork shares the position in the file."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._file = None
 
 
@@ -107,12 +108,21 @@ def has_archives() -> bool:
 
 
 def entry_name(source: Source, headers: str) -> str:
-    """Return the name of a unit in an archive: a digest of its text, options and headers."""
-    return f"{source_key({}, headers, source)}.cubin"
+    """Return the name of a unit in an archive: a digest of its text, headers and options."""
+    return f"{source_key({'options': options_of(line_table=False)}, headers, source)}.cubin"
+
+
+def _opened(archive: Path) -> ZipFile:
+    # Imported here: some Python installations lack lzma, and need it for nothing else of motiflux.
+    from zipfile import ZipFile
+
+    return ZipFile(archive)
 
 
 def write_archive(path: Path, images: Iterable[tuple[Source, bytes]], headers: str) -> None:
     """Write the archive of one architecture. Equal images give equal bytes."""
+    import zipfile
+
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as file:
         for source, image in images:
             entry = zipfile.ZipInfo(entry_name(source, headers))  # of 1980: no time in it

@@ -114,7 +114,7 @@ class Engine(Protocol):
             Plans of the same call that this one may share a pass with.
         """
 
-    def begin(self, physical: PhysicalPlan) -> bool:
+    def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Begin, in the background, what takes long before a plan can run; return whether it is done."""
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:

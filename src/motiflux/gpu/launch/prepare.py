@@ -259,15 +259,17 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
     ]
 
 
-def general_source(stage: Stage) -> Source | None:
-    """Return the unit of a stage's kernel that serves any plan; None for tables and the host."""
+def kernels_of(stage: Stage) -> tuple[Source | None, Source | None]:
+    """Return the general unit of a stage, and that for its shape; None where there is none."""
     if stage.family is Family.UNIVERSAL_VERTEX:
-        return universal_vertex_source()
+        assert stage.universal is not None
+        return universal_vertex_source(), universal_vertex_source(stage.universal.shape)
     if stage.kernel is None:
-        return None
+        return None, None
     if stage.family is Family.CLIQUES:
-        return triangle_source() if stage.kernel.goal == "triangles" else clique_source()
-    return search_source(Goal(stage.kernel.goal), stage.kernel.lanes, within=stage.kernel.stealing)
+        return (triangle_source() if stage.kernel.goal == "triangles" else clique_source()), None
+    plan = stage.plan
+    return _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, stage.kernel)
 
 
 @lru_cache(_MOST_SOURCES)

@@ -53,8 +53,10 @@ class _Unit:
         Whether an earlier process left it compiled was looked up.
     pending
         It is being compiled in the background, or was.
+    begun
+        It is being compiled ahead of the first call that needs it, or was.
     full
-        The same, for a unit whose quickly compiled version serves meanwhile.
+        Its full version is being compiled, or was, while the quick one serves.
     refused
         It does not compile, which was said.
     """
@@ -64,6 +66,7 @@ class _Unit:
     seconds: float = 0.0
     asked: bool = False
     pending: Future[Code] | None = None
+    begun: Future[Code] | None = None
     full: Future[Code] | None = None
     refused: bool = False
 
@@ -142,11 +145,25 @@ class Accelerator:
         return found
 
     def begin(self, source: Source) -> bool:
-        """Have a unit compiled in the background; return whether it is there already."""
-        if self._unit(source).kernel is not None or self.compiler.known(source):
+        """Have a unit compiled in the background; return whether that is over, also if it was refused.
+
+        Raises
+        ------
+        DeviceError
+            There is no compiler here.
+        """
+        unit = self._unit(source)
+        if unit.kernel is not None:
             return True
-        self.compiler.submit(source)
-        return False
+        if unit.begun is None:
+            if self.compiler.known(source):
+                return True
+            unit.begun = self.compiler.submit(source)
+        return unit.begun.done()
+
+    def has_loaded(self, source: Source) -> bool:
+        """Whether a unit is loaded."""
+        return self._unit(source).kernel is not None
 
     def is_best(self, source: Source, kernel: Kernel) -> bool:
         """Whether `kernel` returns this one still: no version of full speed has come."""
@@ -240,9 +257,11 @@ class Accelerator:
 
     def _is_compiled(self, unit: _Unit, special: Source) -> bool:
         """Whether an earlier process compiled the unit; have it compiled once that pays."""
-        if not unit.asked:
+        if not unit.asked and self.compiler.is_loaded:
             unit.asked = True
-            return self.compiler.known(special)
+            if self.compiler.known(special):
+                unit.pending = self.compiler.submit(special)  # in memory now: done at once
+                return True
         if unit.seconds >= SPECIAL_SECONDS:
             unit.pending = self.compiler.submit(special)
         return False

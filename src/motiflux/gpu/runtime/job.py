@@ -95,7 +95,7 @@ class KernelJob(Generic[L, R]):
         self._process = os.getpid()
         self._last: weakref.ref[Session] | None = None
         self._keep: Callable[[AnyJob], None] | None = None
-        self._launched = 0.0
+        self._launched, self._waited = 0.0, False
         self._bound: list[Bound] | None = None
         self._clearings: list[Bound] = []
         self._is_cleared = False
@@ -203,7 +203,7 @@ class KernelJob(Generic[L, R]):
             for clear in self._clearings:
                 clear()
         self._is_cleared = False
-        self._launched = time.perf_counter()
+        self._launched, self._waited = time.perf_counter(), False
         if self.watched:
             self._begun = session.main.mark(self._begun)
         session.start()
@@ -232,11 +232,14 @@ class KernelJob(Generic[L, R]):
         """Whether the kernels have ended; raises `DeviceError` if one failed."""
         assert self._session is not None, "the job is not open"
         self._over = self._session.done()
-        if self._over and self._launched:
+        if not self._over:
+            self._waited = True
+        elif self._launched:
             seconds, self._launched = time.perf_counter() - self._launched, 0.0
             choice = self.choice
             if choice is not None and choice.special is not None and not choice.specialized:
-                self.accelerator.add_seconds(choice.special, seconds)
+                # If nobody waited, the kernel may have ended long ago.
+                self.accelerator.add_seconds(choice.special, seconds if self._waited else 0.0)
         return self._over
 
     def stop_and_wait(self) -> None:
