@@ -84,7 +84,8 @@ wheels: $(STAMPS)/package $(STAMPS)/tools ## build a wheel into dist/, with kern
 	  echo "==> building the wheel"; \
 	  headers=$$(scripts/python-headers.sh $(BIN)/python build/headers); mapfile -t flags <<< "$$headers"; \
 	  $(PIP) wheel . --no-deps --no-build-isolation --wheel-dir dist $${headers:+"$${flags[@]}"}
-	@ls -l dist/*.whl
+	@for wheel in dist/*.whl; do \
+	  echo "$$wheel: $$($(BIN)/python -m zipfile -l "$$wheel" | grep -c '/cubins/') archives of kernels"; done
 
 docs: $(STAMPS)/package $(STAMPS)/docs ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
