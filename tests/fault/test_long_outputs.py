@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.simt.gxx import sanitized
+from tests.waiting import wait_until
 
 SUFFIXES = (".npy", ".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow")
 
@@ -72,11 +72,9 @@ def test_a_signal_to_the_command_leaves_no_file(tmp_path: Path, suffix: str, sto
     command = [sys.executable, "-m", "motiflux", "match", str(graph), "(a)--(b)--(c)--(d)", "--edges"]
     process = subprocess.Popen([*command, "-o", str(folder / f"rows{suffix}")], stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 120
-        while not any(entry.stat().st_size for entry in folder.iterdir()):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(
+            lambda: any(entry.stat().st_size for entry in folder.iterdir()), "the first bytes", of=process
+        )
         process.send_signal(stop)
         assert process.wait(120) == (1 if stop is signal.SIGINT else 143)
     finally:
