@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,25 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Ite
     if left_out := [item for item in items if item not in chosen]:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell how to repeat a test that failed: which are run may change with the commit."""
+    report = yield
+    if report.failed:
+        report.sections.append(("To repeat this test", repeat_command(item)))
+    return report
+
+
+def repeat_command(item: pytest.Item) -> str:
+    """Return the command that runs a test alone."""
+    device = item.config.getoption("--device")
+    sanitized = device == "emulated" and os.environ.get("MOTIFLUX_SIMT_SANITIZE") == "1"
+    python = ".venv/bin/python"
+    words = ["scripts/test-emulated.sh", python] if sanitized else [python, "-m", "pytest"]
+    words += [] if sanitized or device == "cpu" else ["--device", device]
+    return shlex.join([*words, "--long", item.nodeid])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of, small_searches
 
 MANY = 300
@@ -32,7 +33,7 @@ SWITCHES = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("order", ["adaptive", "given"])
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_listing_and_counting_find_the_embeddings_of_the_reference(
     combination: Combination, order: str
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.plan import make_plan
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
 MANY = 300
@@ -48,7 +49,7 @@ def test_parts_count_what_enumerating_counts(semantics: str) -> None:
     holds()
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_parts_count_the_embeddings_of_the_reference(combination: Combination) -> None:
     @settings(settings.get_profile("default"))
     @given(cases(combination.directed, combination.labels))

@@ -1,0 +1,63 @@
+"""Which cells of a grid `make test` looks at: few that have every pair of values, others with each commit."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+Cell = TypeVar("Cell", bound=tuple[Any, ...])
+
+_REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def rotating(cells: Sequence[Cell], most: int | None = None) -> list[Any]:
+    """Return all cells as parameters of a test: a cover of this commit, and the others marked ``long``.
+
+    Parameters
+    ----------
+    cells
+        Tuples of values.
+    most
+        Cells of the cover that are looked at, where a cell takes long or tells little: those with most pairs.
+    """
+    chosen = set(pairwise_cover(cells, seed_of_commit())[:most])
+    return [pytest.param(cell, marks=[] if cell in chosen else [pytest.mark.long]) for cell in cells]
+
+
+def pairwise_cover(cells: Sequence[Cell], seed: str) -> list[Cell]:
+    """Return few of the cells such that two values that are in one cell of all are in one of them.
+
+    Another seed gives another cover. Each cell is in the cover of some seed.
+    """
+    shuffled = list(cells)
+    random.Random(seed).shuffle(shuffled)
+    left = set().union(*map(_pairs, shuffled))
+    chosen: list[Cell] = []
+    while left:
+        best = max(shuffled, key=lambda cell: len(_pairs(cell) & left))  # the first of equal ones
+        left -= _pairs(best)
+        chosen.append(best)
+    return chosen
+
+
+def _pairs(cell: tuple[Any, ...]) -> set[Any]:
+    """Return the pairs of values, each with its place."""
+    return set(combinations(enumerate(cell), 2))
+
+
+@cache
+def seed_of_commit() -> str:
+    """Return what differs from commit to commit; without Git, it is always the same."""
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=_REPOSITORY, capture_output=True, text=True, check=False)
+    except OSError:
+        return "no git"
+    return done.stdout.strip() if done.returncode == 0 else "no git"
