@@ -28,6 +28,7 @@ settings.register_profile(
     "default", max_examples=20, deadline=None, print_blob=True, suppress_health_check=_SLOW_DRAWS
 )
 settings.register_profile("long", settings.get_profile("default"), max_examples=400)
+settings.register_profile("many", settings.get_profile("default"), max_examples=60)
 settings.load_profile("default")
 
 
@@ -70,15 +71,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     device = config.getoption("--device")
     if device != "cpu":
         _keep(config, items, [item for item in items if "device" in getattr(item, "fixturenames", ())])
+    if device == "emulated":
+        _keep(config, items, [item for item in items if not _is_too_long_for_the_emulator(item)])
     for item in items:
         for mark in item.iter_markers("devices"):
             if device not in mark.args:
                 reason = f"not on device {device}: {mark.kwargs['reason']}"
                 item.add_marker(pytest.mark.skip(reason=reason))
     if not (config.getoption("--long") or "long" in config.getoption("markexpr")):
-        short = [item for item in items if not item.get_closest_marker("long")]
+        short = [item for item in items if not _is_long(item, device)]
         config.stash[_LEFT_OUT] = len(items) - len(short)
         _keep(config, items, short)
+
+
+def _is_long(item: pytest.Item, device: str) -> bool:
+    """Return whether a test is left out of `make test`: on all devices, or on those that its mark names."""
+    return any(not mark.args or device in mark.args for mark in item.iter_markers("long"))
+
+
+def _is_too_long_for_the_emulator(item: pytest.Item) -> bool:
+    """Return whether a test draws hundreds of examples, of which the emulator runs one a second."""
+    return (
+        isinstance(item, pytest.Function)
+        and getattr(item, "callspec", None) is not None
+        and (item.callspec.params.get("depth") == "long")
+    )
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:

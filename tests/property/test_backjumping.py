@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from math import comb
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,9 @@ from motiflux.config import private_tuning
 from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of, small_searches
 
-MANY = 300
+MANY = ["many", pytest.param("long", marks=pytest.mark.long)]
+"""Profiles of tests that no combination of options splits."""
+CELLS = [(*cell, order) for cell in COMBINATIONS for order in ("adaptive", "given")]
 PLAIN = private_tuning({"backjump": "off", "room": "off", "parts": "off", "tail": "off", "tables": "off"})
 SWITCHES = st.fixed_dictionaries(
     {
@@ -32,11 +35,12 @@ SWITCHES = st.fixed_dictionaries(
 ).map(private_tuning)
 
 
-@pytest.mark.parametrize("order", ["adaptive", "given"])
-@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
-def test_listing_and_counting_find_the_embeddings_of_the_reference(
-    combination: Combination, order: str
-) -> None:
+@pytest.mark.parametrize(
+    "cell", rotating([(*cell, order) for cell in COMBINATIONS for order in ORDERS]), ids=str
+)
+def test_listing_and_counting_find_the_embeddings_of_the_reference(cell: tuple[Any, ...]) -> None:
+    combination, order = Combination(*cell[:-1]), cell[-1]
+
     @settings(settings.get_profile("default"))
     @given(cases(combination.directed, combination.labels), st.sampled_from((1, 4)), st.integers(1, 30))
     def holds(case: Case, threads: int, limit: int) -> None:
@@ -57,9 +61,10 @@ def test_listing_and_counting_find_the_embeddings_of_the_reference(
     holds()
 
 
+@pytest.mark.parametrize("depth", MANY)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
-def test_every_switch_counts_the_same(semantics: str) -> None:
-    @settings(max_examples=MANY)
+def test_every_switch_counts_the_same(semantics: str, depth: str) -> None:
+    @settings(settings.get_profile(depth))
     @given(small_searches(most=8, reach=8, more=5), SWITCHES, st.sampled_from((1, 4)))
     def holds(case: tuple[mf.Graph, mf.Pattern], tuning: dict[str, str], threads: int) -> None:
         for symmetry in ("embeddings", "subgraphs") if semantics != "homomorphism" else ("embeddings",):
@@ -144,7 +149,7 @@ def test_leaves_are_not_taken_from_the_end_of_a_row_that_is_too_short(leaves: in
     assert len(found) == min(2000, 33 * comb(32, leaves))
 
 
-@pytest.mark.parametrize("size", [29, 31, 32])
+@pytest.mark.parametrize("size", [pytest.param(29, marks=pytest.mark.long), 31, 32])
 def test_a_clique_looks_for_no_vertices_that_cannot_be_enough(size: int) -> None:
     graph = mf.Graph.from_edges(list(combinations(range(33), 2)))
     clique = mf.Pattern.from_edges(list(combinations(range(size), 2)))
