@@ -49,6 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     is made to work: shells start what runs in the background without it.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("--device") == "emulated" and not config.getoption("--long"):
+        settings.register_profile("default", settings.get_profile("default"), max_examples=6)
+        settings.load_profile("default")
     if config.getoption("--device") != "emulated":
         cache = config.stash[_CACHE] = tempfile.TemporaryDirectory(
             prefix="motiflux-tests-", ignore_cleanup_errors=True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +29,23 @@ def rotating(cells: Sequence[Cell], most: int | None = None) -> list[Any]:
     """
     chosen = set(pairwise_cover(cells, seed_of_commit())[:most])
     return [pytest.param(cell, marks=[] if cell in chosen else [pytest.mark.long]) for cell in cells]
+
+
+def few_emulated(most: int, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Any]:
+    """Return all pairs of named values as parameters; `make test` emulates so many of them, in turn.
+
+    For tests that the emulator takes seconds for.
+    """
+    names = list(product(first, second))
+    chosen = set(pairwise_cover(names, seed_of_commit())[:most])
+    return [
+        pytest.param(
+            *(first[one], second[other]),
+            marks=[] if (one, other) in chosen else [pytest.mark.long("emulated")],
+            id=f"{one}-{other}",
+        )
+        for one, other in names
+    ]
 
 
 def pairwise_cover(cells: Sequence[Cell], seed: str) -> list[Cell]:

@@ -30,6 +30,7 @@ from motiflux.gpu.storage.device_csr import resident
 from motiflux.request.deadline import Deadline
 from tests.device.test_device import emptied, settled, wait_until
 from tests.device.test_device_engine import interrupt_at
+from tests.rotating import few_emulated
 
 if TYPE_CHECKING:
     from motiflux.device.base import Device
@@ -320,11 +321,17 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
             assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 
 
-@pytest.mark.parametrize("way", ["search", "house"])
+MODULES = {
+    "jobs": job_pool_module,
+    "tables": tables,
+    "job": job_module,
+    "memory": device_cache,
+    "block": control_block,
+}
+
+
 @pytest.mark.parametrize(
-    "module",
-    [job_pool_module, tables, job_module, device_cache, control_block],
-    ids=["jobs", "tables", "job", "memory", "block"],
+    ("module", "way"), few_emulated(2, MODULES, {way: way for way in ("search", "house")})
 )
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator

@@ -88,9 +88,7 @@ def patterns(draw: st.DrawFn) -> Pattern:
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_what_prints_reads_back(depth: str) -> None:
-    @settings(
-        settings.get_profile(depth), max_examples=MANY[depth]
-    )
+    @settings(settings.get_profile(depth), max_examples=MANY[depth])
     @given(patterns())
     def holds(pattern: Pattern) -> None:
         text = str(pattern)
@@ -141,9 +139,7 @@ VALID = (
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_any_text_is_read_or_refused(depth: str) -> None:
-    @settings(
-        settings.get_profile(depth), max_examples=MANY[depth]
-    )
+    @settings(settings.get_profile(depth), max_examples=MANY[depth])
     @given(st.text(st.characters(codec=None)) | st.lists(st.sampled_from(PIECES)).map("".join))
     @example("(a)--/* (b)")
     @example("(a)--// (b)")

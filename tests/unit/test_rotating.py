@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from tests.rotating import pairwise_cover, rotating, seed_of_commit
+from tests.rotating import few_emulated, pairwise_cover, rotating, seed_of_commit
 from tests.strategies import COMBINATIONS
 
 
@@ -38,6 +38,13 @@ def test_cells_outside_the_cover_are_long_and_none_is_lost() -> None:
     quick = [parameter.values[0] for parameter in parameters if not parameter.marks]
     assert pairs(quick) == pairs(COMBINATIONS)
     assert {mark.name for parameter in parameters for mark in parameter.marks} == {"long"}
+
+
+def test_pairs_that_are_not_emulated_keep_their_names() -> None:
+    parameters = few_emulated(2, {"a": 1, "b": 2}, {"c": [3], "d": [4]})
+    assert [one.id for one in parameters] == ["a-c", "a-d", "b-c", "b-d"]
+    assert [one.values for one in parameters] == [(1, [3]), (1, [4]), (2, [3]), (2, [4])]
+    assert sorted(mark.args for one in parameters for mark in one.marks) == [("emulated",)] * 2
 
 
 def test_only_so_many_cells_are_looked_at_where_that_is_asked() -> None:
