@@ -28,7 +28,28 @@ def rotating(cells: Sequence[Cell], most: int | None = None) -> list[Any]:
         Cells of the cover that are looked at, where a cell takes long or tells little: those with most pairs.
     """
     chosen = set(pairwise_cover(cells, seed_of_commit())[:most])
-    return [pytest.param(cell, marks=[] if cell in chosen else [pytest.mark.long]) for cell in cells]
+    return [
+        pytest.param(
+            # A named tuple is one parameter, a plain one is several.
+            *(cell if type(cell) is tuple else (cell,)),
+            marks=[] if cell in chosen else [pytest.mark.long],
+        )
+        for cell in cells
+    ]
+
+
+def in_turn(most: int, rows: Sequence[Any]) -> list[Any]:
+    """Return all rows as parameters: so many of them for this commit, and the others marked ``long``.
+
+    For cases that take long and differ little. A row is a value, or a tuple of several.
+    """
+    chosen = random.Random(seed_of_commit()).sample(range(len(rows)), most)
+    return [
+        pytest.param(
+            *(row if isinstance(row, tuple) else (row,)), marks=[] if at in chosen else [pytest.mark.long]
+        )
+        for at, row in enumerate(rows)
+    ]
 
 
 def few_emulated(most: int, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Any]:

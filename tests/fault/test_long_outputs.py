@@ -6,13 +6,16 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.rotating import rotating
 from tests.simt.gxx import sanitized
 from tests.waiting import wait_until
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SUFFIXES = (".npy", ".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow")
 
 INTERRUPTED = """
@@ -42,8 +45,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("what", ["numbers", "edges"])
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(("suffix", "what"), rotating(list(product(SUFFIXES, ["numbers", "edges"])), 4))
 def test_ctrl_c_ends_a_long_output_and_removes_it(tmp_path: Path, suffix: str, what: str) -> None:
     if suffix in (".parquet", ".arrow"):
         pytest.importorskip("pyarrow")
@@ -60,8 +62,9 @@ def test_ctrl_c_ends_a_long_output_and_removes_it(tmp_path: Path, suffix: str, w
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("suffix", "stop"), rotating(list(product(SUFFIXES, [signal.SIGINT, signal.SIGTERM])), 4)
+)
 def test_a_signal_to_the_command_leaves_no_file(tmp_path: Path, suffix: str, stop: signal.Signals) -> None:
     if suffix in (".parquet", ".arrow"):
         pytest.importorskip("pyarrow")

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,9 @@ PARTS = {
     "test_updates": ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp"),
 }
 """What a check is linked with."""
+SLOW = {"thread": (SEARCH, DYNAMIC), "address,undefined": (SEARCH,)}
+"""By sanitizer, parts that take half a minute or more to compile with it: `make test-all` does so, and
+`make test-changed` if they have changed."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
 
@@ -126,12 +130,21 @@ def thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> str:
     return "thread"
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def cases(sources: list[Path], sanitizers: str) -> list[Any]:
+    """Give the checks; those that are slow to compile are long."""
+    slow = SLOW[sanitizers]
+    return [
+        pytest.param(path, marks=[pytest.mark.long] if PARTS.get(path.stem) in slow else [], id=path.stem)
+        for path in sources
+    ]
+
+
+@pytest.mark.parametrize("source", cases(SOURCES, "address,undefined"))
 def test_the_native_checks_hold_under_the_sanitizers(source: Path, tmp_path: Path) -> None:
     check(source, tmp_path / source.stem, "address,undefined")
 
 
-@pytest.mark.parametrize("source", LITMUS_TESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", cases(LITMUS_TESTS, "thread"))
 def test_the_litmus_tests_have_no_race(source: Path, tmp_path: Path, thread_sanitizer: str) -> None:
     check(source, tmp_path / source.stem, thread_sanitizer)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 from math import comb
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +15,7 @@ from motiflux.config import private_tuning
 from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of, small_searches
 
+ORDERS = ("adaptive", "given")
 MANY = ["many", pytest.param("long", marks=pytest.mark.long)]
 """Profiles of tests that no combination of options splits."""
 CELLS = [(*cell, order) for cell in COMBINATIONS for order in ("adaptive", "given")]
@@ -36,10 +36,12 @@ SWITCHES = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize(
-    "cell", rotating([(*cell, order) for cell in COMBINATIONS for order in ("adaptive", "given")]), ids=str
+    (*Combination._fields, "order"), rotating([(*cell, order) for cell in COMBINATIONS for order in ORDERS])
 )
-def test_listing_and_counting_find_the_embeddings_of_the_reference(cell: tuple[Any, ...]) -> None:
-    combination, order = Combination(*cell[:-1]), cell[-1]
+def test_listing_and_counting_find_the_embeddings_of_the_reference(
+    semantics: str, symmetry: str, directed: bool, labels: str, order: str
+) -> None:
+    combination = Combination(semantics, symmetry, directed, labels)
 
     @settings(settings.get_profile("default"))
     @given(cases(combination.directed, combination.labels), st.sampled_from((1, 4)), st.integers(1, 30))

@@ -14,6 +14,7 @@ import pytest
 
 import motiflux as mf
 from tests.fault.test_stream_faults import rows_of
+from tests.rotating import in_turn
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
 from tests.waiting import wait_until
 
@@ -65,7 +66,7 @@ def test_a_run_in_two_parts_writes_what_one_run_writes(tmp_path: Path, name: str
     assert "350 updates" in result.stdout
 
 
-@pytest.mark.parametrize(("name", "seed"), [("o.csv", 1), ("o.csv.gz", 2), ("o.arrow", 3)])
+@pytest.mark.parametrize(("name", "seed"), in_turn(1, [("o.csv", 1), ("o.csv.gz", 2), ("o.arrow", 3)]))
 def test_a_run_that_is_killed_goes_on_without_losing_or_doubling_rows(
     tmp_path: Path, stream: Path, name: str, seed: int
 ) -> None:
