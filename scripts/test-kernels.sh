@@ -12,7 +12,7 @@ folder=$(mktemp -d)
 emulated=(
   tests/device tests/backend/test_specialized.py tests/backend/test_every_kernel.py
   tests/backend/test_equal_candidates.py tests/unit/test_fuzz.py tests/property/test_agreement.py
-  tests/property/test_invariance.py tests/property/test_device_sampling.py tests/property/test_device_space.py
+  tests/property/test_device_sampling.py tests/property/test_device_space.py
 )
 
 kernels() {

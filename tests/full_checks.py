@@ -64,7 +64,7 @@ PARTS = (
     ),
     Part(
         "graphs that change",
-        ("csrc/dynamic",),
+        ("csrc/dynamic", "csrc/text"),
         (
             (*_PYTEST, "tests/native", "-k", "dynamic or updates"),
             (*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")),

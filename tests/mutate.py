@@ -23,6 +23,7 @@ import json
 import random
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tokenize
@@ -260,6 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.list or not asked.suite:
         print("\n".join(map(str, mutants)))
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # puts the clone back
     check_clones(asked.suite, asked.seconds)
     table = look(mutants, asked.suite, asked.seconds)
     for suite in asked.suite:

@@ -38,16 +38,16 @@ def rotating(cells: Sequence[Cell], most: int | None = None) -> list[Any]:
     ]
 
 
-def in_turn(most: int, rows: Sequence[Any]) -> list[Any]:
+def in_turn(most: int, rows: Sequence[Any], *, on: Sequence[str] = ()) -> list[Any]:
     """Return all rows as parameters: so many of them for this commit, and the others marked ``long``.
 
-    For cases that take long and differ little. A row is a value, or a tuple of several.
+    For cases that take long, on all devices or on those named, and differ little. A row is a value, or a
+    tuple of several.
     """
+    long = pytest.mark.long(*on) if on else pytest.mark.long
     chosen = random.Random(seed_of_commit()).sample(range(len(rows)), most)
     return [
-        pytest.param(
-            *(row if isinstance(row, tuple) else (row,)), marks=[] if at in chosen else [pytest.mark.long]
-        )
+        pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=[] if at in chosen else [long])
         for at, row in enumerate(rows)
     ]
 

@@ -13,7 +13,7 @@ import motiflux as mf
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.kernels import sampler as sampler_module
 from motiflux.gpu.kernels.sampler import DeviceSampler
-from tests.rotating import rotating
+from tests.rotating import in_turn, rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 from tests.unit.test_trawling import CUBIC, cubic, cycle
 
@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_cpu(combination: Combination, depth: str, device:
     check()
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", in_turn(1, [1, 3], on=["emulated"]))
 def test_rare_embeddings_are_found_there(threads: int, device: str) -> None:
     """Of a hundred trees hardly one closes."""
     graph, pattern = cubic(600, 8), cycle(8)
