@@ -121,7 +121,7 @@ def test_other_threads_run_while_nvrtc_compiles() -> None:
     try:
         sys.setswitchinterval(FOR_GOOD)  # turns come only where the interpreter is given up
         compiling.set()
-        NvrtcToolchain("sm_90").build(Source("big", BIG_TEXT % 11), ())
+        NvrtcToolchain("sm_90").build(Source("big", BIG_TEXT % 9), ())
     finally:
         sys.setswitchinterval(before)
         done.set()
