@@ -24,10 +24,10 @@ cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.
 
 fuzz_options = --seconds $(SECONDS) --processes $(PROCESSES) $(if $(SEED),--seed $(SEED))
 
-.PHONY: help setup demo test test-all test-gpu racecheck fuzz fuzz-gpu lint format bench wheels docs clean
+.PHONY: help setup demo test test-changed test-all test-gpu test-gpu-all racecheck fuzz fuzz-gpu lint format bench wheels docs clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers ## install motiflux and its tools into .venv
 
@@ -36,19 +36,27 @@ demo: $(STAMPS)/package ## search WordNet and a million transfers, play them liv
 	  $(if $(filter-out 0,$(DIRECTED)),--directed)
 
 test: lint ## lint, then all tests but the long ones
-	@scripts/test-kernels.sh $(BIN)/python tests/device tests/backend/test_specialized.py tests/backend/test_every_kernel.py \
-	  tests/backend/test_equal_candidates.py tests/unit/test_fuzz.py tests/property/test_agreement.py \
-	  tests/property/test_invariance.py tests/property/test_device_sampling.py tests/property/test_device_space.py
+	@scripts/test-kernels.sh $(BIN)/python
 
-test-all: lint ## lint, then all tests
+test-changed: setup ## all tests of the parts that changed since `make test-all` passed
+	@$(BIN)/python tests/full_checks.py
+
+test-all: lint ## lint, then all tests; on a machine with a GPU, on that too
 	@echo "==> all tests of the GPU's kernels, emulated and sanitized"
-	@scripts/test-emulated.sh $(BIN)/python
+	@scripts/test-emulated.sh $(BIN)/python --long
 	@echo "==> all tests"
 	@$(BIN)/python -m pytest -q --long
+	@if nvidia-smi -L > /dev/null 2>&1; then $(MAKE) test-gpu-all racecheck; \
+	  else echo "==> no GPU here: make test-gpu-all and make racecheck are left out"; fi
+	@$(BIN)/python tests/full_checks.py --record || true
 
-test-gpu: setup $(STAMPS)/gpu ## all tests that have a device, on the GPU of this machine
+test-gpu: setup $(STAMPS)/gpu ## the tests that have a device, on the GPU of this machine
 	@$(BIN)/motiflux doctor
 	@$(BIN)/python -m pytest -q --device cuda
+
+test-gpu-all: setup $(STAMPS)/gpu ## and the long ones
+	@$(BIN)/motiflux doctor
+	@$(BIN)/python -m pytest -q --device cuda --long
 
 racecheck: setup $(STAMPS)/gpu ## look for races in the kernels' shared memory, on the GPU of this machine
 	@$(BIN)/python scripts/racecheck.py

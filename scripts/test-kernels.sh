@@ -1,22 +1,29 @@
 #!/usr/bin/env bash
-# Compiles every kernel for every architecture and then runs kernels under the emulator, beside all other tests:
-# either side takes about one core, and as long as the other.
-# usage: test-kernels.sh PYTHON [pytest's arguments for the emulated tests]
+# Runs all tests that are not long. NVRTC compiles kernels, and the emulator runs each kind of them, beside all other
+# tests: either side takes about one core, and as long as the other.
+# usage: test-kernels.sh PYTHON
 set -euo pipefail
 
 python=$1
 scripts=$(dirname "${BASH_SOURCE[0]}")
 folder=$(mktemp -d)
 
+# Together they launch every kind of kernel; tests/backend/test_every_kernel.py knows which.
+emulated=(
+  tests/device tests/backend/test_specialized.py tests/backend/test_every_kernel.py
+  tests/backend/test_equal_candidates.py tests/unit/test_fuzz.py tests/property/test_agreement.py
+  tests/property/test_device_sampling.py tests/property/test_device_space.py
+)
+
 kernels() {
   local status=0
   "$python" -m pytest -q -p no:cacheprovider tests/nvrtc >"$folder/compiled" 2>&1 || status=$?
-  "$scripts/test-emulated.sh" "$@" -p no:cacheprovider >"$folder/emulated" 2>&1 || status=$?
+  "$scripts/test-emulated.sh" "$python" "${emulated[@]}" -p no:cacheprovider >"$folder/emulated" 2>&1 || status=$?
   return "$status"
 }
 
 set -m # a process group of its own, so that all of it ends with this script
-kernels "$@" </dev/null &
+kernels </dev/null &
 kernels=$!
 set +m
 trap 'kill -- "-$kernels" 2>/dev/null || true; rm -rf "$folder"' EXIT
@@ -25,7 +32,7 @@ status=0
 echo "==> tests (make test-all runs the long ones too)"
 "$python" -m pytest -q --ignore tests/nvrtc | tee "$folder/rest" || status=$?
 wait "$kernels" || status=$?
-echo "==> kernels compiled for every architecture"
+echo "==> kernels compiled: all by NVRTC's front end, those of default tuning for one architecture"
 cat "$folder/compiled"
 echo "==> tests of the GPU's kernels, emulated and sanitized"
 cat "$folder/emulated"

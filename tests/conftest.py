@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ settings.register_profile(
     "default", max_examples=20, deadline=None, print_blob=True, suppress_health_check=_SLOW_DRAWS
 )
 settings.register_profile("long", settings.get_profile("default"), max_examples=400)
+settings.register_profile("many", settings.get_profile("default"), max_examples=60)
 settings.load_profile("default")
 
 
@@ -46,6 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     is made to work: shells start what runs in the background without it.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("--device") == "emulated" and not config.getoption("--long"):
+        settings.register_profile("default", settings.get_profile("default"), max_examples=6)
+        settings.load_profile("default")
     if config.getoption("--device") != "emulated":
         cache = config.stash[_CACHE] = tempfile.TemporaryDirectory(
             prefix="motiflux-tests-", ignore_cleanup_errors=True
@@ -68,15 +74,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     device = config.getoption("--device")
     if device != "cpu":
         _keep(config, items, [item for item in items if "device" in getattr(item, "fixturenames", ())])
+    if device == "emulated":
+        _keep(config, items, [item for item in items if not _is_too_long_for_the_emulator(item)])
     for item in items:
         for mark in item.iter_markers("devices"):
             if device not in mark.args:
                 reason = f"not on device {device}: {mark.kwargs['reason']}"
                 item.add_marker(pytest.mark.skip(reason=reason))
     if not (config.getoption("--long") or "long" in config.getoption("markexpr")):
-        short = [item for item in items if not item.get_closest_marker("long")]
+        short = [item for item in items if not _is_long(item, device)]
         config.stash[_LEFT_OUT] = len(items) - len(short)
         _keep(config, items, short)
+
+
+def _is_long(item: pytest.Item, device: str) -> bool:
+    """Return whether a test is left out of `make test`: on all devices, or on those that its mark names."""
+    return any(not mark.args or device in mark.args for mark in item.iter_markers("long"))
+
+
+def _is_too_long_for_the_emulator(item: pytest.Item) -> bool:
+    """Return whether a test draws hundreds of examples, of which the emulator runs one a second."""
+    return (
+        isinstance(item, pytest.Function)
+        and getattr(item, "callspec", None) is not None
+        and (item.callspec.params.get("depth") == "long")
+    )
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
@@ -84,6 +106,25 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Ite
     if left_out := [item for item in items if item not in chosen]:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell how to repeat a test that failed: which are run may change with the commit."""
+    report = yield
+    if report.failed:
+        report.sections.append(("To repeat this test", repeat_command(item)))
+    return report
+
+
+def repeat_command(item: pytest.Item) -> str:
+    """Return the command that runs a test alone."""
+    device = item.config.getoption("--device")
+    sanitized = device == "emulated" and os.environ.get("MOTIFLUX_SIMT_SANITIZE") == "1"
+    python = ".venv/bin/python"
+    words = ["scripts/test-emulated.sh", python] if sanitized else [python, "-m", "pytest"]
+    words += [] if sanitized or device == "cpu" else ["--device", device]
+    return shlex.join([*words, "--long", item.nodeid])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

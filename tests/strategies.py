@@ -53,6 +53,8 @@ COMBINATIONS = [
     )
     if cell[:2] != ("homomorphism", "subgraphs")
 ]
+EMBEDDINGS = [cell for cell in COMBINATIONS if cell.symmetry == "embeddings"]
+SUBGRAPHS = [cell for cell in COMBINATIONS if cell.symmetry == "subgraphs"]
 
 
 @dataclass(frozen=True)

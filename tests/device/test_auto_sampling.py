@@ -13,6 +13,7 @@ from motiflux.gpu.kernels.sampler import DeviceSampler
 from motiflux.plan import Plan
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler
+from tests.rotating import in_turn
 from tests.unit.auto_sampler_cases import FakeGpu
 from tests.unit.sampling_cases import CASES
 from tests.unit.test_trawling import CUBIC, LONG
@@ -37,7 +38,7 @@ def numbers(found: mf.Estimate) -> tuple[Any, ...]:
     return found.value, found.low, found.high, found.samples, found.valid_samples, found.trawled
 
 
-@pytest.mark.parametrize("case", CASES[::2], ids=str)
+@pytest.mark.parametrize("case", in_turn(4, CASES[::2], on=["emulated"]), ids=str)
 def test_estimates_begun_on_the_cpu_go_on_there(
     case: Any, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ def suite(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     common.drawn.cache_clear()
 
 
+@pytest.mark.long("emulated")
 def test_every_row_is_there_with_the_groups_of_the_cpu(suite: ModuleType, tmp_path: Path) -> None:
     found: list[CaseResult] = list(
         itertools.chain.from_iterable(probe.run(Settings()) for probe in suite.gpu.probes(tmp_path))

@@ -45,6 +45,7 @@ from motiflux.request.request import make_request
 from tests.backend.cases import EDGE, PATH, TRIANGLE, clique, cycle
 from tests.device.test_device import Job, Kernels, Spinning, settled, wait_until
 from tests.executing import count_by, engine_on, search_job
+from tests.rotating import few_emulated
 
 if TYPE_CHECKING:
     from motiflux.device.base import Buffer, Device, Stream
@@ -305,9 +306,11 @@ class TestStopFlags:
 
 
 class TestInterrupts:
-    @pytest.mark.parametrize("moment", ["before", "after"])
+    CALLS = ("hold", "upload", "clearing", "launching", "downloading", "mark", "wait")
+
     @pytest.mark.parametrize(
-        "call", ["hold", "upload", "clearing", "launching", "downloading", "mark", "wait"]
+        ("call", "moment"),
+        few_emulated(3, {call: call for call in CALLS}, {when: when for when in ("before", "after")}),
     )
     def test_one_that_comes_in_a_call_of_a_stream_leaves_all_usable(
         self,

@@ -20,6 +20,7 @@ from motiflux.gpu.storage import wedge_roots
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.gpu.storage.wedge_roots import DeviceRoots
 from tests.backend.cases import clique, cycle
+from tests.rotating import few_emulated
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
 
@@ -60,8 +61,10 @@ def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_way_out")
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    few_emulated(3, {name: name for name in PATTERNS}, {str(shape): shape for shape in SHAPES}),
+)
 def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
     name: str, shape: Shape, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +104,7 @@ def test_directed_wedges_of_several_kinds(pattern: str, device: str) -> None:
     assert found == mf.count(graph, pattern, tuning=OFF)
 
 
+@pytest.mark.long("emulated")
 @pytest.mark.usefixtures("no_way_out")
 @pytest.mark.parametrize("middles", [65_535, 65_536])
 def test_counters_of_half_a_word_hold_what_they_must(middles: int, device: str) -> None:

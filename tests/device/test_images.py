@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 from math import factorial
 from typing import Any
 
@@ -18,6 +19,7 @@ from motiflux.gpu.rows import ids as device_ids
 from motiflux.gpu.rows import stored_rows
 from motiflux.request.reports import ProgressReport
 from tests.backend.cases import clique, cycle, path
+from tests.rotating import in_turn
 
 on_a_gpu = pytest.mark.devices("emulated", "cuda", reason="it is about memory of a device")
 
@@ -83,9 +85,10 @@ def listed(way: str, *asked: Any, **options: Any) -> tuple[list[Row], bool | Non
     return rows, matches.complete
 
 
-@pytest.mark.parametrize("semantics", ["isomorphism", "induced"])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize(
+    ("name", "way", "semantics"),
+    in_turn(12, list(product(PATTERNS, WAYS, ["isomorphism", "induced"])), on=["emulated"]),
+)
 def test_embeddings_are_those_of_the_cpu(device: str, name: str, way: str, semantics: str) -> None:
     searched = graph_of(directed=name == "directions")
     expected = rows_of(one_by_one(searched, PATTERNS[name], semantics=semantics))

@@ -30,6 +30,7 @@ from motiflux.gpu.storage.device_csr import resident
 from motiflux.request.deadline import Deadline
 from tests.device.test_device import emptied, settled, wait_until
 from tests.device.test_device_engine import interrupt_at
+from tests.rotating import few_emulated, in_turn
 
 if TYPE_CHECKING:
     from motiflux.device.base import Device
@@ -95,7 +96,7 @@ def test_a_count_that_comes_again_allocates_nothing_and_finds_the_same(
         assert (found, found.complete) == (expected, True)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", in_turn(3, list(WAYS), on=["emulated"]))
 def test_every_call_has_its_own_limit(way: str, graph: mf.Graph, device: str) -> None:
     pattern, tuning = WAYS[way]
     expected = mf.count(graph, pattern)
@@ -230,7 +231,7 @@ def test_what_is_kept_serves_no_call_whose_budget_is_passed(
     assert first not in kept(graph, accelerator)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", in_turn(3, list(WAYS), on=["emulated"]))
 def test_it_goes_with_the_graph(way: str, device: str, gpu: Device) -> None:
     pattern, tuning = WAYS[way]
     mf.count(random_graph(5), pattern, device=device, tuning=tuning)  # its session stays
@@ -284,8 +285,14 @@ def test_threads_that_ask_for_the_same_at_once_have_one_each(device: str, accele
     assert all(len(place) <= 1 for place in job_pool(graph, accelerator)._places.values())
 
 
-@pytest.mark.parametrize("way", ["search", "cliques", "house"])
-@pytest.mark.parametrize("method", ["launch", "done", "begin_again", "close"])
+@pytest.mark.parametrize(
+    ("way", "method"),
+    few_emulated(
+        4,
+        {way: way for way in ("search", "cliques", "house")},
+        {method: method for method in ("launch", "done", "begin_again", "close")},
+    ),
+)
 def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
     way: str,
     method: str,
@@ -320,11 +327,17 @@ def test_an_interrupt_on_the_way_leaves_the_next_call_whole(
             assert mf.count(graph, pattern, device=device, tuning=tuning) == expected
 
 
-@pytest.mark.parametrize("way", ["search", "house"])
+MODULES = {
+    "jobs": job_pool_module,
+    "tables": tables,
+    "job": job_module,
+    "memory": device_cache,
+    "block": control_block,
+}
+
+
 @pytest.mark.parametrize(
-    "module",
-    [job_pool_module, tables, job_module, device_cache, control_block],
-    ids=["jobs", "tables", "job", "memory", "block"],
+    ("module", "way"), few_emulated(1, MODULES, {way: way for way in ("search", "house")})
 )
 def test_an_interrupt_at_any_line_leaves_the_next_call_whole(
     way: str, module: Any, graph: mf.Graph, device: str, accelerator: Accelerator
@@ -455,7 +468,7 @@ class Clears:
         return self.before_launch
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "house"])
+@pytest.mark.parametrize("way", in_turn(3, [way for way in WAYS if way != "house"], on=["emulated"]))
 def test_nothing_is_cleared_before_what_comes_again_is_launched(
     way: str,
     graph: mf.Graph,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import motiflux as mf
 from motiflux.statistics import GROUP, UNIT_BITS
 from tests.device.test_device_sampler import sampler_of
+from tests.rotating import in_turn
 from tests.unit.test_trawling import CUBIC, LONG
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU samples by policies of its own")
@@ -89,9 +91,10 @@ def test_the_page_gives_what_it_says(device: str, tmp_path: Path, monkeypatch: p
     assert found.value == pytest.approx(20 * 19 * 18 * 17)
 
 
-@pytest.mark.parametrize("base", ["WanderJoin", "Alley"])
-@pytest.mark.parametrize("candidates", ["on", "off"])
-@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize(
+    ("base", "candidates", "directed"),
+    in_turn(3, list(product(["WanderJoin", "Alley"], ["on", "off"], [True, False])), on=["emulated"]),
+)
 def test_it_may_read_the_arcs_of_the_graph(base: str, candidates: str, directed: bool, device: str) -> None:
     graph = random_arcs(directed=directed)
     pattern = "(a:0)-->(b:1)-->(c:0), (a)-->(c)" if directed else "(a:0)--(b:1)--(c:0)--(a)"

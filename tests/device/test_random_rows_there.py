@@ -13,6 +13,7 @@ import motiflux as mf
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.kernels import sampler as sampler_module
 from motiflux.gpu.kernels.sampler import DeviceSampler
+from tests.rotating import in_turn, rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 from tests.unit.test_trawling import CUBIC, cubic, cycle
 
@@ -26,7 +27,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("depth", ["default", pytest.param("long", marks=pytest.mark.long)])
-@pytest.mark.parametrize("combination", COMBINATIONS[::2], ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_rows_are_those_of_the_cpu(combination: Combination, depth: str, device: str) -> None:
     @settings(
         settings.get_profile(depth),
@@ -58,7 +59,7 @@ def test_rows_are_those_of_the_cpu(combination: Combination, depth: str, device:
     check()
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", in_turn(1, [1, 3], on=["emulated"]))
 def test_rare_embeddings_are_found_there(threads: int, device: str) -> None:
     """Of a hundred trees hardly one closes."""
     graph, pattern = cubic(600, 8), cycle(8)

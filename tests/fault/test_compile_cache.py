@@ -14,6 +14,7 @@ import pytest
 from motiflux.errors import MotifluxWarning
 from motiflux.jit import Compiler, KernelCache, Source
 from tests.unit.jit_cases import CopyingToolchain, run_python, start_python
+from tests.waiting import wait_until
 
 KEY = "5a" * 32
 OTHER = "a5" * 32
@@ -249,7 +250,8 @@ def test_no_part_of_a_file_is_ever_seen_and_a_killed_writer_leaves_the_cache_usa
     for round_ in range(3):
         with start_python(WRITE, str(tmp_path)) as writer:
             assert writer.stdout is not None
-            writer.stdout.readline()
+            assert writer.stdout.readline() == "ready\n"
+            wait_until(path.exists, "the file", of=writer)
             looks = 0
             while looks < 10_000 + 2_345 * round_:
                 if path.exists():

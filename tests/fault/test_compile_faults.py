@@ -17,6 +17,7 @@ from tests.backend.cases import TRIANGLE, clique
 from tests.conftest import EMULATOR, REPOSITORY
 from tests.fault.benches import LOG, Bench
 from tests.fault.conftest import Connect
+from tests.rotating import in_turn
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
 
 SIZE = 8
@@ -49,7 +50,7 @@ def inputs(folder: Path) -> tuple[Path, Path]:
 
 
 class TestCache:
-    @pytest.mark.parametrize("below", ["", "below"])
+    @pytest.mark.parametrize("below", in_turn(1, ["", "below"]))
     def test_a_cache_that_cannot_be_written_means_one_warning_and_the_right_count(
         self, connect: Connect, graph: mf.Graph, tmp_path: Path, below: str
     ) -> None:

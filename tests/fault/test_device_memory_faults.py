@@ -21,6 +21,7 @@ from motiflux.plan.physical import Family, PhysicalPlan
 from tests.backend.cases import EDGE, TRIANGLE, clique
 from tests.fault.benches import Bench, SharedDevice
 from tests.fault.conftest import Connect
+from tests.rotating import in_turn
 
 FIVE_CLIQUE = mf.Pattern.from_edges(clique(5))
 """Its search reads the graph's rows whole and cut, and keeps candidate lists."""
@@ -167,7 +168,7 @@ class TestBudgets:
         )
         assert bench.held(graph) == held
 
-    @pytest.mark.parametrize("pattern", [EDGE, FIVE_CLIQUE], ids=["edge", "5-clique"])
+    @pytest.mark.parametrize("pattern", in_turn(1, [EDGE, FIVE_CLIQUE]), ids=["edge", "5-clique"])
     def test_a_refusal_at_any_allocation_leaves_nothing_on_the_device(
         self, bench: Bench, graph: mf.Graph, pattern: mf.Pattern
     ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from tests.rotating import in_turn
 
 BATCHES, SIZE = 60, 40
 
@@ -62,7 +63,7 @@ def told(delta: mf.Delta) -> list[object]:
     ] + [delta.noops, delta.expired]
 
 
-@pytest.mark.parametrize("window", ["none", "50", "75s"])
+@pytest.mark.parametrize("window", in_turn(1, ["none", "50", "75s"]))
 def test_a_killed_process_goes_on_as_if_it_had_not_been(window: str, tmp_path: Path) -> None:
     monitor = begin(window)
     expected = [json.loads(json.dumps(told(monitor.apply(batch(number))))) for number in range(BATCHES)]

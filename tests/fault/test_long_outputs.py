@@ -6,13 +6,16 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.rotating import rotating
 from tests.simt.gxx import sanitized
+from tests.waiting import wait_until
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SUFFIXES = (".npy", ".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow")
 
 INTERRUPTED = """
@@ -42,8 +45,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("what", ["numbers", "edges"])
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(("suffix", "what"), rotating(list(product(SUFFIXES, ["numbers", "edges"])), 4))
 def test_ctrl_c_ends_a_long_output_and_removes_it(tmp_path: Path, suffix: str, what: str) -> None:
     if suffix in (".parquet", ".arrow"):
         pytest.importorskip("pyarrow")
@@ -60,8 +62,9 @@ def test_ctrl_c_ends_a_long_output_and_removes_it(tmp_path: Path, suffix: str, w
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("suffix", "stop"), rotating(list(product(SUFFIXES, [signal.SIGINT, signal.SIGTERM])), 4)
+)
 def test_a_signal_to_the_command_leaves_no_file(tmp_path: Path, suffix: str, stop: signal.Signals) -> None:
     if suffix in (".parquet", ".arrow"):
         pytest.importorskip("pyarrow")
@@ -72,11 +75,9 @@ def test_a_signal_to_the_command_leaves_no_file(tmp_path: Path, suffix: str, sto
     command = [sys.executable, "-m", "motiflux", "match", str(graph), "(a)--(b)--(c)--(d)", "--edges"]
     process = subprocess.Popen([*command, "-o", str(folder / f"rows{suffix}")], stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 120
-        while not any(entry.stat().st_size for entry in folder.iterdir()):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(
+            lambda: any(entry.stat().st_size for entry in folder.iterdir()), "the first bytes", of=process
+        )
         process.send_signal(stop)
         assert process.wait(120) == (1 if stop is signal.SIGINT else 143)
     finally:

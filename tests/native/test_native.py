@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,15 +53,19 @@ FLAGS = (
 )
 SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/parallel.cpp", "csrc/common/team.cpp")
 DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", "csrc/common/parallel.cpp")
+UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
     "test_parallel": ("csrc/common/parallel.cpp",),
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
     "test_sharing_nested_tails": SEARCH,
-    "test_updates": ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp"),
+    "test_updates": UPDATES,
 }
 """What a check is linked with."""
+SLOW = (SEARCH, DYNAMIC, UPDATES)
+"""Parts that take 20 to 70 seconds to compile with a sanitizer: `make test-all` does so, and
+`make test-changed` if they have changed."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
 
@@ -126,12 +131,20 @@ def thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> str:
     return "thread"
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def cases(sources: list[Path]) -> list[Any]:
+    """Give the checks; those that are slow to compile are long."""
+    return [
+        pytest.param(path, marks=[pytest.mark.long] if PARTS.get(path.stem) in SLOW else [], id=path.stem)
+        for path in sources
+    ]
+
+
+@pytest.mark.parametrize("source", cases(SOURCES))
 def test_the_native_checks_hold_under_the_sanitizers(source: Path, tmp_path: Path) -> None:
     check(source, tmp_path / source.stem, "address,undefined")
 
 
-@pytest.mark.parametrize("source", LITMUS_TESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", cases(LITMUS_TESTS))
 def test_the_litmus_tests_have_no_race(source: Path, tmp_path: Path, thread_sanitizer: str) -> None:
     check(source, tmp_path / source.stem, thread_sanitizer)
 

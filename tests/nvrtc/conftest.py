@@ -1,16 +1,18 @@
-"""What the tests of compiled kernels share: a compiler per architecture, and the recorded budgets."""
+"""What the tests of compiled kernels share: the results of compilations, and the recorded budgets."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from motiflux.jit import Compiler, KernelCache, NvrtcToolchain
+from motiflux.jit import NvrtcToolchain
 from tests.nvrtc.budgets import HOW_TO_RECORD, Budgets
+from tests.nvrtc.results import Results, prune
 
 _BUDGETS = pytest.StashKey[Budgets]()
+_RESULTS = pytest.StashKey[Results]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,7 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which budgets were held against more than was recorded, as another NVRTC compiled the kernels."""
+    """Say what was compiled, and which budgets were held against more than was recorded.
+
+    The latter are those of kernels that another NVRTC compiled when they were recorded.
+    """
+    if (results := config.stash.get(_RESULTS, None)) is not None:
+        terminalreporter.write_line(f"{results.compiled} results of NVRTC are new, the others were known")
     budgets = config.stash.get(_BUDGETS, None)
     if budgets is None or budgets.recording:
         return
@@ -39,20 +46,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def compiler_for() -> Callable[[str], Compiler]:
-    """Return a function from an architecture to a compiler that compiles everything anew."""
+def results(pytestconfig: pytest.Config) -> Iterator[Results]:
+    """Return what compiles units whose results are not known; with ``--long``, all of them."""
     if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.core") is None:
         pytest.skip("cuda.core is not installed")
-    compilers: dict[str, Compiler] = {}
-
-    def find(arch: str) -> Compiler:
-        return compilers.setdefault(arch, Compiler(NvrtcToolchain(arch), KernelCache(None)))
-
-    return find
+    found = pytestconfig.stash[_RESULTS] = Results(anew=pytestconfig.getoption("--long"))
+    yield found
+    prune()
 
 
 @pytest.fixture(scope="session")
-def budgets(pytestconfig: pytest.Config, compiler_for: object) -> Iterator[Budgets]:
+def budgets(pytestconfig: pytest.Config, results: Results) -> Iterator[Budgets]:
     """Return the budgets, which are written when all tests are done if that was asked for."""
     version = NvrtcToolchain("sm_90").identity()["version"]
     recorded = Budgets(version, recording=bool(pytestconfig.getoption("--record-budgets", default=False)))

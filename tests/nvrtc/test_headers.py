@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 
 import pytest
 
-from motiflux.jit import HEADERS, Compiler, Source
+from motiflux.jit import HEADERS, Source
+from tests.nvrtc.results import Depth, Results
 
 ALL = sorted(path.relative_to(HEADERS).as_posix() for path in HEADERS.rglob("*") if path.is_file())
 
@@ -48,9 +48,9 @@ def test_a_header_names_ours_by_their_whole_path(header: str) -> None:
 
 
 @pytest.mark.parametrize("header", ALL)
-def test_a_header_compiles_alone_for_a_gpu(header: str, compiler_for: Callable[[str], Compiler]) -> None:
-    code = compiler_for("sm_75").compile(Source("header", f'#include "{header}"\n'))
-    assert "warning" not in code.log
+def test_a_header_compiles_alone_for_a_gpu(header: str, results: Results) -> None:
+    source = Source("header", f'#include "{header}"\n')
+    assert "warning" not in results.of(source, "sm_75", Depth.FRONT_END).log
 
 
 @pytest.mark.parametrize("header", [header for header in ALL if not needs_simt(header)])

@@ -17,6 +17,7 @@ from tests.oracle.graphs import (
     oracle_json,
     peer_counts,
 )
+from tests.rotating import in_turn
 
 EDGES = {
     "triangle": [(0, 1), (1, 2), (0, 2)],
@@ -221,7 +222,7 @@ def test_match_gives_each_embedding_once(graph: str, query: str, embeddings: int
     assert len(np.unique(rows, axis=0)) == embeddings
 
 
-@pytest.mark.parametrize("query", IN_PARTS)
+@pytest.mark.parametrize("query", in_turn(1, list(IN_PARTS)))
 def test_counting_in_parts_finishes(query: str) -> None:
     pattern = mf.read_pattern(shared_path("oracle", "yeast", "queries", query))
     counted = mf.count(data_graph("yeast"), pattern, device="cpu")

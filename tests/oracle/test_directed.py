@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ import pytest
 import motiflux as mf
 from tests.data_paths import shared_path
 from tests.oracle.graphs import data_graph
+from tests.rotating import rotating
 
 ANY = None
+SLOW_GRAPH, SLOW_PATTERN = "amlsim_20k_fanin_cycle", "bi-fan"
 NAMES = [
-    pytest.param("amlsim_20k_fanin_cycle", marks=pytest.mark.long),
+    pytest.param(SLOW_GRAPH, marks=pytest.mark.long),
     "bitcoin_otc",
     "celegans_cook2019_herm",
     "wn18rr",
@@ -40,11 +43,21 @@ PATTERNS: dict[str, list[QueryEdge]] = {
 }
 
 
-@pytest.mark.parametrize("semantics", ["isomorphism", "induced", "homomorphism"])
+SEMANTICS = ("isomorphism", "induced", "homomorphism")
+QUICK = [name for name in NAMES if isinstance(name, str)], [name for name in PATTERNS if name != SLOW_PATTERN]
+
+
 @pytest.mark.parametrize(
-    "pattern", [pytest.param(name, marks=pytest.mark.long if name == "bi-fan" else []) for name in PATTERNS]
+    ("name", "pattern", "semantics"),
+    [
+        *rotating(list(product(*QUICK, SEMANTICS))),
+        *(
+            pytest.param(name, pattern, semantics, marks=pytest.mark.long)
+            for name, pattern, semantics in product([*QUICK[0], SLOW_GRAPH], PATTERNS, SEMANTICS)
+            if name == SLOW_GRAPH or pattern == SLOW_PATTERN
+        ),
+    ],
 )
-@pytest.mark.parametrize("name", NAMES)
 def test_plain_search_finds_as_many(name: str, pattern: str, semantics: str, device: str) -> None:
     arcs = plain_arcs(name)
     query = [

@@ -12,6 +12,7 @@ from motiflux.config import private_tuning
 from motiflux.cpu import reference
 from motiflux.plan import Plan, make_plan
 from motiflux.request.request import make_request
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -51,7 +52,7 @@ def roots(case: Case, plan: Plan, graph: mf.Graph) -> int:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", COMBINATIONS[::3], ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_sizes_are_those_of_partial_embeddings(combination: Combination, depth: str) -> None:
     @settings(settings.get_profile(depth))
     @given(cases(combination.directed, combination.labels), st.sampled_from((1, 2)))

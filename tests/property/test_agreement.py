@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 
 import motiflux as mf
-from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
+from tests.rotating import rotating
+from tests.strategies import EMBEDDINGS, SUBGRAPHS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", [c for c in COMBINATIONS if c.symmetry == "embeddings"], ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_matches_and_count_are_the_embeddings_of_the_reference(
     combination: Combination, depth: str, device: str
 ) -> None:
@@ -33,7 +34,7 @@ def test_matches_and_count_are_the_embeddings_of_the_reference(
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", [c for c in COMBINATIONS if c.symmetry == "subgraphs"], ids=str)
+@pytest.mark.parametrize("combination", rotating(SUBGRAPHS), ids=str)
 def test_subgraphs_are_one_embedding_of_each_occurrence(
     combination: Combination, depth: str, device: str
 ) -> None:

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of, small_searches
 
-MANY = 300
+ORDERS = ("adaptive", "given")
+MANY = ["many", pytest.param("long", marks=pytest.mark.long)]
+"""Profiles of tests that no combination of options splits."""
+CELLS = [(*cell, order) for cell in COMBINATIONS for order in ("adaptive", "given")]
 PLAIN = private_tuning({"backjump": "off", "room": "off", "parts": "off", "tail": "off", "tables": "off"})
 SWITCHES = st.fixed_dictionaries(
     {
@@ -31,11 +35,14 @@ SWITCHES = st.fixed_dictionaries(
 ).map(private_tuning)
 
 
-@pytest.mark.parametrize("order", ["adaptive", "given"])
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+@pytest.mark.parametrize(
+    (*Combination._fields, "order"), rotating([(*cell, order) for cell in COMBINATIONS for order in ORDERS])
+)
 def test_listing_and_counting_find_the_embeddings_of_the_reference(
-    combination: Combination, order: str
+    semantics: str, symmetry: str, directed: bool, labels: str, order: str
 ) -> None:
+    combination = Combination(semantics, symmetry, directed, labels)
+
     @settings(settings.get_profile("default"))
     @given(cases(combination.directed, combination.labels), st.sampled_from((1, 4)), st.integers(1, 30))
     def holds(case: Case, threads: int, limit: int) -> None:
@@ -56,9 +63,10 @@ def test_listing_and_counting_find_the_embeddings_of_the_reference(
     holds()
 
 
+@pytest.mark.parametrize("depth", MANY)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
-def test_every_switch_counts_the_same(semantics: str) -> None:
-    @settings(max_examples=MANY)
+def test_every_switch_counts_the_same(semantics: str, depth: str) -> None:
+    @settings(settings.get_profile(depth))
     @given(small_searches(most=8, reach=8, more=5), SWITCHES, st.sampled_from((1, 4)))
     def holds(case: tuple[mf.Graph, mf.Pattern], tuning: dict[str, str], threads: int) -> None:
         for symmetry in ("embeddings", "subgraphs") if semantics != "homomorphism" else ("embeddings",):
@@ -143,7 +151,7 @@ def test_leaves_are_not_taken_from_the_end_of_a_row_that_is_too_short(leaves: in
     assert len(found) == min(2000, 33 * comb(32, leaves))
 
 
-@pytest.mark.parametrize("size", [29, 31, 32])
+@pytest.mark.parametrize("size", [pytest.param(29, marks=pytest.mark.long), 31, 32])
 def test_a_clique_looks_for_no_vertices_that_cannot_be_enough(size: int) -> None:
     graph = mf.Graph.from_edges(list(combinations(range(33), 2)))
     clique = mf.Pattern.from_edges(list(combinations(range(size), 2)))

@@ -15,10 +15,10 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.cpu import reference
 from motiflux.pattern.automorphism import automorphisms
-from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
+from tests.rotating import rotating
+from tests.strategies import EMBEDDINGS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
-CELLS = [cell for cell in COMBINATIONS if cell.symmetry == "embeddings"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def check(combination: Combination, depth: str, device: str, **options: Any) -> 
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", CELLS, ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_matches_and_count_are_the_embeddings_of_the_reference(
     combination: Combination, depth: str, device: str
 ) -> None:
@@ -90,7 +90,7 @@ def test_matches_and_count_are_the_embeddings_of_the_reference(
     [{"order": "given"}, {"degrees": "off"}, {"reuse": "off"}],
     ids=lambda tuning: "-".join(*tuning.items()),
 )
-@pytest.mark.parametrize("combination", CELLS[::5], ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS, most=5), ids=str)
 def test_the_passes_of_a_plan_change_nothing(
     combination: Combination, tuning: dict[str, str], depth: str, device: str
 ) -> None:

@@ -22,10 +22,10 @@ from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, 
 from motiflux.cpu import reference
 from motiflux.pattern.elements import label_set
 from motiflux.types import DEFAULT_LABEL
-from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
+from tests.rotating import rotating
+from tests.strategies import EMBEDDINGS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
-CELLS = [cell for cell in COMBINATIONS if cell.symmetry == "embeddings"]
 
 VALUES = (0.0, 1.0, 2.0, math.nan)
 COMPARE: dict[Operator, Callable[[float, float], bool]] = {
@@ -185,7 +185,7 @@ def conditioned_cases(draw: st.DrawFn, directed: bool, labels: str) -> Condition
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", CELLS, ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_embeddings_are_those_that_satisfy_the_conditions(
     combination: Combination, depth: str, device: str
 ) -> None:

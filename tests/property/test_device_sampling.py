@@ -16,6 +16,7 @@ from motiflux.plan.sampling import sampling_plan
 from motiflux.request.request import make_request
 from motiflux.result.sample_groups import Groups
 from motiflux.sampling.samplers import open_sampler
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
@@ -104,7 +105,7 @@ SWITCHES = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_groups_are_those_of_the_cpu(combination: Combination, depth: str, device: str) -> None:
     @settings(
         settings.get_profile(depth),

@@ -23,13 +23,13 @@ from motiflux.plan.candidates.space import candidate_space
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from tests.property.test_conditions import Conditioned, conditioned_cases
+from tests.rotating import rotating
 from tests.simt.image import chances_by
-from tests.strategies import COMBINATIONS, Case, Combination, cases
+from tests.strategies import EMBEDDINGS, Case, Combination, cases
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no candidate spaces of a device")
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
-CELLS = [c for c in COMBINATIONS if c.symmetry == "embeddings"]
 MANY_ROUNDS = {"candidates": "on", "rounds": "16", "order": "cost"}
 
 
@@ -87,7 +87,7 @@ def expected_row(graph: mf.Graph, made: Made, key: SlotKey, vertex: int) -> list
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", CELLS, ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_sets_and_rows_are_those_of_the_cpu(combination: Combination, depth: str, device: str) -> None:
     @settings(settings.get_profile(depth))
     @given(cases(combination.directed, combination.labels))
@@ -139,7 +139,7 @@ def test_the_emulators_filter_stops_at_different_points(device: str) -> None:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", CELLS, ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_every_image_of_every_embedding_is_a_candidate(
     combination: Combination, depth: str, device: str
 ) -> None:

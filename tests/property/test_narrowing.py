@@ -12,6 +12,7 @@ from motiflux.config import resolve_tuning
 from motiflux.cpu.sampling import sample_graph
 from motiflux.plan.sampling import sampling_plan
 from motiflux.types import Semantics, Symmetry
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 Arcs = dict[tuple[int, int], set[tuple[Any, Any]]]
@@ -73,7 +74,7 @@ def closes(arcs: Arcs, u: int, v: int, a: Any, b: Any, *, squares: bool, injecti
 
 
 @pytest.mark.parametrize("depth", ["default", pytest.param("long", marks=pytest.mark.long)])
-@pytest.mark.parametrize("combination", COMBINATIONS[::2], ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_arcs_stay_where_embeddings_or_cycles_need_them(combination: Combination, depth: str) -> None:
     semantics = combination.semantics
     injective = semantics != "homomorphism"

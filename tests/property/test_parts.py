@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.plan import make_plan
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
-MANY = 300
+MANY = ["many", pytest.param("long", marks=pytest.mark.long)]
+"""Profiles of tests that no combination of options splits."""
 PLAIN = private_tuning(
     {"parts": "off", "tail": "off", "multiply": "off", "candidates": "off", "order": "given"}
 )
@@ -33,9 +35,10 @@ CASES = small_searches(most=8, reach=3, more=3)
 """Patterns that fall apart."""
 
 
+@pytest.mark.parametrize("depth", MANY)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
-def test_parts_count_what_enumerating_counts(semantics: str) -> None:
-    @settings(max_examples=MANY)
+def test_parts_count_what_enumerating_counts(semantics: str, depth: str) -> None:
+    @settings(settings.get_profile(depth))
     @given(CASES, SWITCHES)
     def holds(case: tuple[mf.Graph, mf.Pattern], tuning: dict[str, str]) -> None:
         graph, pattern = case
@@ -48,7 +51,7 @@ def test_parts_count_what_enumerating_counts(semantics: str) -> None:
     holds()
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_parts_count_the_embeddings_of_the_reference(combination: Combination) -> None:
     @settings(settings.get_profile("default"))
     @given(cases(combination.directed, combination.labels))
@@ -60,11 +63,15 @@ def test_parts_count_the_embeddings_of_the_reference(combination: Combination) -
     holds()
 
 
-@settings(max_examples=MANY)
-@given(CASES, st.integers(10**9, 10**10))
-def test_a_limit_that_is_not_reached_cuts_nothing(case: tuple[mf.Graph, mf.Pattern], limit: int) -> None:
-    counted = mf.count(*case, tuning={"parts": "on"}, limit=limit)
-    assert (counted, counted.complete) == (mf.count(*case, tuning=PLAIN), True)
+@pytest.mark.parametrize("depth", MANY)
+def test_a_limit_that_is_not_reached_cuts_nothing(depth: str) -> None:
+    @settings(settings.get_profile(depth))
+    @given(CASES, st.integers(10**9, 10**10))
+    def holds(case: tuple[mf.Graph, mf.Pattern], limit: int) -> None:
+        counted = mf.count(*case, tuning={"parts": "on"}, limit=limit)
+        assert (counted, counted.complete) == (mf.count(*case, tuning=PLAIN), True)
+
+    holds()
 
 
 @st.composite

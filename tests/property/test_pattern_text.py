@@ -14,7 +14,8 @@ from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, 
 from motiflux.pattern.where import TEXT_OPERATORS
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
-MANY = 10
+MANY = {"default": 80, "long": 4000}
+"""Examples by depth: more than other tests draw, as each takes little time."""
 """Times the examples of a profile: these are cheap."""
 FUZZED = 100_000
 KEPT = 100
@@ -87,7 +88,7 @@ def patterns(draw: st.DrawFn) -> Pattern:
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_what_prints_reads_back(depth: str) -> None:
-    @settings(settings.get_profile(depth), max_examples=MANY * settings.get_profile(depth).max_examples)
+    @settings(settings.get_profile(depth), max_examples=MANY[depth])
     @given(patterns())
     def holds(pattern: Pattern) -> None:
         text = str(pattern)
@@ -138,7 +139,7 @@ VALID = (
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_any_text_is_read_or_refused(depth: str) -> None:
-    @settings(settings.get_profile(depth), max_examples=MANY * settings.get_profile(depth).max_examples)
+    @settings(settings.get_profile(depth), max_examples=MANY[depth])
     @given(st.text(st.characters(codec=None)) | st.lists(st.sampled_from(PIECES)).map("".join))
     @example("(a)--/* (b)")
     @example("(a)--// (b)")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, other_patterns
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -27,7 +28,7 @@ SWITCHES = [
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", COMBINATIONS[::2], ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_a_list_gives_what_single_calls_give(combination: Combination, depth: str, device: str) -> None:
     @settings(settings.get_profile(depth))
     @given(cases(combination.directed, combination.labels), st.data())

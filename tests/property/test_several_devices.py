@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.device import devices_like
-from tests.strategies import COMBINATIONS, Case, Combination, cases, rows_of
+from tests.rotating import rotating
+from tests.strategies import EMBEDDINGS, Case, Combination, cases, rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 SWITCHES = st.fixed_dictionaries(
@@ -28,7 +29,7 @@ SWITCHES = st.fixed_dictionaries(
 
 @pytest.mark.devices("emulated", "cuda", reason="there is one CPU")
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", [c for c in COMBINATIONS if c.symmetry == "embeddings"], ids=str)
+@pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_several_devices_find_the_embeddings_of_the_reference(
     combination: Combination, depth: str, device: str
 ) -> None:

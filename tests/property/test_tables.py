@@ -17,6 +17,7 @@ from motiflux.plan import Plan, planner
 from motiflux.plan.local_counts.estimate_costs import CostEstimator
 from motiflux.plan.rooted import Rooted
 from tests.data_paths import shared_path
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 ON, OFF = {"tables": "on"}, {"tables": "off"}
@@ -24,7 +25,9 @@ DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("combination", [c for c in COMBINATIONS if c.semantics != "induced"], ids=str)
+@pytest.mark.parametrize(
+    "combination", rotating([c for c in COMBINATIONS if c.semantics != "induced"]), ids=str
+)
 def test_they_are_the_embeddings_of_the_reference(combination: Combination, depth: str, device: str) -> None:
     @settings(settings.get_profile(depth))
     @given(cases(combination.directed, combination.labels), st.sampled_from([1, 2]))

@@ -16,6 +16,7 @@ from motiflux.codegen import layout
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.config import private_tuning
 from motiflux.plan import make_plan
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases, small_searches
 
 MANY = 60
@@ -72,7 +73,7 @@ def test_a_limit_cuts_where_there_is_more(device: str, case: tuple[mf.Graph, mf.
     assert (counted, counted.complete) == (min(expected, limit), expected <= limit)
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_parts_count_the_embeddings_of_the_reference(device: str, combination: Combination) -> None:
     @settings(settings.get_profile("default"))
     @given(cases(combination.directed, combination.labels))

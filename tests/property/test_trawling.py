@@ -16,6 +16,7 @@ from motiflux.cpu.trawling import CHUNK, LEAST_DEPTH, Trawl, searches_of
 from motiflux.plan.sampling import sampling_plan
 from motiflux.statistics import UNIT_BITS
 from motiflux.types import Semantics, Symmetry
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 PLENTY = 1 << 40
@@ -43,7 +44,7 @@ def trawl_of(case: Case, combination: Combination, tuning: dict[str, str]) -> Tr
 
 
 @pytest.mark.parametrize("depth", ["default", pytest.param("long", marks=pytest.mark.long)])
-@pytest.mark.parametrize("combination", COMBINATIONS[::3], ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_slots_agree_with_the_reference(combination: Combination, depth: str) -> None:
     @settings(settings.get_profile(depth))
     @given(

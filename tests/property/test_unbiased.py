@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 from tests.unit.sampling_cases import CASES, ESTIMATORS, INHERITANCE, SamplingCase, means
 
@@ -69,7 +70,7 @@ def test_estimates_of_many_seeds_have_the_count_for_their_mean(
 
 
 @pytest.mark.parametrize("depth", ["default", pytest.param("long", marks=pytest.mark.long)])
-@pytest.mark.parametrize("combination", COMBINATIONS[::3], ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_estimates_agree_with_the_reference(combination: Combination, depth: str) -> None:
     @settings(settings.get_profile(depth))
     @given(

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.conditions import Comparison, Condition, Operator
 from motiflux.pattern.elements import label_set
-from tests.strategies import COMBINATIONS, Case, Combination, cases
+from tests.rotating import rotating
+from tests.strategies import EMBEDDINGS, Case, Combination, cases
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
-CELLS = [cell for cell in COMBINATIONS if cell.symmetry == "embeddings"]
 AT_LEAST_ONE = Comparison("amount", Operator.AT_LEAST, 1)
 DIRECTION: dict[Any, bool | None] = {"follow": None, "either": False, "arc": True}
 
@@ -66,7 +66,7 @@ def rows_of_edge(graph: mf.Graph) -> list[tuple[Any, Any, Any]]:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize("cell", rotating(EMBEDDINGS), ids=str)
 def test_every_query_edge_falls_on_the_first_edge_that_serves_it(
     cell: Combination, depth: str, device: str
 ) -> None:

@@ -15,6 +15,7 @@ import typer
 from motiflux import errors
 from motiflux.cli.exits import ExitCode, guarded
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
+from tests.waiting import wait_for_line
 
 FULL = "error: standard output: cannot be written: No space left on device\n"
 
@@ -86,9 +87,7 @@ def test_a_signal_ends_a_long_search_and_leaves_nothing(
     pattern = clique_pattern(tmp_path / "clique.graph", 9)
     output = ["-o", tmp_path / "rows.npy"] if command == "match" else []
     with motiflux_process(command, graph, pattern, *output, "--progress") as process:
-        assert process.stderr is not None
-        while not (line := process.stderr.readline()).startswith(f"{command}ing"):  # it is under way
-            assert line
+        wait_for_line(process, f"{command}ing", error=True)  # it is under way
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=120)  # the search itself would go on for days
     assert process.returncode == code

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from tests.data_paths import shared_path
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
+from tests.waiting import wait_until
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 STREAM = "e 1 2\ne 2 3\ne 3 1\ne 3 1\n-e 1 2\n"
@@ -228,9 +228,7 @@ class TestProcesses:
         assert "5 updates" in process.stderr.readline()  # it is under way
         with stream.open("a") as file:
             file.write("e 1 2\ne 1 4")
-        while output.read_text().count("\n") < 4:  # until what the update changes is written
-            assert process.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: output.read_text().count("\n") >= 4, "the rows of the update", of=process)
         process.send_signal(kind)
         out, err = process.communicate(timeout=120)
         assert process.returncode == (1 if kind == signal.SIGINT else 143), err

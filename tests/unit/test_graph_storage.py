@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.graph import arrays as graph_arrays
+from tests.rotating import in_turn
 from tests.unit.graph_cases import TRIANGLE, arcs, arrays_of, edge, edge_counts, same
 
 
@@ -100,8 +101,9 @@ class TestHowAGraphIsKept:
         labels[:] = 0
         assert (edge_counts(graph), graph.vertex_labels_by_id()) == before
 
-    @pytest.mark.parametrize("directed", [False, True])
-    @pytest.mark.parametrize("labelled", [False, True])
+    @pytest.mark.parametrize(
+        ("directed", "labelled"), in_turn(2, list(product((False, True), (False, True))))
+    )
     def test_a_large_graph_is_what_numpy_builds_whatever_the_threads(
         self, directed: bool, labelled: bool
     ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from motiflux.errors import CompileError, DeviceError
 from motiflux.jit import Compiler, KernelCache, Source
 from tests.unit.jit_cases import CopyingToolchain, Gate, run_python
+from tests.waiting import wait_until
 
 UNIT = Source("unit", "text", description="a search for triangles")
 BAD = Source("bad", "an error\n", ("-DA=1",), description="plan: a triangle\n  step 1")
@@ -207,10 +207,9 @@ def test_memory_lets_go_of_what_was_not_used_for_longest(
 def test_an_idle_compiler_keeps_no_thread(include: tuple[Path, ...]) -> None:
     compiler = Compiler(CopyingToolchain(), KernelCache(None), include)
     compiler.wait(UNIT)
-    deadline = time.monotonic() + 60
-    while any(thread.name == "motiflux-compiler" for thread in threading.enumerate()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(
+        lambda: all(thread.name != "motiflux-compiler" for thread in threading.enumerate()), "no thread"
+    )
 
 
 PREPARE = """

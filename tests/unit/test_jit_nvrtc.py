@@ -13,6 +13,7 @@ from motiflux.errors import CompileError, InternalError
 from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source
 from tests.interrupts import FOR_GOOD
 from tests.nvrtc.resources import parse_resources
+from tests.rotating import in_turn
 from tests.unit.jit_cases import run_python
 
 HAS_NVRTC = subprocess.run([sys.executable, "-c", "import cuda.core"], capture_output=True).returncode == 0
@@ -120,7 +121,7 @@ def test_other_threads_run_while_nvrtc_compiles() -> None:
     try:
         sys.setswitchinterval(FOR_GOOD)  # turns come only where the interpreter is given up
         compiling.set()
-        NvrtcToolchain("sm_90").build(Source("big", BIG_TEXT % 11), ())
+        NvrtcToolchain("sm_90").build(Source("big", BIG_TEXT % 9), ())
     finally:
         sys.setswitchinterval(before)
         done.set()
@@ -129,7 +130,7 @@ def test_other_threads_run_while_nvrtc_compiles() -> None:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("delay", ["0.1", "0.7", "1.5", "2"])
+@pytest.mark.parametrize("delay", in_turn(2, ["0.1", "0.7", "1.5", "2"]))
 def test_exit_while_nvrtc_compiles_is_clean(delay: str) -> None:
     # NVRTC's destructors under a running compilation crash the process now and then, mostly while ptxas runs.
     script = (

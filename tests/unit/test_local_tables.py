@@ -24,6 +24,7 @@ from motiflux.plan.local_counts.costs import Costs, Found
 from motiflux.plan.local_counts.family import Family, partitions
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, HOST_SPEEDS, Speeds
 from motiflux.plan.rooted import Kinds, Rooted
+from tests.rotating import in_turn
 
 _NUMBERS = st.lists(st.sampled_from([0, 1, 3, 2**32, 2**63, 2**64 - 1]) | st.integers(0, 2**200), min_size=1)
 _Native = tuple[NDArray[np.uint64], int]
@@ -77,7 +78,7 @@ def test_what_would_be_less_than_nothing_is_an_error() -> None:
         _native.table_minus(words_of([3, 9]), 2, words_of([1, 5]), 1, None)
 
 
-@pytest.mark.parametrize(("directed", "arc"), [(False, "--"), (True, "-->")])
+@pytest.mark.parametrize(("directed", "arc"), in_turn(1, [(False, "--"), (True, "-->")]))
 def test_numbers_of_walks_beyond_64_bits_are_exact(directed: bool, arc: str) -> None:
     """From one vertex through three layers to another: a product of their sizes for each path."""
     layers = [range(1, 600), range(600, 1200), range(1200, 1800)]

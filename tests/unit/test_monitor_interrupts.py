@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,6 +17,7 @@ import motiflux as mf
 import motiflux.stream
 from motiflux.stream import VertexLabels
 from motiflux.stream.matching import names
+from tests.rotating import in_turn
 from tests.unit.test_monitor import state
 
 STREAM = Path(motiflux.stream.__file__).parent
@@ -72,8 +74,7 @@ LABELS_AFTER = {6: 6, 9: 5, 8: 1}
 PATTERNS = ("(a)--(b)--(c)", "(a:5)-[:3|4]-(b:6)", "(a:1)--(b)", "(a)-[:5]-(b)")
 
 
-@pytest.mark.parametrize("few", [1, 1 << 16], ids=["table made anew", "table kept"])
-@pytest.mark.parametrize("refused", [False, True], ids=["applied", "refused"])
+@pytest.mark.parametrize(("few", "refused"), in_turn(2, list(product((1, 1 << 16), (False, True)))))
 def test_a_call_that_is_stopped_anywhere_is_taken_back(
     few: int, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

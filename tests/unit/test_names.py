@@ -7,6 +7,7 @@ import pytest
 
 from motiflux._native import Names
 from tests.interrupts import ctrl_c_in_native_code
+from tests.rotating import in_turn
 
 WIDTH = 8
 Text = np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -24,7 +25,7 @@ def held(names: Names) -> int:
     return int(names.codes(new, np.array([0, len(new)]))[0])
 
 
-@pytest.mark.parametrize("known", [1000, 2**22], ids=["few names", "a table about to grow"])
+@pytest.mark.parametrize("known", in_turn(1, [1000, 2**22]))
 def test_an_interrupt_stops_numbering_and_loses_nothing(known: int) -> None:
     text, offsets = strings(6_000_000)
     names, few = Names(), offsets[: known + 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from motiflux.io.files import source
 from motiflux.io.text import delimited
 from motiflux.io.text.table import TextOptions
 from tests.interrupts import ctrl_c_in_native_code
+from tests.rotating import in_turn
 from tests.slow_readers import Plain, plain, read_delimited
 
 
@@ -366,8 +368,7 @@ def large_table(ends: str) -> tuple[bytes, Plain]:
     return content, read_delimited(content, ",")
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize(("ends", "threads"), in_turn(2, list(product(("\n", "\r\n"), (1, 2, 3)))))
 def test_a_large_table_is_the_same_on_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, ends: str
 ) -> None:

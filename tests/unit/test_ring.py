@@ -15,6 +15,7 @@ import pytest
 from motiflux._native import RingReader, RingWriter, echo
 from tests.interrupts import ctrl_c_in_native_code
 from tests.unit.ring_memory import RingMemory, records
+from tests.waiting import wait_until
 
 
 def test_records_come_out_as_they_went_in() -> None:
@@ -132,9 +133,7 @@ def test_one_thread_at_a_time_reads() -> None:
     threads = [threading.Thread(target=read) for _ in range(2)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 30
-    while not refused and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: refused, "one of them to be refused", of=threads[0])
     assert refused == ["another thread uses this end of the ring"]
     assert writer.try_write(records(0, 1))
     for thread in threads:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from motiflux._native import RingReader, echo
 from motiflux.codegen import layout
 from motiflux.jit import HEADERS, NvrtcToolchain, Source
+from tests.rotating import in_turn
 from tests.simt.emulated import EmulatedDevice, EmulatedKernel, EmulatedStream, GxxToolchain, Scheduling
 from tests.unit.ring_memory import RingMemory
 
@@ -152,7 +153,7 @@ def read_rows(reader: RingReader, rows: int, words: int) -> NDArray[np.uint32]:
     return out
 
 
-@pytest.mark.parametrize(("policy", "seed"), SCHEDULES)
+@pytest.mark.parametrize(("policy", "seed"), in_turn(2, SCHEDULES))
 def test_a_flood_brings_every_record_once_and_whole(policy: str, seed: int) -> None:
     records, words = 5000, 5
     ring = RingMemory(slots=4, slot_bytes=32 * words * 4, record_words=words)
@@ -194,7 +195,7 @@ def test_a_flood_that_nobody_reads_ends_when_told_to() -> None:
         assert sorted(int(word) >> 8 for word in ring.published) == [issued - 1, issued]
 
 
-@pytest.mark.parametrize(("policy", "seed"), SCHEDULES)
+@pytest.mark.parametrize(("policy", "seed"), in_turn(2, SCHEDULES))
 def test_an_echo_comes_back_until_the_stop_word(policy: str, seed: int) -> None:
     there, back = RingMemory(slots=2), RingMemory(slots=2)
     writer, reader = there.writer(), back.reader()

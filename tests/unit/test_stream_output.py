@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import motiflux as mf
 from motiflux.stream import FileSink, FoundMatches, Nowhere, Position, Sink
 from tests.fault.test_stream_faults import rows_of
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
+from tests.waiting import wait_until
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 ROWS = [("+", 1, 2), ("+", 2, 3), ("+", 3, 1), ("-", 1, 2)]
@@ -82,10 +82,9 @@ class TestWhileItGoesOn:
                 with stream.open("a") as file:
                     file.write(line)
                 expected += row
-                until = time.monotonic() + 30
-                while not output.exists() or output.read_text() != expected:
-                    assert time.monotonic() < until
-                    time.sleep(0.01)
+                wait_until(
+                    lambda rows=expected: output.exists() and output.read_text() == rows, "a row", of=process
+                )
         finally:
             process.kill()
             process.communicate()

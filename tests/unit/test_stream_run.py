@@ -29,6 +29,7 @@ from motiflux.stream import (
 )
 from motiflux.stream.run.held import Held
 from motiflux.stream.run.totals import Latencies
+from tests.waiting import wait_until
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 ROWS = [("+", 1, 2), ("+", 2, 3), ("+", 3, 1), ("-", 1, 2)]
@@ -511,8 +512,7 @@ class TestTotals:
         with watching() as monitor:
 
             def interrupt() -> None:
-                while monitor.source_position != Position(3):
-                    time.sleep(0.01)
+                wait_until(lambda: monitor.source_position == Position(3), "the third row")
                 time.sleep(0.1)  # the match is on its way to the file, or there
                 signal.pthread_kill(main, signal.SIGINT)
 

@@ -14,7 +14,9 @@ import pytest
 
 import motiflux as mf
 from tests.fault.test_stream_faults import rows_of
+from tests.rotating import in_turn
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
+from tests.waiting import wait_until
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 OPTIONS = ("--pattern", TRIANGLE, "--pattern", "(a)--(b)", "--symmetry", "subgraphs")
@@ -64,7 +66,7 @@ def test_a_run_in_two_parts_writes_what_one_run_writes(tmp_path: Path, name: str
     assert "350 updates" in result.stdout
 
 
-@pytest.mark.parametrize(("name", "seed"), [("o.csv", 1), ("o.csv.gz", 2), ("o.arrow", 3)])
+@pytest.mark.parametrize(("name", "seed"), in_turn(1, [("o.csv", 1), ("o.csv.gz", 2), ("o.arrow", 3)]))
 def test_a_run_that_is_killed_goes_on_without_losing_or_doubling_rows(
     tmp_path: Path, stream: Path, name: str, seed: int
 ) -> None:
@@ -82,8 +84,7 @@ def test_a_run_that_is_killed_goes_on_without_losing_or_doubling_rows(
             for line in lines[: draw.randrange(100, 500)]:
                 process.stdin.write(line)
                 process.stdin.flush()
-            while not saved.exists():
-                time.sleep(0.01)
+            wait_until(saved.exists, "a checkpoint", of=process)
             time.sleep(draw.random() * 0.05)
         except BrokenPipeError:
             pass
@@ -106,9 +107,9 @@ def test_ctrl_c_saves_where_the_rows_end(tmp_path: Path, stream: Path) -> None:
         *("watch", "none", stream, *OPTIONS, "--follow", "--json", "-o", output, "--save", saved)
     )
     rows = 1 + sum(row[1] < 300 for row in whole)
-    while not output.exists() or output.read_bytes().count(b"\n") < rows:
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_until(
+        lambda: output.exists() and output.read_bytes().count(b"\n") >= rows, f"{rows} rows", of=process
+    )
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
@@ -125,9 +126,7 @@ def test_a_followed_file_is_saved_while_nothing_comes(tmp_path: Path) -> None:
     path.write_text("e 1 2\ne 2 3\n")
     started = ["watch", "none", path, "--follow", "--json", "--pattern", TRIANGLE, "--save", saved]
     process = motiflux_process(*started, "--save-every", "500ms")
-    while not saved.exists():
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_until(saved.exists, "a checkpoint", of=process)
     process.kill()
     process.communicate()
     path.write_text("e 1 2\ne 2 3\ne 3 1\n")

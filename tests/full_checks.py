@@ -1,0 +1,163 @@
+"""Run all checks of the parts that have changed since all checks passed.
+
+    python tests/full_checks.py            run them; `.ci/run` does so
+    python tests/full_checks.py --list     tell which parts have changed
+    python tests/full_checks.py --record   all checks have passed; `make test-all` does so at its end
+
+``tests/full_checks.txt`` names the commit at which `make test-all` passed last. If the history does not have
+it, as in a shallow clone, or without the file or Git, all parts count as changed.
+
+Exit codes: 0 all passed or nothing has changed, 1 some failed, or there is no commit to record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+RECORD = "tests/full_checks.txt"
+
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "--long")
+_EMULATED = ("scripts/test-emulated.sh", sys.executable, "--long")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the sources.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    folders
+        Where its sources are, relative to the repository.
+    checks
+        All that `make test-all` checks of it; `make test` runs some of these.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+    checks: tuple[tuple[str, ...], ...]
+
+
+def _in(folder: str, *names: str) -> list[str]:
+    return [f"tests/{folder}/test_{name}.py" for name in names]
+
+
+PARTS = (
+    Part(
+        "search on CPUs",
+        ("csrc/search", "csrc/sets", "csrc/common", "src/motiflux/include/motiflux/sets"),
+        (
+            (*_PYTEST, "tests/native", "-k", "not dynamic and not updates"),
+            (
+                *_PYTEST,
+                *_in("property", "agreement", "backjumping", "tails", "parts", "witnesses", "options"),
+            ),
+        ),
+    ),
+    Part(
+        "graphs that change",
+        ("csrc/dynamic", "csrc/text"),
+        (
+            (*_PYTEST, "tests/native", "-k", "dynamic or updates"),
+            (*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")),
+        ),
+    ),
+    Part(
+        "kernels",
+        ("src/motiflux/include/motiflux/match", "src/motiflux/codegen"),
+        (
+            (*_PYTEST, "tests/nvrtc"),
+            (*_EMULATED, "tests/backend", "tests/device"),
+            (
+                *_EMULATED,
+                *_in("property", "agreement", "block_stealing", "cones", "tails", "several_devices"),
+            ),
+        ),
+    ),
+)
+
+
+def changed_files(repository: Path = REPOSITORY) -> list[str] | None:
+    """Return the files that differ from the recorded commit; None if that cannot be told."""
+    try:
+        words = (repository / RECORD).read_text().split()
+        commit = words[0] if words else ""
+        if _git(repository, "merge-base", "--is-ancestor", commit, "HEAD") is None:
+            return None
+        differing = _git(repository, "diff", "--name-only", commit)
+        new = _git(repository, "ls-files", "--others", "--exclude-standard")
+    except OSError:
+        return None
+    return None if differing is None or new is None else [*differing.splitlines(), *new.splitlines()]
+
+
+def changed_parts(files: Sequence[str] | None, parts: Sequence[Part] = PARTS) -> list[Part]:
+    """Return the parts that have one of the files; all of them if the files are not known."""
+    if files is None:
+        return list(parts)
+    return [
+        part
+        for part in parts
+        if any(file.startswith(f"{folder}/") for file in files for folder in part.folders)
+    ]
+
+
+def record(repository: Path = REPOSITORY) -> str | None:
+    """Record the current commit; return why not, if there are changes that are not in it."""
+    status = _git(repository, "status", "--porcelain", "--", ".", f":!{RECORD}")
+    head = _git(repository, "rev-parse", "HEAD")
+    if status is None or head is None:
+        return "there is no commit"
+    if status:
+        return "there are changes without a commit"
+    (repository / RECORD).parent.mkdir(exist_ok=True)
+    (repository / RECORD).write_text(f"{head.strip()}\n")
+    return None
+
+
+def _git(repository: Path, *arguments: str) -> str | None:
+    """Return what Git prints, None if it fails."""
+    done = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def run(parts: Sequence[Part]) -> int:
+    """Run the checks of parts; return how many failed."""
+    failed = []
+    for part in parts:
+        for check in part.checks:
+            print(f"==> all checks of {part.name}: {shlex.join(check)}", flush=True)
+            if subprocess.run(check, cwd=REPOSITORY, check=False).returncode != 0:
+                failed.append(check)
+    for check in failed:
+        print(f"failed: {shlex.join(check)}")
+    return len(failed)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="tell which parts have changed")
+    what.add_argument("--record", action="store_true", help="record that all checks passed at this commit")
+    asked = parser.parse_args(arguments)
+    if asked.record:
+        reason = record()
+        print(f"{RECORD} stays as it is: {reason}" if reason else f"recorded in {RECORD}: commit that file")
+        return 0 if reason is None else 1
+    parts = changed_parts(changed_files())
+    names = ", ".join(part.name for part in parts) or "no part"
+    print(f"==> changed since all checks passed: {names}", flush=True)
+    return 0 if asked.list else min(1, run(parts))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
