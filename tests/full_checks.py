@@ -1,6 +1,6 @@
 """Run all checks of the parts that have changed since all checks passed.
 
-    python tests/full_checks.py            run them; `.ci/run` does so
+    python tests/full_checks.py            run them; `.ci/run` does so once there is a record
     python tests/full_checks.py --list     tell which parts have changed
     python tests/full_checks.py --record   all checks have passed; `make test-all` does so at its end
 
