@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests that are not long. NVRTC compiles kernels, and the emulator runs each kind of them, beside all other
-# tests: either side takes about one core, and as long as the other.
+# Runs all tests that are not long, in three processes: unit tests and examples; NVRTC on kernels, then the emulator
+# on each kind of them; all others, which are shown. Each takes a third or so of the time of two cores.
 # usage: test-kernels.sh PYTHON
 set -euo pipefail
 
@@ -22,20 +22,29 @@ kernels() {
   return "$status"
 }
 
-set -m # a process group of its own, so that all of it ends with this script
+units() {
+  "$python" -m pytest -q -p no:cacheprovider tests/unit docs src >"$folder/units" 2>&1
+}
+
+set -m # process groups of their own, so that all of them end with this script
 kernels </dev/null &
 kernels=$!
+units </dev/null &
+units=$!
 set +m
-trap 'kill -- "-$kernels" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap 'kill -- "-$kernels" "-$units" 2>/dev/null || true; rm -rf "$folder"' EXIT
 
 status=0
 echo "==> tests (make test-all runs the long ones too)"
-"$python" -m pytest -q --ignore tests/nvrtc | tee "$folder/rest" || status=$?
+"$python" -m pytest -q --ignore tests/nvrtc --ignore tests/unit tests | tee "$folder/rest" || status=$?
+wait "$units" || status=$?
 wait "$kernels" || status=$?
 echo "==> kernels compiled: all by NVRTC's front end, those of default tuning for one architecture"
 cat "$folder/compiled"
 echo "==> tests of the GPU's kernels, emulated and sanitized"
 cat "$folder/emulated"
-echo "==> tests"
+echo "==> unit tests, and the examples of the documentation"
+cat "$folder/units"
+echo "==> other tests"
 tail -n 1 "$folder/rest"
 exit "$status"

@@ -486,7 +486,8 @@ class TestInterrupts:
 def interrupt_at(line: int, file: str, *, distinct: bool = False) -> Iterator[list[int]]:
     """Interrupt the block at the `line`th line that it runs of a file; yield where that was, if it was.
 
-    A line that is run again counts again, unless only `distinct` lines do.
+    A line that is run again counts again, unless only `distinct` lines do. The garbage collector waits: what
+    it finds of other tests would run lines too.
     """
     passed, came, seen = 0, [], set[int]()
 
@@ -503,6 +504,7 @@ def interrupt_at(line: int, file: str, *, distinct: bool = False) -> Iterator[li
         return look
 
     traced = sys.gettrace()
+    gc.disable()
     sys.settrace(look)
     try:
         yield came
@@ -510,6 +512,7 @@ def interrupt_at(line: int, file: str, *, distinct: bool = False) -> Iterator[li
         pass
     finally:
         sys.settrace(traced)
+        gc.enable()
 
 
 OPEN = """

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from motiflux.gpu.runtime import accelerator as accelerator_module
-from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.accelerator import SPECIAL_SECONDS, Accelerator
 from motiflux.jit import Compiler, KernelCache, Source
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from tests.unit.jit_cases import CopyingToolchain, Gate
@@ -151,9 +151,10 @@ class TestResting:
 
 
 class TestSpecialUnits:
-    def test_the_second_meeting_has_a_shape_compiled_in_the_background(self) -> None:
+    def test_a_shape_that_took_long_is_compiled_in_the_background(self) -> None:
         toolchain = Gate()
         accelerator = make(toolchain)
+        accelerator.add_seconds(unit(1), SPECIAL_SECONDS)
         for _ in range(4):
             assert accelerator.choose(GENERAL, unit(1), "auto") == (GENERAL, False)
         toolchain.opened.set()
@@ -166,7 +167,7 @@ class TestSpecialUnits:
     def test_a_shape_that_does_not_compile_is_said_once(self) -> None:
         accelerator = make()
         wrong = Source("wrong", "error")
-        accelerator.choose(GENERAL, wrong, "auto")
+        accelerator.add_seconds(wrong, SPECIAL_SECONDS)
         accelerator.choose(GENERAL, wrong, "auto")
         pending = accelerator._unit(wrong).pending
         assert pending is not None
