@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests that are not long, in three processes: unit tests and examples; NVRTC on kernels, then the emulator
-# on each kind of them; all others, which are shown. Each takes a third or so of the time of two cores.
+# Runs all tests that are not long, in three processes that take about as long: units, examples and oracles; NVRTC on
+# kernels, then the emulator on each kind of them; all others, which are shown.
 # usage: test-kernels.sh PYTHON
 set -euo pipefail
 
@@ -15,6 +15,8 @@ emulated=(
   tests/property/test_device_sampling.py tests/property/test_device_space.py
 )
 
+units=(tests/unit tests/oracle tests/native)
+
 kernels() {
   local status=0
   "$python" -m pytest -q -p no:cacheprovider tests/nvrtc >"$folder/compiled" 2>&1 || status=$?
@@ -23,27 +25,27 @@ kernels() {
 }
 
 units() {
-  "$python" -m pytest -q -p no:cacheprovider tests/unit docs src >"$folder/units" 2>&1
+  "$python" -m pytest -q -p no:cacheprovider "${units[@]}" docs src >"$folder/units" 2>&1
 }
 
 set -m # process groups of their own, so that all of them end with this script
 kernels </dev/null &
-kernels=$!
+kernel_tests=$!
 units </dev/null &
-units=$!
+unit_tests=$!
 set +m
-trap 'kill -- "-$kernels" "-$units" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap 'kill -- "-$kernel_tests" "-$unit_tests" 2>/dev/null || true; rm -rf "$folder"' EXIT
 
 status=0
 echo "==> tests (make test-all runs the long ones too)"
-"$python" -m pytest -q --ignore tests/nvrtc --ignore tests/unit tests | tee "$folder/rest" || status=$?
-wait "$units" || status=$?
-wait "$kernels" || status=$?
+"$python" -m pytest -q --ignore tests/nvrtc "${units[@]/#/--ignore=}" tests | tee "$folder/rest" || status=$?
+wait "$unit_tests" || status=$?
+wait "$kernel_tests" || status=$?
 echo "==> kernels compiled: all by NVRTC's front end, those of default tuning for one architecture"
 cat "$folder/compiled"
 echo "==> tests of the GPU's kernels, emulated and sanitized"
 cat "$folder/emulated"
-echo "==> unit tests, and the examples of the documentation"
+echo "==> unit tests, examples of the documentation, oracles, native checks"
 cat "$folder/units"
 echo "==> other tests"
 tail -n 1 "$folder/rest"
