@@ -47,13 +47,13 @@ def test_a_count_runs_what_was_begun(
         chosen.append(general)
         return choose(self, general, *rest)
 
+    engine = open_engine([device])  # before `begin` is replaced: common kernels begin when a device is opened
+    assert isinstance(engine, DfsEngine)
     monkeypatch.setattr(Accelerator, "begin", begin)
     monkeypatch.setattr(KernelJob, "choose_kernel", noted)
     request = make_request(
         semantics="isomorphism", symmetry="embeddings", device=device, tuning={**tuning, "specialize": "off"}
     )
-    engine = open_engine([device])
-    assert isinstance(engine, DfsEngine)
     physical = engine.plan(graph, pattern, request, Deadline.after(None))
     assert physical is not None
     assert physical.stages[0].family is family

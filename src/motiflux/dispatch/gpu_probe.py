@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from motiflux import _native
 from motiflux.device.presence import why_no_gpu
@@ -19,6 +20,9 @@ from motiflux.request.costs import H100, GpuCosts, GpuState, HostWork
 from motiflux.request.engine import Engine
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler
+
+if TYPE_CHECKING:
+    from motiflux.gpu.runtime.accelerator import Accelerator
 
 DEVICE = "cuda"
 
@@ -70,10 +74,7 @@ class CudaGpu:
 
     def is_open(self) -> bool:
         """Whether this process has it open."""
-        # Imported here: a search on the CPU needs nothing of this.
-        from motiflux.gpu.runtime.accelerator import known_accelerator
-
-        return known_accelerator(DEVICE) is not None
+        return _opened() is not None
 
     def seconds(self, work: HostWork | None, graph: Graph, *, new: bool = False) -> float:
         """Return the expected seconds of a call."""
@@ -90,13 +91,12 @@ class CudaGpu:
 
     def _state(self, graph: Graph) -> tuple[GpuState, float]:
         """Return what is there already, and the speed of the device; 0 where it is not open."""
-        from motiflux.gpu.runtime.accelerator import known_accelerator
-        from motiflux.gpu.storage.device_csr import is_resident
-
-        accelerator = known_accelerator(DEVICE)
+        accelerator = _opened()
         self._compiled = self._compiled or _compiled_before()
         if accelerator is None:
             return GpuState(opened=False, compiled=self._compiled, resident=False), 0.0
+        from motiflux.gpu.storage.device_csr import is_resident
+
         device = accelerator.device
         compiled = self._compiled or accelerator.has_kernels
         state = GpuState(opened=True, compiled=compiled, resident=is_resident(graph, device))
@@ -126,6 +126,16 @@ class CudaGpu:
         except DeviceError as error:
             self._failed = os.getpid(), f"the GPU cannot be used: {error}"
             raise
+
+
+def _opened() -> Accelerator | None:
+    """Return the GPU if this process has it open.
+
+    Imports nothing of it: a search on the CPU needs none of that. Another thread may be importing it.
+    """
+    module = sys.modules.get("motiflux.gpu.runtime.accelerator")
+    known = getattr(module, "known_accelerator", None)
+    return None if known is None else known(DEVICE)
 
 
 def _compiled_before() -> bool:
