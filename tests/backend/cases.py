@@ -58,9 +58,9 @@ def given_time(search: Callable[[float], Found], gets_somewhere: Callable[[Found
 
     In between, kernels that are not compiled yet have time to be.
     """
-    for timeout in (0.2, 0.2, 0.5, 2.0):
+    for timeout, pause in ((0.2, 0.0), (0.5, COMPILE_SECONDS), (2.0, COMPILE_SECONDS)):
         found = search(timeout)
         if gets_somewhere(found):
             return found
-        time.sleep(COMPILE_SECONDS)
+        time.sleep(pause)
     return search(20.0)

@@ -26,6 +26,8 @@ from tests.rotating import in_turn
 FIVE_CLIQUE = mf.Pattern.from_edges(clique(5))
 """Its search reads the graph's rows whole and cut, and keeps candidate lists."""
 LISTS = "candidate lists of the search"
+SHARES = in_turn(4, [at / 40 for at in range(40)])
+"""How much more than the least a budget is, as a share of what else is held."""
 
 
 @pytest.fixture
@@ -204,17 +206,17 @@ class TestBudgets:
         assert sorted(fewer.tolist()) == sorted(rows.tolist())
         assert len(fewer) == on_cpu(graph)
 
+    @pytest.mark.parametrize("share", SHARES)
     def test_what_an_idle_graph_holds_makes_room_for_any_search_that_fits_without(
-        self, bench: Bench, graph: mf.Graph, other: mf.Graph
+        self, bench: Bench, graph: mf.Graph, other: mf.Graph, share: float
     ) -> None:
         least = enough(graph, bench)
-        both = bench.held(graph) + 2 * least
-        for budget in range(least, both, 2999):
-            bench.held(graph, other)
-            refusal(graph, bench, gpu_memory=1)  # asked first for what it holds, from now on
-            assert count(other, bench) == on_cpu(other)
-            assert count(graph, bench, gpu_memory=budget) == on_cpu(graph)
-            assert bench.held() <= budget
+        budget = least + int(share * (bench.held(graph) + least))
+        bench.held(graph, other)
+        refusal(graph, bench, gpu_memory=1)  # asked first for what it holds, from now on
+        assert count(other, bench) == on_cpu(other)
+        assert count(graph, bench, gpu_memory=budget) == on_cpu(graph)
+        assert bench.held() <= budget
 
     @pytest.mark.parametrize("short", [1, 2500, 20_000])
     @pytest.mark.parametrize("pattern", [EDGE, FIVE_CLIQUE], ids=["edge", "5-clique"])
@@ -267,17 +269,18 @@ class TestFullDevice:
         assert count(graph, bench, gpu_memory="1GiB") == on_cpu(graph)
         assert 0 < lists[1] <= lists[0] // 2
 
+    @pytest.mark.parametrize("share", SHARES)
     def test_copies_of_an_idle_graph_make_room_on_a_full_device(
-        self, bench: Bench, shared: SharedDevice, graph: mf.Graph, other: mf.Graph
+        self, bench: Bench, shared: SharedDevice, graph: mf.Graph, other: mf.Graph, share: float
     ) -> None:
         least = enough(graph, bench)
-        for room in range(least, 2 * least, 2999):
-            bench.held(graph, other)
-            refusal(graph, bench, gpu_memory=1)  # asked first for what it holds, from now on
-            shared.leave(1 << 20)
-            assert count(other, bench) == on_cpu(other)
-            shared.leave(room - bench.held())
-            assert count(graph, bench) == on_cpu(graph)
+        room = least + int(share * least)
+        bench.held(graph, other)
+        refusal(graph, bench, gpu_memory=1)  # asked first for what it holds, from now on
+        shared.leave(1 << 20)
+        assert count(other, bench) == on_cpu(other)
+        shared.leave(room - bench.held())
+        assert count(graph, bench) == on_cpu(graph)
 
 
 FILL = """
