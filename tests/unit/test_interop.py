@@ -221,11 +221,54 @@ def test_labels_of_several_kinds_are_refused_with_the_node(labels, message):
         mf.Graph.from_networkx(graph)
 
 
-@pytest.mark.parametrize("nodes", [[(0, 0), (0, 1)], [1, "a"], [1.5, 2.5], [True, 2], [1, 2**63]])
-def test_nodes_that_are_no_ids_are_refused(nodes):
+@pytest.mark.parametrize(
+    ("nodes", "ids"),
+    [
+        ([(0, 0), (0, 1)], ["(0, 0)", "(0, 1)"]),
+        ([1, "a"], ["1", "a"]),
+        ([1.5, 2.5], ["1.5", "2.5"]),
+        ([True, 2], ["True", "2"]),
+        ([1, 2**63], ["1", "9223372036854775808"]),
+    ],
+)
+def test_nodes_of_other_types_are_known_by_their_text(nodes, ids):
     nx = pytest.importorskip("networkx")
-    with pytest.raises(mf.GraphError, match=r"node .*: expected"):
+    graph = mf.Graph.from_networkx(nx.DiGraph([tuple(nodes)]))
+    assert edge_counts(graph) == {(ids[0], ids[1], 0): 1}
+    igraph = pytest.importorskip("igraph")
+    other = igraph.Graph(edges=[(0, 1)], directed=True)
+    other.vs["name"] = nodes
+    assert edge_counts(mf.Graph.from_igraph(other)) == edge_counts(graph)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([1, "1"], "node '1': expected names whose texts differ, .* found 1 too; networkx.relabel_nodes"),
+        ([1, float("nan")], "node 1: expected a name, found nan"),
+    ],
+)
+def test_nodes_that_have_one_text_or_none_are_refused(nodes, message):
+    nx = pytest.importorskip("networkx")
+    with pytest.raises(mf.GraphError, match=message):
         mf.Graph.from_networkx(nx.Graph([tuple(nodes)]))
+
+
+def test_keys_of_parallel_edges_are_an_attribute_unless_they_are_numbers():
+    nx = pytest.importorskip("networkx")
+    numbered = nx.MultiDiGraph([(1, 2), (1, 2)])
+    assert not mf.Graph.from_networkx(numbered).edge_attributes
+    keyed = nx.MultiDiGraph()
+    keyed.add_edge(1, 2, key="wire")
+    keyed.add_edge(1, 2, key="cash")
+    graph = mf.Graph.from_networkx(keyed)
+    assert graph.edge_attributes["key"].to_numpy().tolist() == ["wire", "cash"]
+    query = nx.MultiDiGraph()
+    query.add_edge("a", "b", key="wire")
+    assert mf.count(graph, mf.Pattern.from_networkx(query)) == 1
+    keyed.edges[1, 2, "wire"]["key"] = 7
+    with pytest.raises(mf.GraphError, match="edge 1 -> 2: expected no attribute 'key' beside the key 'wire'"):
+        mf.Graph.from_networkx(keyed)
 
 
 def test_attributes_that_cannot_be_columns_are_refused_or_left_out():
@@ -242,13 +285,6 @@ def test_attributes_that_cannot_be_columns_are_refused_or_left_out():
         mf.Graph.from_networkx(graph, vertex_attributes=["agee"])
 
 
-def test_names_of_igraph_beyond_64_bits_are_refused():
-    graph = pytest.importorskip("igraph").Graph([(0, 1)])
-    graph.vs["name"] = [1, 2**70]
-    with pytest.raises(mf.GraphError, match="vertex 1: expected names that are integers of 64 bits"):
-        mf.Graph.from_igraph(graph)
-
-
 def test_igraph_gives_names_or_indexes():
     igraph = pytest.importorskip("igraph")
     graph = igraph.Graph(edges=[(0, 1)], directed=True)
@@ -259,7 +295,7 @@ def test_igraph_gives_names_or_indexes():
     with pytest.raises(mf.GraphError, match="each id once, found 'a' twice"):
         mf.Graph.from_igraph(graph)
     graph.vs["name"] = ["a", None]
-    with pytest.raises(mf.GraphError, match=r"vertex 1: expected names .* found None"):
+    with pytest.raises(mf.GraphError, match="vertex 1: expected a name, found None"):
         mf.Graph.from_igraph(graph)
 
 
@@ -322,7 +358,9 @@ def test_features_that_no_array_can_hold_are_left_out():
 
     ends = np.array([[0], [1]])
     data = Data(edge_index=ends, num_nodes=2, x=Feature(shape=(2, 8)))
-    assert mf.Graph.from_pyg(data).num_edges == 1
+    with pytest.warns(mf.MotifluxWarning, match="data: left out x: ") as notes:
+        assert mf.Graph.from_pyg(data).num_edges == 1
+    assert notes[0].filename == __file__
     with pytest.raises(mf.GraphError, match="y: the array cannot be taken: unsupported ScalarType"):
         mf.Graph.from_pyg(Data(edge_index=ends, num_nodes=2, y=Feature(shape=(2,))))
 
@@ -342,10 +380,24 @@ def test_data_that_is_no_graph_is_refused(data, error, message):
         mf.Graph.from_pyg(data, directed=True)
 
 
+def test_attributes_of_data_are_chosen_without_a_note():
+    data = Data(
+        edge_index=np.array([[0], [1]]),
+        num_nodes=2,
+        x=np.zeros((2, 3)),
+        y=np.array([1, 2]),
+        z=np.array([3, 4]),
+    )
+    graph = mf.Graph.from_pyg(data, vertex_attributes=["z"])
+    assert list(graph.vertex_attributes) == ["z"]
+    with pytest.raises(mf.ArgumentError, match=r"vertex_attributes: expected a one-dimensional .*'y', 'z'"):
+        mf.Graph.from_pyg(data, vertex_attributes=["x"])
+
+
 def test_a_label_that_data_lack_is_refused():
     data = Data(edge_index=np.array([[0], [1]]), num_nodes=2, x=np.zeros((2, 3)), y=np.array([1, 2]))
     with pytest.raises(mf.ArgumentError, match="vertex_label: expected a one-dimensional attribute"):
-        mf.Graph.from_pyg(data, vertex_label="x")
+        mf.Graph.from_pyg(data, vertex_label="x", vertex_attributes=[])
 
 
 def test_an_edge_to_another_type_of_hetero_data_is_refused():

@@ -12,7 +12,7 @@ from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
 from motiflux.interop.libraries.igraph import from_igraph
 from motiflux.interop.libraries.networkx import from_networkx
-from motiflux.interop.libraries.pyg import from_pyg
+from motiflux.interop.libraries.pyg import Chosen, from_pyg
 from motiflux.interop.libraries.records import Wanted
 from motiflux.interop.libraries.scipy_sparse import from_scipy
 from motiflux.interop.tables import read_table
@@ -111,7 +111,9 @@ class Importers(GraphArrays):
         Parameters
         ----------
         graph
-            Its nodes, all integers or all strings, are the ids. Keys of parallel edges are left out.
+            Its nodes are the ids: integers or strings as they are; nodes of other types, or of several, as
+            their text ``str(node)``. Keys of parallel edges that are no integers become the edge attribute
+            ``key``. Attributes of the graph itself are left out.
         vertex_label, edge_label
             The attributes that hold labels. Where nothing has one there are no labels.
         default_vertex_label, default_edge_label
@@ -127,7 +129,7 @@ class Importers(GraphArrays):
         ------
         GraphError
             A label is missing or of another kind than the others, an attribute is of a type that attributes
-            cannot have, or the nodes are of several kinds; names the node or the edge.
+            cannot have, or two nodes have one text; names the node or the edge.
 
         Examples
         --------
@@ -162,7 +164,7 @@ class Importers(GraphArrays):
     ) -> Self:
         """Build a graph from one of igraph: ids are the names of its vertices, or their indexes if unnamed.
 
-        All parameters are as in `from_networkx`.
+        All parameters are as in `from_networkx`, and so are names that are no integers or strings.
 
         Raises
         ------
@@ -232,6 +234,8 @@ class Importers(GraphArrays):
         *,
         vertex_label: str | None = None,
         edge_label: str | None = None,
+        vertex_attributes: Sequence[str] | None = None,
+        edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
         self_loops: SelfLoops = "error",
         threads: int | None = None,
@@ -242,10 +246,14 @@ class Importers(GraphArrays):
         ----------
         data
             Its attributes of one dimension (``[n]`` or ``[n, 1]``) become attributes; others, such as feature
-            matrices, are left out. Vertices of a HeteroData are numbered through in the order of its node
-            types, which are the vertex labels; the relations of its edge types are the edge labels.
+            matrices, are left out, and a `MotifluxWarning` names them. Vertices of a HeteroData are numbered
+            through in the order of its node types, which are the vertex labels; the relations of its edge
+            types are the edge labels.
         vertex_label, edge_label
             Attributes to take as labels, such as ``"y"``.
+        vertex_attributes, edge_attributes
+            Names of the attributes to take; None takes all of one dimension but the labels. If one of the two
+            is given, there is no warning.
         directed
             None: as the data says. An undirected Data holds every edge both ways, and each pair is one edge
             here, if both have the same label and attributes; else the graph is directed. True keeps both
@@ -256,7 +264,7 @@ class Importers(GraphArrays):
         Raises
         ------
         ArgumentError
-            There is no such label.
+            There is no such label or attribute.
         GraphError
             It holds no edges, or they describe no graph.
 
@@ -269,7 +277,8 @@ class Importers(GraphArrays):
         >>> mf.Graph.from_pyg(data, vertex_label="y").vertex_labels_by_id()[1]
         8
         """
-        columns = from_pyg(data, vertex_label=vertex_label, edge_label=edge_label, directed=directed)
+        of_vertices = Chosen(vertex_label, vertex_attributes)
+        columns = from_pyg(data, of_vertices, Chosen(edge_label, edge_attributes), directed)
         return cls.from_columns(columns, self_loops=self_loops, threads=threads)
 
 
