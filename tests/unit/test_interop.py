@@ -131,6 +131,84 @@ def test_what_is_no_id_is_refused_with_its_column_and_row(source, message):
         mf.Graph.from_table({"src": source, "dst": [5, 6, 7]})
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        pa.array(["a", "nan", "b", None]),
+        pa.array(["a", "NULL", "b", None]).dictionary_encode(),
+        ["a", None, "b", "N/A"],
+        np.array(["a", "nan", "b", "NaN"]),
+        np.array(["a", None, "b", NAN], dtype=object),
+    ],
+)
+def test_rows_without_an_id_are_refused_or_left_out_and_counted(source):
+    table = {"src": source, "dst": ["x", "y", "z", "w"], "label": [1, None, 2, None], "cost": [1, 2, 3, 4]}
+    with pytest.raises(mf.GraphError, match=r"column 'src', row [13]: .*; missing='drop'"):
+        mf.Graph.from_table(table)
+    with pytest.warns(
+        mf.MotifluxWarning, match="^graph: 2 rows were left out, as an id is missing$"
+    ) as notes:
+        graph = mf.Graph.from_table(table, missing="drop", directed=True)
+    assert notes[0].filename == __file__
+    assert edge_counts(graph) == {("a", "x", 1): 1, ("b", "z", 2): 1}
+    assert graph.edge_attributes["cost"].to_numpy().tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pa.array([1, None, 3]),
+        pa.array([1.0, None, 3.0]),
+        np.array([1.0, NAN, 3.0]),
+        [1.0, None, 3],
+        np.ma.MaskedArray([1, 2, 3], [0, 1, 0]),
+    ],
+)
+def test_floats_beside_missing_ids_are_integers_again(source):
+    with pytest.warns(mf.MotifluxWarning, match="1 row was left out"):
+        graph = mf.Graph.from_table({"src": source, "dst": [5, 6, 7]}, missing="drop")
+    assert sorted(graph.vertex_ids.tolist()) == [1, 3, 5, 7]
+
+
+def test_errors_name_the_row_of_the_table_though_rows_were_left_out():
+    batches = [pa.record_batch({"src": [1, None, value], "dst": [7, 8, 9]}) for value in (4, 5)]
+    table = pa.Table.from_batches(batches)
+    with pytest.warns(mf.MotifluxWarning, match="2 rows were left out"):
+        assert mf.Graph.from_table(table, missing="drop").num_edge_copies == 4
+    with pytest.raises(mf.GraphError, match=r"row 2: .* found 'x'"):
+        mf.Graph.from_table({"src": [1, None, "x"], "dst": [1, 2, 3]}, missing="drop")
+    with pytest.raises(mf.GraphError, match=r"column 'label', row 2: expected a label"):
+        mf.Graph.from_table(
+            {"src": [1, None, 3], "dst": [1, 2, 4], "label": ["x", "y", None]}, missing="drop"
+        )
+
+
+def test_words_for_missing_values_are_names_where_they_are_kept():
+    table = {"src": ["NA", "ZA"], "dst": ["ZA", "nan"]}
+    assert mf.Graph.from_table(table, missing="keep").num_edges == 2
+    with pytest.raises(
+        mf.GraphError, match=r"row 0: expected an id, .* found 'NA'; .* 'keep' takes the word"
+    ):
+        mf.Graph.from_table(table)
+    with pytest.raises(mf.ArgumentError, match="missing: expected one of"):
+        mf.Graph.from_table(table, missing="skip")  # type: ignore[arg-type]
+
+
+def test_columns_that_are_guessed_are_named_with_how_to_say_others():
+    table = {"txn": ["t1"], "when": ["monday"], "amount": [3]}
+    with pytest.warns(mf.MotifluxWarning, match="edges taken from columns 'txn' and 'when'; src= and dst="):
+        graph = mf.Graph.from_table(table)
+    assert repr(graph) == "Graph(2 vertices, 1 edges, undirected, edges taken from columns 'txn' and 'when')"
+    assert mf.Graph.from_table({**table, "sender": ["a"], "receiver": ["b"]}).vertex_ids.tolist() == [
+        "a",
+        "b",
+    ]
+    with pytest.raises(
+        mf.GraphError, match=r"column 'txn', row 0: .* found 0.5; src= and dst= .* name other"
+    ):
+        mf.Graph.from_table({"txn": [0.5], "when": ["monday"], "amount": [3]})
+
+
 def test_rows_are_counted_over_batches():
     batches = [pa.record_batch({"src": pa.array([1, last]), "dst": [2, 3]}) for last in (5, 6, None)]
     with pytest.raises(mf.GraphError, match=r"column 'src', row 5: .* found none"):

@@ -15,6 +15,7 @@ from motiflux.interop.libraries.networkx import from_networkx
 from motiflux.interop.libraries.pyg import Chosen, from_pyg
 from motiflux.interop.libraries.records import Wanted
 from motiflux.interop.libraries.scipy_sparse import from_scipy
+from motiflux.interop.missing import Missing
 from motiflux.interop.tables import read_table
 from motiflux.types import Label
 
@@ -36,7 +37,8 @@ class Importers(GraphArrays):
         vertex_id: ColumnName | None = None,
         vertex_label: ColumnName | None = None,
         directed: bool = False,
-        self_loops: SelfLoops = "error",
+        missing: Missing = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from a table of edges.
@@ -48,14 +50,21 @@ class Importers(GraphArrays):
             the package pyarrow), a mapping from names to arrays, or a structured array of NumPy.
         src, dst, label, time, attributes
             The columns of each kind: names, or positions counted from 0. Without them the ends are the
-            columns ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, else the first two; the
-            label is the column ``label``; ``time`` or ``timestamp`` becomes the edge attribute ``time``; all
-            other columns become edge attributes of their own names. ``attributes=[...]`` takes only these.
+            columns ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, or two others whose
+            names mean ends, such as ``payer`` and ``payee``; else the first two, which a `MotifluxWarning`
+            names if there are more. The label is the column ``label``; ``time`` or ``timestamp`` becomes the
+            edge attribute ``time``; all other columns become edge attributes of their own names.
+            ``attributes=[...]`` takes only these.
         vertices
             A table of the vertices, which are then all that there are.
         vertex_id, vertex_label
             Its columns; without them the id is the column ``id``, else the first one, and the label the
             column ``label``. All others are vertex attributes.
+        missing
+            What is done with rows without an id: null, NaN, or a word such as ``"nan"``, ``"NULL"`` or
+            ``"N/A"``. ``"error"`` refuses them; ``"drop"`` leaves them out, with a `MotifluxWarning` that
+            counts them, and takes floats without a fraction as integers, as pandas makes them of integers
+            with missing values; ``"keep"`` takes such words as names, and refuses null and NaN.
         directed, self_loops, threads
             As for `Graph.from_edges`.
 
@@ -87,6 +96,7 @@ class Importers(GraphArrays):
             vertices,
             VertexMapping(vertex_id, vertex_label),
             resolve_threads(threads),
+            missing,
         )
         columns = dataclasses.replace(columns, directed=directed)
         return cls.from_columns(columns, self_loops=self_loops, threads=threads)
@@ -103,7 +113,7 @@ class Importers(GraphArrays):
         vertex_attributes: Sequence[str] | None = None,
         edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from one of networkx, of any of its four kinds.
@@ -159,7 +169,7 @@ class Importers(GraphArrays):
         vertex_attributes: Sequence[str] | None = None,
         edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from one of igraph: ids are the names of its vertices, or their indexes if unnamed.
@@ -192,7 +202,7 @@ class Importers(GraphArrays):
         *,
         directed: bool = True,
         vertex_labels: Any = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from a sparse matrix or array of scipy, in any format.
@@ -237,7 +247,7 @@ class Importers(GraphArrays):
         vertex_attributes: Sequence[str] | None = None,
         edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from a Data or HeteroData of PyTorch Geometric.
