@@ -677,3 +677,76 @@ def test_decimals_are_integers_or_floats():
         mf.GraphError, match=r"column 'x': .* found 9223372036854775808 in .*; cast the column to floats \(D"
     ):
         mf.Graph.from_table(large)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "edges"),
+    [
+        ({"a": ["b", "c"]}, {("a", "b", 0): 1, ("a", "c", 0): 1}),
+        ({"a": ["b"], "b": ["c"]}, {("a", "b", 0): 1, ("b", "c", 0): 1}),
+        ({"a": {"b"}, "c": {"d"}}, {("a", "b", 0): 1, ("c", "d", 0): 1}),
+        ({1: (2, 3), 2: []}, {(1, 2, 0): 1, (1, 3, 0): 1}),
+        ({0: np.array([1]), 1: np.array([0, 2])}, {(0, 1, 0): 1, (1, 0, 0): 1, (1, 2, 0): 1}),
+        ({"a": {"b": {"label": "x"}}, "b": {}}, {("a", "b", "x"): 1}),
+        ({(0, 0): [(0, 1)]}, {("(0, 0)", "(0, 1)", 0): 1}),
+    ],
+)
+def test_a_dict_of_neighbors_is_a_graph(adjacency, edges):
+    assert edge_counts(mf.as_graph(adjacency, directed=True)) == edges
+    assert edge_counts(mf.Graph.from_adjacency(adjacency, directed=True)) == edges
+
+
+def test_entries_that_mirror_each_other_are_one_undirected_edge():
+    both = {"a": {"b": {"w": 5}, "c": {"w": 1}}, "b": {"a": {"w": 5}}, "c": {"a": {"w": 1}}, "d": {}}
+    made = mf.as_graph(both)
+    assert (made.num_vertices, made.num_edge_copies) == (4, 2)
+    assert sorted(made.edge_attributes["w"].to_numpy().tolist()) == [1, 5]
+    both["b"]["a"]["w"] = 6
+    assert mf.as_graph(both).num_edge_copies == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        ({"payer": ["a", "b"], "payee": ["b", "c"], "amount": [1, 2]}, {}),
+        ({"x": ["a", "b"], "y": ["b", "c"]}, {"src": "x", "dst": "y"}),
+        ({"x": ["a", "b"], "y": ["b", "c"]}, {"src": 0, "dst": 1}),
+    ],
+)
+def test_a_dict_of_columns_is_a_table(table, options):
+    assert edge_counts(mf.as_graph(table, directed=True, **options)) == {("a", "b", 0): 1, ("b", "c", 0): 1}
+
+
+@pytest.mark.parametrize(
+    "thing", [{"x": ["a", "b"], "y": ["b", "c"]}, {"u": ["v"], "v": ["u"]}, {"from": ["to"], "to": ["me"]}]
+)
+def test_a_dict_that_might_be_a_table_or_hold_neighbors_is_refused(thing):
+    with pytest.raises(mf.ArgumentError, match=r"Graph.from_table\(.*src=, dst=\) .* Graph.from_adj"):
+        mf.as_graph(thing)
+    assert mf.Graph.from_adjacency(thing).num_edges > 0
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "message"),
+    [
+        ({"a": "bc"}, "adjacency\\['a'\\]: expected a list, a set or an array of neighbours, .* found 'bc'"),
+        ({"a": 7}, "adjacency\\['a'\\]: .* found 7"),
+        ({"a": [["b"]]}, "found the neighbour \\['b'\\]"),
+        ({"a": {"b": 5}}, "adjacency\\['a'\\]\\['b'\\]: expected a dict of attributes, found 5"),
+        ([1], "adjacency: expected a dict of neighbours, found list"),
+        ({"1": [1]}, "vertex 1: expected names whose texts differ, .* found '1' too"),
+    ],
+)
+def test_what_holds_no_neighbors_is_refused(adjacency, message):
+    with pytest.raises(mf.GraphError, match=message):
+        mf.Graph.from_adjacency(adjacency)
+
+
+def test_a_saved_monitor_is_no_graph_and_says_what_to_do(tmp_path):
+    with mf.Monitor(mf.Graph.from_edges([(0, 1)]), "(a)--(b)") as monitor:
+        for name in ("state.mfg", "state", "state.monitor"):
+            monitor.save(tmp_path / name)
+            with pytest.raises(mf.FormatError, match=r"found a saved monitor, expected a graph: Monitor"):
+                mf.as_graph(str(tmp_path / name))
+        with pytest.raises(mf.ArgumentError, match=r"graph: expected .*Monitor.snapshot returns its graph"):
+            mf.as_graph(monitor)

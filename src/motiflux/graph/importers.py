@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from motiflux.arguments import resolve_threads
 from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
+from motiflux.interop.libraries.adjacency import from_adjacency
 from motiflux.interop.libraries.igraph import from_igraph
 from motiflux.interop.libraries.networkx import from_networkx
 from motiflux.interop.libraries.pyg import Chosen, from_pyg
@@ -194,6 +195,48 @@ class Importers(GraphArrays):
             Wanted(edge_label, default_edge_label, edge_attributes),
         )
         return cls.from_columns(_directed(columns, directed), self_loops=self_loops, threads=threads)
+
+    @classmethod
+    def from_adjacency(
+        cls,
+        adjacency: Mapping[Any, Any],
+        *,
+        edge_label: str | None = "label",
+        default_edge_label: Label | None = None,
+        edge_attributes: Sequence[str] | None = None,
+        directed: bool = False,
+        self_loops: SelfLoops = "warn",
+        threads: int | None = None,
+    ) -> Self:
+        """Build a graph from a dict of the neighbours of each vertex.
+
+        Parameters
+        ----------
+        adjacency
+            For each vertex a list, a set or an array of its neighbours, or a dict from its neighbours to
+            dicts of attributes. Vertices are the keys and all neighbours, with ids as in `from_networkx`.
+        edge_label, default_edge_label, edge_attributes
+            As for `from_networkx`.
+        directed
+            Whether an entry leads from the key to the neighbour only. If it is False and every entry has a
+            mirror image with equal attributes, the two are one edge; else each entry is one.
+        self_loops, threads
+            As for `Graph.from_edges`.
+
+        Raises
+        ------
+        GraphError
+            It is no dict of neighbours, or an error of `from_networkx`.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> mf.Graph.from_adjacency({"ann": ["bob", "cy"], "bob": [], "dee": []})
+        Graph(4 vertices, 2 edges, undirected)
+        """
+        wanted = Wanted(edge_label, default_edge_label, edge_attributes)
+        columns = from_adjacency(adjacency, wanted, directed=directed)
+        return cls.from_columns(columns, self_loops=self_loops, threads=threads)
 
     @classmethod
     def from_scipy(
