@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from motiflux.arguments import check_integer
 from motiflux.conditions import Condition
 from motiflux.errors import PatternError
-from motiflux.pattern.checks import check_size, pairs_of
+from motiflux.pattern.checks import check_numbering, check_size, pairs_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import MAX_PATTERN_VERTICES
@@ -91,6 +91,8 @@ class Pattern(QueryGraph):
         pairs = pairs_of(edges, "edges", "query edge")
         if num_vertices is None:
             named = 1 + max((max(pair) for pair in pairs), default=-1)
+            if vertex_labels is None:
+                check_numbering(pairs)
             num_vertices = named if vertex_labels is None else max(named, len(vertex_labels))
         num_vertices = check_integer("num_vertices", num_vertices, 0)
         if num_vertices > MAX_PATTERN_VERTICES:

@@ -42,7 +42,7 @@ def is_adjacency(mapping: Mapping[Any, Any], options: Iterable[str] = ()) -> boo
     found = f"a dict with the keys {', '.join(map(repr, list(mapping)[:5]))}"
     raise ArgumentError(
         "graph",
-        "a table or an adjacency dict, and this dict might be either: Graph.from_table(..., src=, dst=) reads "
+        "a table or an adjacency dict, and this one might be either: Graph.from_table(..., src=, dst=) reads "
         "columns, Graph.from_adjacency reads neighbours",
         found,
     )
