@@ -116,6 +116,7 @@ def test_what_is_not_chosen_is_not_looked_at(tmp_path: Path) -> None:
         ("ann,bob\nbob,cy\n", {"header": True}, [("bob", "cy")]),
         ("ann,bob\nbob,cy\n", {"header": False}, [("ann", "bob"), ("bob", "cy")]),
         ("1,x\n2,y\n", {}, [("1", "x"), ("2", "y")]),
+        ("5,src,dst\n7,1,2\n", {}, [(1, 2)]),
         ("7,1,2\n7,2,3\n", {"src": 1, "dst": 2}, [(1, 2), (2, 3)]),
         ("x,1,2\nx,2,3\n", {"src": 1, "dst": 2}, [(1, 2), (2, 3)]),
         ("", {}, []),

@@ -23,6 +23,7 @@ from motiflux.interop import (
     VertexColumns,
     VertexMapping,
 )
+from motiflux.interop.end_names import find_ends
 from motiflux.interop.mapping import How
 from motiflux.interop.missing import told_of_dropped
 from motiflux.interop.tables import guess_notes
@@ -207,9 +208,11 @@ def other_separator(fields: Sequence[str], separator: str | None) -> str:
 
 
 def _is_data(first: Record, ends: Sequence[ColumnName | None]) -> bool:
-    """Whether an id in the first record is an integer, so that it hardly names the columns."""
+    """Whether an id in the first record is an integer and none of its fields are names of ends."""
     if not first.fields:
         return True
+    if find_ends(first.fields) is not None:
+        return False
     places = [place if end is None else end for place, end in enumerate(ends)]
     return any(
         isinstance(place, int) and 0 <= place < len(first.fields) and is_integer(first.fields[place])
