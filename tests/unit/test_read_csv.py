@@ -367,6 +367,14 @@ def test_another_separator_is_proposed(tmp_path: Path, name: str, text: str, sep
     assert read(tmp_path, text, name, sep=separator).num_edges == 1
 
 
+def test_another_separator_in_ids_is_spoken_of(tmp_path: Path) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="ids such as '1;2;0' and '5'; sep=';'") as notes:
+        assert read(tmp_path, "1;2;0,5\n2;3;0,7\n").num_edges == 2
+    assert len(notes) == 1
+    assert read(tmp_path, "1;2;0,5\n2;3;0,7\n", sep=";", attributes=[], src=0, dst=1).num_edges == 2
+    assert edges_of(read(tmp_path, "src,dst\na;b,c\n")) == [("a;b", "c")]
+
+
 def test_a_table_that_is_no_text_has_no_header(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pytest.importorskip("pyarrow").table({"src": [1], "dst": [2]})

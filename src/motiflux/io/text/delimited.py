@@ -55,7 +55,7 @@ def read(
     chosen = opening.choose(mapping, bool(mapping.given()))
     table, ids = opening.parse(chosen, chosen.advice(), threads)
     columns = edge_columns(table, ids, chosen, opening.names if opening.named else None)
-    return replace(columns, notes=(*columns.notes, *opening.header_note(chosen, ids)))
+    return replace(columns, notes=(*columns.notes, *opening.notes(chosen, ids)))
 
 
 def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
@@ -187,16 +187,20 @@ class _Opening:
             return self._file.first_record(self._layout, self._first, "surrogateescape")
         return None
 
-    def header_note(self, chosen: ChosenColumns, ids: Ids) -> tuple[str, ...]:
-        """Return the note on a first line that may be an edge between names, but was taken as a header."""
-        unnamed = chosen.how in (How.ONLY, How.GUESSED)
-        if not (self._guessed and unnamed) or ids.names is None:
+    def notes(self, chosen: ChosenColumns, ids: Ids) -> tuple[str, ...]:
+        """Return notes on a first line that may be an edge, and on ids that another separator may part."""
+        if chosen.how not in (How.ONLY, How.GUESSED) or ids.names is None:
             return ()
-        first = self._first
-        ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
-        advice = other_separator([first.fields[place] for place in chosen.ends], None)
-        line = f"line {first.lines_before + 1} with {ends} was taken as the names of the columns"
-        return (f"{line}; header=False (--no-header) reads it as an edge{advice}",)
+        first, row, found = self._first, self._first_row(), []
+        if self._guessed:
+            ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
+            line = f"line {first.lines_before + 1} with {ends} was taken as the names of the columns"
+            found.append(f"{line}; header=False (--no-header) reads it as an edge")
+        if self._options.sep is None and row is not None and len(row.fields) > max(chosen.ends):
+            cells = [row.fields[place] for place in chosen.ends]
+            advice = other_separator(cells, ",")
+            found += [f"ids such as {cells[0]!r} and {cells[1]!r}{advice}"] if advice else []
+        return tuple(found)
 
 
 def other_separator(fields: Sequence[str], separator: str | None) -> str:
