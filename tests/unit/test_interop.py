@@ -65,6 +65,15 @@ def test_strings_that_are_no_characters_are_refused_beside_those_of_arrow():
         mf.Graph.from_table({"src": np.array(["\ud800"]), "dst": pa.array(["a"])})
 
 
+@pytest.mark.parametrize("column", ["src", "label"])
+def test_bytes_that_are_no_text_are_refused_in_strings_of_arrow(column):
+    buffers = [None, pa.py_buffer(np.array([0, 1, 3], dtype=np.int32)), pa.py_buffer(b"a\xff\xfe")]
+    damaged = pa.Array.from_buffers(pa.string(), 2, buffers)
+    table = {"src": pa.array(["x", "y"]), "dst": pa.array(["u", "v"]), column: damaged}
+    with pytest.raises(mf.GraphError, match=r"found the name b'\\xff\\xfe', expected text in UTF-8"):
+        mf.Graph.from_table(table)
+
+
 def test_strings_of_several_libraries_are_the_same_names():
     sliced = pa.array(["x", "a", "ä", "b"])[1:]
     for target in (np.array(["b", "a", "ä"]), ["b", "a", "ä"], pa.array(["b", "a", "ä"]).dictionary_encode()):
