@@ -113,6 +113,9 @@ class IdRules:
         self, table: Table, codes: list[NDArray[Any]], strings: StringTable, kept: NDArray[np.bool_] | None
     ) -> Ids:
         """Return integers if all names in use are integers, else names; refuse names among integers."""
+        checks = self.missing == "drop" or any(reason is not None for reason in self.integers)
+        if not checks and not _some_decimal(strings):
+            return Ids(codes, as_names(table.path, strings), kept)
         find = _Finder(table, self, codes, strings, kept)
         shapes = _Shapes.of(strings)
         used = np.ones(len(strings), dtype=bool)
@@ -218,6 +221,13 @@ class _Shapes:
         for place in places.tolist():
             if _is_integer(strings[place]):
                 self.integer[place], self.padded[place] = True, False
+
+
+def _some_decimal(strings: StringTable) -> bool:
+    """Whether a name may be a decimal number without a fraction: it ends with ``.0``."""
+    text, ends = strings.text, strings.offsets[1:]
+    ends = ends[ends > 1]
+    return bool(((text[ends - 1] == ord("0")) & (text[ends - 2] == ord("."))).any())
 
 
 def advised(error: FormatError, rules: IdRules) -> FormatError:
