@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import motiflux as mf
 from motiflux.interop import ChosenColumns, ColumnMapping
+from motiflux.interop.end_names import find_ends
 
 
 class RefusedError(Exception):
@@ -218,7 +219,8 @@ def read_delimited(content: bytes, separator: str, *, directed: bool = True) -> 
     width = len(rows[0])
     if width < 2 or any(len(row) != width for row in rows):
         raise RefusedError("width")
-    named = not all(is_digits(trimmed(cell)) for cell in rows[0][:2])
+    digits = any(is_digits(trimmed(cell)) for cell in rows[0][:2])
+    named = not digits or find_ends([trimmed(cell) for cell in rows[0]]) is not None
     names = [(named and trimmed(cell)) or f"column{place}" for place, cell in enumerate(rows[0])]
     try:
         chosen = ColumnMapping().choose(names)

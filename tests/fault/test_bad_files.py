@@ -12,6 +12,8 @@ import motiflux as mf
 from tests.fault.files import complaint, refusal
 
 ID = "an integer from 0 to 9223372036854775807"
+NAMES = "; ids='names' (--ids names) takes all ids as names"
+DROP = "; missing='drop' (--missing drop) leaves out rows without an id"
 KNOWN = (
     ".npz, .graph, .mtx, .txt, .edges, .el, .csv, .tsv (or with .gz or .zst after it), "
     ".mfg, .parquet, .arrow, .feather"
@@ -100,17 +102,17 @@ def test_rubbish_after_gzip_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"1 -2\n", f"line 1: target id: found '-2', expected {ID}"),
-        (b"1 2\n\n# c\n1.5 2\n", f"line 4: source id: found '1.5', expected {ID}"),
-        (b"a 2\n", f"line 1: source id: found 'a', expected {ID}"),
-        (b"1 2\r\n1 +2\r\n", f"line 2: target id: found '+2', expected {ID}"),
-        (b"1 9223372036854775808\n", f"line 1: target id: found '9223372036854775808', expected {ID}"),
-        (b"1 1e3\n", f"line 1: target id: found '1e3', expected {ID}"),
-        (b"1 nan\n", f"line 1: target id: found 'nan', expected {ID}"),
+        (b"1 -2\n", f"line 1: target id: found '-2', expected {ID}{NAMES}"),
+        (b"1 2\n\n# c\n1.5 2\n", f"line 4: source id: found '1.5', expected {ID}{NAMES}"),
+        (b"a 2\n", f"line 1: source id: found 'a', expected {ID}{NAMES}"),
+        (b"1 2\r\n1 +2\r\n", f"line 2: target id: found '+2', expected {ID}{NAMES}"),
+        (b"1 9223372036854775808\n", f"line 1: target id: found '9223372036854775808', expected {ID}{NAMES}"),
+        (b"1 1e3\n", f"line 1: target id: found '1e3', expected {ID}{NAMES}"),
+        (b"1 nan\n", f"line 1: target id: found 'nan', expected {ID}{DROP}"),
         (b"1\n1\n", "line 1: found 1 field, expected 'source target' or 'source target label'"),
-        (b"1,2\n1,x\n", f"line 2: target id: found 'x', expected {ID}"),
-        (b"1,2\n1 3\n", f"line 2: source id: found '1 3', expected {ID}"),
-        (b"ann 2\n", f"line 1: source id: found 'ann', expected {ID}"),
+        (b"1,2\n1,x\n", f"line 2: target id: found 'x', expected {ID}{NAMES}"),
+        (b"1,2\n1 3\n", f"line 2: source id: found '1 3', expected {ID}{NAMES}"),
+        (b"ann 2\n", f"line 1: source id: found 'ann', expected {ID}{NAMES}"),
         (b"1 2 3 4\n", "line 1: found 4 fields, expected 'source target' or 'source target label'"),
         (b"1 2\n3 4 5\n", "line 2: found 3 fields, expected 2 as on line 1"),
         (b"#\n1 2 3\n3 4\n", "line 3: found 2 fields, expected 3 as on line 2"),
@@ -118,8 +120,8 @@ def test_rubbish_after_gzip_is_refused(tmp_path: Path) -> None:
         (b"1 2 -1\n", f"line 1: edge label: found '-1', expected {ID}"),
         (b"1 2\n3", "line 2: found 1 field, expected 2 as on line 1"),
         (b"1 2 # why\n", "line 1: found 4 fields, expected 'source target' or 'source target label'"),
-        (b"1 \xff\x00\n", rf"line 1: target id: found '\xff\x00', expected {ID}"),
-        (b"1 " + b"9" * 99, f"line 1: target id: found '{'9' * 40}...', expected {ID}"),
+        (b"1 \xff\x00\n", rf"line 1: target id: found '\xff\x00', expected {ID}{NAMES}"),
+        (b"1 " + b"9" * 99, f"line 1: target id: found '{'9' * 40}...', expected {ID}{NAMES}"),
         (
             b"\x7fELF" * 300_000,
             "line 1: found a line of more than 1048576 bytes, expected text with short lines",

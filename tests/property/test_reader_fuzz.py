@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.io import registry
+from motiflux.io import readers
 from tests.fault.files import savez
 from tests.slow_readers import (
     Plain,
@@ -122,7 +122,7 @@ def read(path: Path) -> mf.Graph | None:
     """Read a file; None where it is refused as it should be."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mf.MotifluxWarning)
-        text = path.suffixes[0] in registry.TEXT_READERS or path.suffixes[0] == ".graph"
+        text = path.suffixes[0] in readers.TEXT_READERS or path.suffixes[0] == ".graph"
         try:
             return mf.read_graph(path, directed=True if text else None, threads=1)
         except mf.FormatError as error:

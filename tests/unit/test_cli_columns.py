@@ -78,3 +78,22 @@ def test_text_has_separators_and_headers(tmp_path):
     assert json.loads(done.stdout)["edges"] == 2
     done = run("info", str(path), "--sep", ";", "--header", "--json")
     assert json.loads(done.stdout)["edges"] == 1
+
+
+def test_ids_missing_ids_and_self_loops_are_options(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text("src,dst\n007,1\n1,1\n1,NULL\n")
+    refused = run("count", str(path), "(a)--(b)")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "line 4: column 'dst': found 'NULL'" in refused.stderr
+    assert "--missing drop" in refused.stderr
+    counted = run("count", str(path), "(a)--(b)", "--ids", "names", "--missing", "drop", "--json")
+    assert json.loads(counted.stdout)["count"] == 2
+    assert counted.stderr == (
+        f"note: {path}: 1 row was left out, as an id is missing\nnote: {path}: 1 self-loop was left out\n"
+    )
+    said = ["--ids", "names", "--missing", "keep", "--self-loops", "error"]
+    strict = run("count", str(path), "(a)--(b)", *said)
+    assert (strict.exit_code, "found '1' twice" in strict.stderr) == (2, True)
+    odd = run("count", str(path), "(a)--(b)", "--missing", "skip")
+    assert (odd.exit_code, odd.stdout, "'--missing'" in odd.stderr) == (2, "", True)

@@ -322,8 +322,8 @@ class TestRefusals:
         assert str(refused.value).startswith(message)
 
     def test_what_is_no_graph_or_pattern_is_refused(self) -> None:
-        with pytest.raises(mf.ArgumentError, match=r"graph: expected a motiflux\.Graph"):
-            mf.estimate([(0, 1)], TRIANGLE)  # type: ignore[arg-type]
+        with pytest.raises(mf.ArgumentError, match="graph: expected a graph, a path, a table"):
+            mf.estimate(7, TRIANGLE)
         with pytest.raises(mf.PatternError):
             estimate("(a)--(b), (c)--(d)")
 

@@ -148,9 +148,15 @@ class TestCopiesAndLoops:
 
     def test_a_self_loop_is_refused_by_row(self) -> None:
         with pytest.raises(
-            mf.GraphError, match=r"^edges, row 1: expected two different vertices, found 7 twice$"
+            mf.GraphError, match=r"^edges, row 1: expected two different vertices, found 7 twice; self_loops="
         ):
-            mf.Graph.from_edges([(0, 7), (7, 7), (0, 0)])
+            mf.Graph.from_edges([(0, 7), (7, 7), (0, 0)], self_loops="error")
+
+    def test_self_loops_are_left_out_with_a_warning_at_the_line_of_the_call(self) -> None:
+        with pytest.warns(mf.MotifluxWarning, match="^graph: 2 self-loops were left out$") as notes:
+            graph = mf.Graph.from_edges([(0, 7), (7, 7), (0, 0)])
+        assert (graph.num_edges, graph.self_loops_dropped) == (1, 2)
+        assert [one.filename for one in notes] == [__file__]
 
     def test_self_loops_may_be_dropped_and_are_counted(self) -> None:
         graph = mf.Graph.from_edges(
@@ -276,7 +282,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "unknown word for self-loops": (
         lambda: mf.Graph.from_edges([], self_loops="keep"),  # type: ignore[arg-type]
-        "self_loops: expected 'error' or 'drop', found 'keep'",
+        "self_loops: expected one of 'warn', 'drop', 'error', found 'keep'",
     ),
     "no threads": (
         lambda: mf.Graph.from_edges([], threads=0),

@@ -61,7 +61,7 @@ def test_columns_are_checked(columns, message):
         assert mf.Graph.from_columns(columns).num_edges == 1
         return
     with pytest.raises(mf.GraphError, match=message):
-        mf.Graph.from_columns(columns)
+        mf.Graph.from_columns(columns, self_loops="error")
 
 
 def test_coded_labels_are_those_that_occur_in_their_order():
@@ -107,11 +107,34 @@ def test_attributes_may_be_coded(coded, expected):
         ({"attributes": ["c", 3]}, ["a", "b", "c", "time", "e"], (0, 1), None, {"c": 2, "time": 3}),
         ({"attributes": [], "time": 2}, ["a", "b", "c"], (0, 1), None, {"time": 2}),
         ({"src": "to"}, ["to", "target"], (0, 1), None, {}),
+        ({}, ["txn", "when", "payer", "payee"], (2, 3), None, {"txn": 0, "when": 1}),
+        ({}, ["from", "Sender ID", "receiver_id"], (1, 2), None, {"from": 0}),
+        ({}, ["source", "payer", "payee", "dst"], (0, 3), None, {"payer": 1, "payee": 2}),
+        ({}, ["ts", "id.orig_h", "id.resp_h"], (1, 2), None, {"ts": 0}),
     ],
 )
 def test_columns_are_found_by_what_is_said_or_by_their_names(said, names, ends, label, attributes):
     chosen = ColumnMapping(**said).choose(names)
     assert (chosen.ends, chosen.label, chosen.attributes) == (ends, label, attributes)
+
+
+@pytest.mark.parametrize(
+    ("said", "names", "guessed"),
+    [
+        ({}, ["txn", "when", "amount"], True),
+        ({}, ["a", "b"], False),
+        ({}, ["a", "b", "label", "time"], False),
+        ({"attributes": ["c"]}, ["a", "b", "c"], False),
+        ({"attributes": []}, ["a", "b", "c"], True),
+        ({"src": 0, "dst": 1}, ["a", "b", "c"], False),
+        ({}, ["payer", "payee", "c"], False),
+        ({}, ["src", "dst", "c"], False),
+    ],
+)
+def test_ends_are_guessed_where_other_columns_might_be_meant(said, names, guessed):
+    chosen = ColumnMapping(**said).choose(names)
+    assert chosen.end_columns(names).guessed == guessed
+    assert chosen.end_columns(None)[:2] == chosen.ends
 
 
 @pytest.mark.parametrize(

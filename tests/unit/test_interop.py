@@ -65,6 +65,15 @@ def test_strings_that_are_no_characters_are_refused_beside_those_of_arrow():
         mf.Graph.from_table({"src": np.array(["\ud800"]), "dst": pa.array(["a"])})
 
 
+@pytest.mark.parametrize("column", ["src", "label"])
+def test_bytes_that_are_no_text_are_refused_in_strings_of_arrow(column):
+    buffers = [None, pa.py_buffer(np.array([0, 1, 3], dtype=np.int32)), pa.py_buffer(b"a\xff\xfe")]
+    damaged = pa.Array.from_buffers(pa.string(), 2, buffers)
+    table = {"src": pa.array(["x", "y"]), "dst": pa.array(["u", "v"]), column: damaged}
+    with pytest.raises(mf.GraphError, match=r"found the name b'\\xff\\xfe', expected text in UTF-8"):
+        mf.Graph.from_table(table)
+
+
 def test_strings_of_several_libraries_are_the_same_names():
     sliced = pa.array(["x", "a", "ä", "b"])[1:]
     for target in (np.array(["b", "a", "ä"]), ["b", "a", "ä"], pa.array(["b", "a", "ä"]).dictionary_encode()):
@@ -129,6 +138,84 @@ def test_times_become_the_integers_they_are_kept_as(values, expected):
 def test_what_is_no_id_is_refused_with_its_column_and_row(source, message):
     with pytest.raises(mf.GraphError, match=message):
         mf.Graph.from_table({"src": source, "dst": [5, 6, 7]})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pa.array(["a", "nan", "b", None]),
+        pa.array(["a", "NULL", "b", None]).dictionary_encode(),
+        ["a", None, "b", "N/A"],
+        np.array(["a", "nan", "b", "NaN"]),
+        np.array(["a", None, "b", NAN], dtype=object),
+    ],
+)
+def test_rows_without_an_id_are_refused_or_left_out_and_counted(source):
+    table = {"src": source, "dst": ["x", "y", "z", "w"], "label": [1, None, 2, None], "cost": [1, 2, 3, 4]}
+    with pytest.raises(mf.GraphError, match=r"column 'src', row [13]: .*; missing='drop'"):
+        mf.Graph.from_table(table)
+    with pytest.warns(
+        mf.MotifluxWarning, match="^graph: 2 rows were left out, as an id is missing$"
+    ) as notes:
+        graph = mf.Graph.from_table(table, missing="drop", directed=True)
+    assert notes[0].filename == __file__
+    assert edge_counts(graph) == {("a", "x", 1): 1, ("b", "z", 2): 1}
+    assert graph.edge_attributes["cost"].to_numpy().tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pa.array([1, None, 3]),
+        pa.array([1.0, None, 3.0]),
+        np.array([1.0, NAN, 3.0]),
+        [1.0, None, 3],
+        np.ma.MaskedArray([1, 2, 3], [0, 1, 0]),
+    ],
+)
+def test_floats_beside_missing_ids_are_integers_again(source):
+    with pytest.warns(mf.MotifluxWarning, match="1 row was left out"):
+        graph = mf.Graph.from_table({"src": source, "dst": [5, 6, 7]}, missing="drop")
+    assert sorted(graph.vertex_ids.tolist()) == [1, 3, 5, 7]
+
+
+def test_errors_name_the_row_of_the_table_though_rows_were_left_out():
+    batches = [pa.record_batch({"src": [1, None, value], "dst": [7, 8, 9]}) for value in (4, 5)]
+    table = pa.Table.from_batches(batches)
+    with pytest.warns(mf.MotifluxWarning, match="2 rows were left out"):
+        assert mf.Graph.from_table(table, missing="drop").num_edge_copies == 4
+    with pytest.raises(mf.GraphError, match=r"row 2: .* found 'x'"):
+        mf.Graph.from_table({"src": [1, None, "x"], "dst": [1, 2, 3]}, missing="drop")
+    with pytest.raises(mf.GraphError, match=r"column 'label', row 2: expected a label"):
+        mf.Graph.from_table(
+            {"src": [1, None, 3], "dst": [1, 2, 4], "label": ["x", "y", None]}, missing="drop"
+        )
+
+
+def test_words_for_missing_values_are_names_where_they_are_kept():
+    table = {"src": ["NA", "ZA"], "dst": ["ZA", "nan"]}
+    assert mf.Graph.from_table(table, missing="keep").num_edges == 2
+    with pytest.raises(
+        mf.GraphError, match=r"row 0: expected an id, .* found 'NA'; .* 'keep' takes the word"
+    ):
+        mf.Graph.from_table(table)
+    with pytest.raises(mf.ArgumentError, match="missing: expected one of"):
+        mf.Graph.from_table(table, missing="skip")  # type: ignore[arg-type]
+
+
+def test_columns_that_are_guessed_are_named_with_how_to_say_others():
+    table = {"txn": ["t1"], "when": ["monday"], "amount": [3]}
+    with pytest.warns(mf.MotifluxWarning, match="edges taken from columns 'txn' and 'when'; src= and dst="):
+        graph = mf.Graph.from_table(table)
+    assert repr(graph) == "Graph(2 vertices, 1 edges, undirected, edges taken from columns 'txn' and 'when')"
+    assert mf.Graph.from_table({**table, "sender": ["a"], "receiver": ["b"]}).vertex_ids.tolist() == [
+        "a",
+        "b",
+    ]
+    with pytest.raises(
+        mf.GraphError, match=r"column 'txn', row 0: .* found 0.5; src= and dst= .* name other"
+    ):
+        mf.Graph.from_table({"txn": [0.5], "when": ["monday"], "amount": [3]})
 
 
 def test_rows_are_counted_over_batches():
@@ -221,11 +308,54 @@ def test_labels_of_several_kinds_are_refused_with_the_node(labels, message):
         mf.Graph.from_networkx(graph)
 
 
-@pytest.mark.parametrize("nodes", [[(0, 0), (0, 1)], [1, "a"], [1.5, 2.5], [True, 2], [1, 2**63]])
-def test_nodes_that_are_no_ids_are_refused(nodes):
+@pytest.mark.parametrize(
+    ("nodes", "ids"),
+    [
+        ([(0, 0), (0, 1)], ["(0, 0)", "(0, 1)"]),
+        ([1, "a"], ["1", "a"]),
+        ([1.5, 2.5], ["1.5", "2.5"]),
+        ([True, 2], ["True", "2"]),
+        ([1, 2**63], ["1", "9223372036854775808"]),
+    ],
+)
+def test_nodes_of_other_types_are_known_by_their_text(nodes, ids):
     nx = pytest.importorskip("networkx")
-    with pytest.raises(mf.GraphError, match=r"node .*: expected"):
+    graph = mf.Graph.from_networkx(nx.DiGraph([tuple(nodes)]))
+    assert edge_counts(graph) == {(ids[0], ids[1], 0): 1}
+    igraph = pytest.importorskip("igraph")
+    other = igraph.Graph(edges=[(0, 1)], directed=True)
+    other.vs["name"] = nodes
+    assert edge_counts(mf.Graph.from_igraph(other)) == edge_counts(graph)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([1, "1"], "node '1': expected names whose texts differ, .* found 1 too; networkx.relabel_nodes"),
+        ([1, float("nan")], "node 1: expected a name, found nan"),
+    ],
+)
+def test_nodes_that_have_one_text_or_none_are_refused(nodes, message):
+    nx = pytest.importorskip("networkx")
+    with pytest.raises(mf.GraphError, match=message):
         mf.Graph.from_networkx(nx.Graph([tuple(nodes)]))
+
+
+def test_keys_of_parallel_edges_are_an_attribute_unless_they_are_numbers():
+    nx = pytest.importorskip("networkx")
+    numbered = nx.MultiDiGraph([(1, 2), (1, 2)])
+    assert not mf.Graph.from_networkx(numbered).edge_attributes
+    keyed = nx.MultiDiGraph()
+    keyed.add_edge(1, 2, key="wire")
+    keyed.add_edge(1, 2, key="cash")
+    graph = mf.Graph.from_networkx(keyed)
+    assert graph.edge_attributes["key"].to_numpy().tolist() == ["wire", "cash"]
+    query = nx.MultiDiGraph()
+    query.add_edge("a", "b", key="wire")
+    assert mf.count(graph, mf.Pattern.from_networkx(query)) == 1
+    keyed.edges[1, 2, "wire"]["key"] = 7
+    with pytest.raises(mf.GraphError, match="edge 1 -> 2: expected no attribute 'key' beside the key 'wire'"):
+        mf.Graph.from_networkx(keyed)
 
 
 def test_attributes_that_cannot_be_columns_are_refused_or_left_out():
@@ -242,13 +372,6 @@ def test_attributes_that_cannot_be_columns_are_refused_or_left_out():
         mf.Graph.from_networkx(graph, vertex_attributes=["agee"])
 
 
-def test_names_of_igraph_beyond_64_bits_are_refused():
-    graph = pytest.importorskip("igraph").Graph([(0, 1)])
-    graph.vs["name"] = [1, 2**70]
-    with pytest.raises(mf.GraphError, match="vertex 1: expected names that are integers of 64 bits"):
-        mf.Graph.from_igraph(graph)
-
-
 def test_igraph_gives_names_or_indexes():
     igraph = pytest.importorskip("igraph")
     graph = igraph.Graph(edges=[(0, 1)], directed=True)
@@ -259,7 +382,7 @@ def test_igraph_gives_names_or_indexes():
     with pytest.raises(mf.GraphError, match="each id once, found 'a' twice"):
         mf.Graph.from_igraph(graph)
     graph.vs["name"] = ["a", None]
-    with pytest.raises(mf.GraphError, match=r"vertex 1: expected names .* found None"):
+    with pytest.raises(mf.GraphError, match="vertex 1: expected a name, found None"):
         mf.Graph.from_igraph(graph)
 
 
@@ -322,7 +445,9 @@ def test_features_that_no_array_can_hold_are_left_out():
 
     ends = np.array([[0], [1]])
     data = Data(edge_index=ends, num_nodes=2, x=Feature(shape=(2, 8)))
-    assert mf.Graph.from_pyg(data).num_edges == 1
+    with pytest.warns(mf.MotifluxWarning, match="data: left out x: ") as notes:
+        assert mf.Graph.from_pyg(data).num_edges == 1
+    assert notes[0].filename == __file__
     with pytest.raises(mf.GraphError, match="y: the array cannot be taken: unsupported ScalarType"):
         mf.Graph.from_pyg(Data(edge_index=ends, num_nodes=2, y=Feature(shape=(2,))))
 
@@ -342,10 +467,24 @@ def test_data_that_is_no_graph_is_refused(data, error, message):
         mf.Graph.from_pyg(data, directed=True)
 
 
+def test_attributes_of_data_are_chosen_without_a_note():
+    data = Data(
+        edge_index=np.array([[0], [1]]),
+        num_nodes=2,
+        x=np.zeros((2, 3)),
+        y=np.array([1, 2]),
+        z=np.array([3, 4]),
+    )
+    graph = mf.Graph.from_pyg(data, vertex_attributes=["z"])
+    assert list(graph.vertex_attributes) == ["z"]
+    with pytest.raises(mf.ArgumentError, match=r"vertex_attributes: expected a one-dimensional .*'y', 'z'"):
+        mf.Graph.from_pyg(data, vertex_attributes=["x"])
+
+
 def test_a_label_that_data_lack_is_refused():
     data = Data(edge_index=np.array([[0], [1]]), num_nodes=2, x=np.zeros((2, 3)), y=np.array([1, 2]))
     with pytest.raises(mf.ArgumentError, match="vertex_label: expected a one-dimensional attribute"):
-        mf.Graph.from_pyg(data, vertex_label="x")
+        mf.Graph.from_pyg(data, vertex_label="x", vertex_attributes=[])
 
 
 def test_an_edge_to_another_type_of_hetero_data_is_refused():
@@ -547,3 +686,76 @@ def test_decimals_are_integers_or_floats():
         mf.GraphError, match=r"column 'x': .* found 9223372036854775808 in .*; cast the column to floats \(D"
     ):
         mf.Graph.from_table(large)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "edges"),
+    [
+        ({"a": ["b", "c"]}, {("a", "b", 0): 1, ("a", "c", 0): 1}),
+        ({"a": ["b"], "b": ["c"]}, {("a", "b", 0): 1, ("b", "c", 0): 1}),
+        ({"a": {"b"}, "c": {"d"}}, {("a", "b", 0): 1, ("c", "d", 0): 1}),
+        ({1: (2, 3), 2: []}, {(1, 2, 0): 1, (1, 3, 0): 1}),
+        ({0: np.array([1]), 1: np.array([0, 2])}, {(0, 1, 0): 1, (1, 0, 0): 1, (1, 2, 0): 1}),
+        ({"a": {"b": {"label": "x"}}, "b": {}}, {("a", "b", "x"): 1}),
+        ({(0, 0): [(0, 1)]}, {("(0, 0)", "(0, 1)", 0): 1}),
+    ],
+)
+def test_a_dict_of_neighbors_is_a_graph(adjacency, edges):
+    assert edge_counts(mf.as_graph(adjacency, directed=True)) == edges
+    assert edge_counts(mf.Graph.from_adjacency(adjacency, directed=True)) == edges
+
+
+def test_entries_that_mirror_each_other_are_one_undirected_edge():
+    both = {"a": {"b": {"w": 5}, "c": {"w": 1}}, "b": {"a": {"w": 5}}, "c": {"a": {"w": 1}}, "d": {}}
+    made = mf.as_graph(both)
+    assert (made.num_vertices, made.num_edge_copies) == (4, 2)
+    assert sorted(made.edge_attributes["w"].to_numpy().tolist()) == [1, 5]
+    both["b"]["a"]["w"] = 6
+    assert mf.as_graph(both).num_edge_copies == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        ({"payer": ["a", "b"], "payee": ["b", "c"], "amount": [1, 2]}, {}),
+        ({"x": ["a", "b"], "y": ["b", "c"]}, {"src": "x", "dst": "y"}),
+        ({"x": ["a", "b"], "y": ["b", "c"]}, {"src": 0, "dst": 1}),
+    ],
+)
+def test_a_dict_of_columns_is_a_table(table, options):
+    assert edge_counts(mf.as_graph(table, directed=True, **options)) == {("a", "b", 0): 1, ("b", "c", 0): 1}
+
+
+@pytest.mark.parametrize(
+    "thing", [{"x": ["a", "b"], "y": ["b", "c"]}, {"u": ["v"], "v": ["u"]}, {"from": ["to"], "to": ["me"]}]
+)
+def test_a_dict_that_might_be_a_table_or_hold_neighbors_is_refused(thing):
+    with pytest.raises(mf.ArgumentError, match=r"Graph.from_table\(.*src=, dst=\) .* Graph.from_adj"):
+        mf.as_graph(thing)
+    assert mf.Graph.from_adjacency(thing).num_edges > 0
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "message"),
+    [
+        ({"a": "bc"}, "adjacency\\['a'\\]: expected a list, a set or an array of neighbours, .* found 'bc'"),
+        ({"a": 7}, "adjacency\\['a'\\]: .* found 7"),
+        ({"a": [["b"]]}, "found the neighbour \\['b'\\]"),
+        ({"a": {"b": 5}}, "adjacency\\['a'\\]\\['b'\\]: expected a dict of attributes, found 5"),
+        ([1], "adjacency: expected a dict of neighbours, found list"),
+        ({"1": [1]}, "vertex 1: expected names whose texts differ, .* found '1' too"),
+    ],
+)
+def test_what_holds_no_neighbors_is_refused(adjacency, message):
+    with pytest.raises(mf.GraphError, match=message):
+        mf.Graph.from_adjacency(adjacency)
+
+
+def test_a_saved_monitor_is_no_graph_and_says_what_to_do(tmp_path):
+    with mf.Monitor(mf.Graph.from_edges([(0, 1)]), "(a)--(b)") as monitor:
+        for name in ("state.mfg", "state", "state.monitor"):
+            monitor.save(tmp_path / name)
+            with pytest.raises(mf.FormatError, match=r"found a saved monitor, expected a graph: Monitor"):
+                mf.as_graph(str(tmp_path / name))
+        with pytest.raises(mf.ArgumentError, match=r"graph: expected .*Monitor.snapshot returns its graph"):
+            mf.as_graph(monitor)

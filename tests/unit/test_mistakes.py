@@ -118,8 +118,24 @@ def test_the_usage_names_arguments_plainly(command: str) -> None:
     ("call", "told"),
     [
         (
-            lambda: mf.count("g.txt", "(a)--(b)"),  # type: ignore[call-overload]
-            "graph: expected a motiflux.Graph, which motiflux.read_graph reads from a file, found 'g.txt'",
+            lambda: mf.count(7, "(a)--(b)"),
+            "graph: expected a graph, a path, a table, an array of edges, or a graph of networkx, igraph",
+        ),
+        (
+            lambda: mf.count("(a)--(b)", GRAPH),  # type: ignore[call-overload]
+            "pattern: expected a motiflux.Pattern, its text, a graph of networkx, or a sequence of these",
+        ),
+        (
+            lambda: mf.Graph.from_edges([[0, 1, 0], [1, 0, 1], [0, 1, 0]]),
+            "edges: expected an array of shape [m, 2], found [3, 3]; Graph.from_scipy(scipy.sparse",
+        ),
+        (
+            lambda: mf.Pattern.from_edges([(1, 2), (2, 3)]),
+            "edges: expected vertices numbered from 0 to 2 without gaps, found 1, 2, 3; PatternBuilder and",
+        ),
+        (
+            lambda: mf.Pattern.from_edges([("a", "b")]),  # type: ignore[list-item]
+            "query edge 0: expected two vertex numbers, found ('a', 'b'); PatternBuilder and Pattern.parse",
         ),
         (
             lambda: mf.count(GRAPH, "(a)--(b)", device=0),  # type: ignore[call-overload]

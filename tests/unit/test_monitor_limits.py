@@ -222,9 +222,7 @@ def test_labels_of_vertices_may_be_named_beside_rows(mode: str) -> None:
 
 
 REFUSED: dict[str, Any] = {
-    "graph: expected a motiflux.Graph, which motiflux.read_graph reads from a file, found 'x'": lambda: (
-        mf.Monitor("x")
-    ),  # type: ignore[arg-type]
+    "graph: expected a graph, a path, a table, an array of edges": lambda: mf.Monitor(7),
     "patterns: expected patterns or their texts, found 5": lambda: mf.Monitor(clique(2), 5),  # type: ignore[arg-type]
     "edge_times: expected an attribute": lambda: mf.Monitor(clique(2), window=5, edge_times=[1]),  # type: ignore[arg-type]
     "vertex labels, labels: expected 2 values, found 1": lambda: mf.stream.VertexLabels(

@@ -190,8 +190,58 @@ class TestFromNetworkx:
     def test_labels_and_directions_can_be_told(self) -> None:
         graph = nx.DiGraph([(0, 1, {"label": 3})])
         graph.nodes[0]["label"] = 4
-        pattern = Pattern.from_networkx(graph, vertex_label=None, edge_label=None, directed=False)
+        pattern = Pattern.from_networkx(
+            graph,
+            vertex_label=None,
+            edge_label=None,
+            vertex_attributes=[],
+            edge_attributes=[],
+            directed=False,
+        )
         assert pattern == Pattern.from_edges([(0, 1)], directed=False)
+
+    def test_other_attributes_become_conditions(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_node("a", type="GABA", label="cell", region=None)
+        graph.add_node("b", type={"ACH", "GLUT"})
+        graph.add_edge("a", "b", weight=np.int64(5), near=True)
+        assert Pattern.from_networkx(graph) == Pattern.parse(
+            "(a:cell {type: 'GABA'})-[{weight: 5, near: true}]->(b) WHERE b.type IN ['ACH', 'GLUT']"
+        )
+        chosen = Pattern.from_networkx(graph, vertex_attributes=["type"], edge_attributes=[])
+        assert [edge.where for edge in chosen.edges] == [None]
+        assert chosen.vertices[0].where == Comparison("type", Operator.EQUAL, "GABA")
+
+    @pytest.mark.parametrize(
+        ("attributes", "message"),
+        [
+            (
+                {"pos": {"x": 1}},
+                "node 'a', attribute 'pos': expected an integer, .* found {'x': 1}; vertex_attr",
+            ),
+            ({"w": float("nan")}, "node 'a', attribute 'w': .* found nan"),
+            ({"w": []}, "node 'a', attribute 'w': .* found \\[\\]"),
+            ({"label": 2.5}, "node 'a': label: expected an integer, a string, .* found 2.5"),
+        ],
+    )
+    def test_values_that_no_condition_can_have_are_refused_by_name(
+        self, attributes: dict[str, Any], message: str
+    ) -> None:
+        graph = nx.DiGraph([("a", "b")])
+        graph.nodes["a"].update(attributes)
+        with pytest.raises(PatternError, match=message):
+            Pattern.from_networkx(graph)
+        if "label" not in attributes:
+            assert Pattern.from_networkx(graph, vertex_attributes=[]).num_edges == 1
+            with pytest.raises(
+                PatternError, match="vertex_attributes: expected names out of those there are"
+            ):
+                Pattern.from_networkx(graph, vertex_attributes=["nothing"])
+
+    def test_nodes_may_be_tuples(self) -> None:
+        pattern = Pattern.from_networkx(nx.grid_2d_graph(2, 2))
+        assert [vertex.name for vertex in pattern.vertices] == ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
+        assert Pattern.parse(str(pattern)) == pattern
 
     @pytest.mark.parametrize(
         ("graph", "message"),

@@ -71,7 +71,7 @@ def test_what_is_no_sequence_of_patterns_is_refused() -> None:
 
 
 def test_match_takes_one_pattern() -> None:
-    with pytest.raises(mf.ArgumentError, match=r"^pattern: expected a motiflux.Pattern, or its text, found"):
+    with pytest.raises(mf.ArgumentError, match=r"^pattern: expected a motiflux.Pattern, its text, or a"):
         mf.match(complete(4), [PATH])  # type: ignore[arg-type]
 
 

@@ -312,7 +312,7 @@ class TestAsPattern:
 
     @pytest.mark.parametrize("value", [None, 3, b"(a)--(b)", ["(a)--(b)"]])
     def test_anything_else_is_refused(self, value: object) -> None:
-        with pytest.raises(ArgumentError, match=r"pattern: expected .*, or its text, found "):
+        with pytest.raises(ArgumentError, match=r"pattern: expected .*, its text, or a graph of networkx"):
             as_pattern(value)
 
     def test_only_text_is_parsed(self) -> None:

@@ -22,6 +22,8 @@ from tests.interrupts import ctrl_c_in_native_code
 from tests.rotating import in_turn
 from tests.slow_readers import Plain, plain, read_delimited
 
+DROP = "; missing='drop' (--missing drop) leaves out rows without an id"
+
 
 def read(tmp_path: Path, content: str | bytes, name: str = "g.csv", **options: Any) -> mf.Graph:
     path = tmp_path / name
@@ -111,9 +113,10 @@ def test_what_is_not_chosen_is_not_looked_at(tmp_path: Path) -> None:
         ("1,2\n2,3\n", {}, [(1, 2), (2, 3)]),
         ("src,dst\n1,2\n", {}, [(1, 2)]),
         ("1,2\n2,3\n", {"header": True}, [(2, 3)]),
-        ("ann,bob\nbob,cy\n", {}, [("bob", "cy")]),
+        ("ann,bob\nbob,cy\n", {"header": True}, [("bob", "cy")]),
         ("ann,bob\nbob,cy\n", {"header": False}, [("ann", "bob"), ("bob", "cy")]),
-        ("1,x\n2,3\n", {}, [(2, 3)]),
+        ("1,x\n2,y\n", {}, [("1", "x"), ("2", "y")]),
+        ("5,src,dst\n7,1,2\n", {}, [(1, 2)]),
         ("7,1,2\n7,2,3\n", {"src": 1, "dst": 2}, [(1, 2), (2, 3)]),
         ("x,1,2\nx,2,3\n", {"src": 1, "dst": 2}, [(1, 2), (2, 3)]),
         ("", {}, []),
@@ -146,7 +149,7 @@ def test_the_same_table_however_it_is_laid_out(tmp_path: Path, content: bytes) -
 
 
 def test_separators_are_said_or_come_with_the_suffix(tmp_path: Path) -> None:
-    assert edges_of(read(tmp_path, "a\tb\n1,5\t2\n", "g.tsv")) == [("1,5", "2")]
+    assert edges_of(read(tmp_path, "src\tdst\n1,5\t2\n", "g.tsv")) == [("1,5", "2")]
     assert edges_of(read(tmp_path, "a;b\n1;2\n", sep=";")) == [(1, 2)]
     assert edges_of(read(tmp_path, "a  b\n1\t 2\n", sep=" ")) == [(1, 2)]
     for wrong in ("", ";;", "é", '"', "\n", 3):
@@ -215,10 +218,172 @@ def test_nan_is_a_missing_float(tmp_path: Path) -> None:
 
 def test_ids_are_integers_or_else_strings_as_they_are_written(tmp_path: Path) -> None:
     assert edges_of(read(tmp_path, "src,dst\n1,-2\n")) == [(1, -2)]
-    assert edges_of(read(tmp_path, "src,dst\n1,2\n2,x\n")) == [("1", "2"), ("2", "x")]
-    assert edges_of(read(tmp_path, "src,dst\n1,007\n")) == [("1", "007")]
-    assert edges_of(read(tmp_path, "src,dst\n1,1.0\n")) == [("1", "1.0")]
-    assert edges_of(read(tmp_path, f"src,dst\n1,{2**63}\n")) == [("1", str(2**63))]
+    assert edges_of(read(tmp_path, "src,dst\nx,2\n2,1\n")) == [("2", "1"), ("x", "2")]
+    assert edges_of(read(tmp_path, "src,dst\n007,1\n1,007\n", ids="names")) == [("007", "1"), ("1", "007")]
+    assert edges_of(read(tmp_path, "src,dst\n1,2\n", ids="names")) == [("1", "2")]
+    assert edges_of(read(tmp_path, f"src,dst\nx,{2**63}\n")) == [("x", str(2**63))]
+    assert edges_of(read(tmp_path, "src,dst\nx,0.5\ny,1.0\n")) == [("x", "0.5"), ("y", "1.0")]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (
+            "src,dst\n1,2\n2,x\n",
+            {},
+            "line 3: column 'dst': found 'x', expected an integer as on line 2; ids=",
+        ),
+        ("src,dst\n1,2\n2,007\n", {}, "line 3: column 'dst': found '007', expected an integer as on line 2"),
+        ("src,dst\n1,2\n1.0,2\n", {}, "line 3: column 'src': found '1.0', expected an integer as on line 2"),
+        (
+            f"1,2\n1,{2**63}\n",
+            {},
+            "line 2: column 'column1': found '9223372036854775808', expected an integer",
+        ),
+        (
+            "src,dst\n1.0,5\n2.0,nan\n",
+            {},
+            "line 3: column 'dst': found 'nan', expected an integer or a name; ",
+        ),
+        ("src,dst\nx,5.0\ny,6\n", {}, "line 2: column 'dst': found '5.0', expected an integer, as other ids"),
+        (
+            "src,dst\nann,bob\nNULL,cy\n",
+            {},
+            "line 3: column 'src': found 'NULL', expected an integer or a name",
+        ),
+        ('src,dst,x\nann,bob,"1\n2"\nN/A,cy,\n', {}, "row 1: column 'src': found 'N/A', expected an integer"),
+        ("src,dst\nx,2\n", {"ids": "integers"}, "line 2: column 'src': found 'x', expected an integer; ids="),
+        (
+            "src,dst\n1,2\n2,x\n",
+            {"missing": "drop"},
+            "line 3: column 'dst': found 'x', expected an integer as",
+        ),
+        ("src,dst\nnan,2\nx, y\n", {"missing": "drop"}, "line 3: column 'dst': found ' y', expected a name"),
+        ("a,b,c\nx,y,z\nnan,y,z\n", {"header": True}, "line 3: column 'a': found 'nan'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*edges taken from columns:motiflux.MotifluxWarning")
+def test_an_id_that_is_none_among_others_is_refused_with_its_row_and_column(
+    tmp_path: Path, text: str, options: dict[str, Any], said: str
+) -> None:
+    found = refusal(tmp_path, text, **options)
+    assert found.startswith(said)
+    assert ("src= and dst=" in found) == text.startswith("a,b,c")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "edges"),
+    [
+        ("src,dst\n1,2\n2,nan\n,3\n3,4\nNULL,1\n", {}, [(1, 2), (3, 4)]),
+        ('src,dst\nann,bob\nnan,bob\nbob,cy\n"",x\n', {}, [("ann", "bob"), ("bob", "cy")]),
+        ("src,dst,label\n1, 2,x\n2,nan,y\n3,1,z\n", {}, [(1, 2, "x"), (3, 1, "z")]),
+        ("src,dst\n1,2\nNA,3\n", {"ids": "names"}, [("1", "2")]),
+        ("src,dst\nnan,2\n", {}, []),
+    ],
+)
+@pytest.mark.parametrize("name", ["g.csv", "g.txt"])
+def test_rows_without_an_id_are_left_out_and_counted(
+    tmp_path: Path, text: str, options: dict[str, Any], edges: list[tuple[object, ...]], name: str
+) -> None:
+    rows = text.count("\n") - 1
+    if name == "g.txt":
+        options = {**options, "header": True, "sep": ",", **({"label": "label"} if "label" in text else {})}
+    with pytest.warns(
+        mf.MotifluxWarning, match=f"{rows - len(edges)} rows? w.* left out, as an id is missing"
+    ):
+        assert edges_of(read(tmp_path, text, name, missing="drop", **options)) == edges
+
+
+def test_attributes_of_rows_that_are_left_out_go_with_them(tmp_path: Path) -> None:
+    vertices = tmp_path / "v.csv"
+    vertices.write_text("id,age\n1,10\nnan,20\n2,30\n")
+    with pytest.warns(mf.MotifluxWarning, match=r"left out") as notes:
+        graph = read(tmp_path, "src,dst,x\n1,2,5\n,2,6\n2,1,7\n", missing="drop", vertices=vertices)
+    assert sorted(graph.edge_attributes["x"].to_numpy().tolist()) == [5, 7]
+    assert sorted(graph.vertex_attributes["age"].to_numpy().tolist()) == [10, 30]
+    assert [str(one.message).partition(": ")[2] for one in notes] == [
+        "1 row was left out, as an id is missing",
+        "vertices: 1 row was left out, as an id is missing",
+    ]
+
+
+def test_words_for_missing_values_are_names_where_they_are_kept(tmp_path: Path) -> None:
+    text = "src,dst\nNA,ZA\nZA,nan\n"
+    assert edges_of(read(tmp_path, text, missing="keep")) == [("NA", "ZA"), ("ZA", "nan")]
+    with pytest.raises(
+        mf.ArgumentError, match="missing: expected one of 'error', 'drop', 'keep', found 'skip'"
+    ):
+        read(tmp_path, text, missing="skip")
+    with pytest.raises(mf.ArgumentError, match="ids: expected 'integers', 'names' or None, found 'text'"):
+        read(tmp_path, text, ids="text")
+
+
+# Columns that nobody named
+
+
+def test_columns_that_are_guessed_are_named(tmp_path: Path) -> None:
+    text = "txn,when,amount\nt1,monday,5\nt2,tuesday,6\n"
+    with pytest.warns(mf.MotifluxWarning) as notes:
+        graph = read(tmp_path, text)
+    guessed, header = (str(one.message).removeprefix(f"{tmp_path / 'g.csv'}: ") for one in notes)
+    assert guessed == "edges taken from columns 'txn' and 'when'; src= and dst= (--src, --dst) say which"
+    assert header.startswith(
+        "line 1 with 'txn' and 'when' was taken as the names of the columns; header=False"
+    )
+    assert {one.filename for one in notes} == {__file__}
+    assert repr(graph) == ("Graph(4 vertices, 2 edges, directed, edges taken from columns 'txn' and 'when')")
+    assert edges_of(graph) == [("t1", "monday"), ("t2", "tuesday")]
+    with pytest.warns(mf.MotifluxWarning, match="edges taken from columns 0 and 1"):
+        read(tmp_path, "1,2,3\n2,3,4\n")
+
+
+def test_columns_whose_names_mean_ends_come_before_the_first_two(tmp_path: Path) -> None:
+    graph = read(tmp_path, "txn,when,payer,payee\nt1,monday,ann,bob\n")
+    assert edges_of(graph) == [("ann", "bob")]
+    assert graph.end_columns == ("payer", "payee", False)
+    assert "columns" not in repr(graph)
+
+
+def test_a_first_line_that_may_be_an_edge_is_spoken_of(tmp_path: Path) -> None:
+    with pytest.warns(
+        mf.MotifluxWarning, match=r"line 1 with 'ann' and 'bob' was taken as the names of the col"
+    ):
+        assert edges_of(read(tmp_path, "ann,bob\nbob,cy\n")) == [("bob", "cy")]
+    assert edges_of(read(tmp_path, "ann,bob\n1,2\n")) == [(1, 2)]
+    with pytest.warns(
+        mf.MotifluxWarning, match=r"line 1 was read as an edge between 'from' and 'to'; header=True"
+    ):
+        assert edges_of(read(tmp_path, "from to\nann bob\n", "g.txt")) == [("ann", "bob"), ("from", "to")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "separator"),
+    [("g.csv", "src;dst\n1;2\n", ";"), ("g.tsv", "src,dst\n1,2\n", ","), ("g.txt", "1|2\n", "|")],
+)
+def test_another_separator_is_proposed(tmp_path: Path, name: str, text: str, separator: str) -> None:
+    assert f"; sep='{separator}' (--sep '{separator}') if '{separator}' separates" in refusal(
+        tmp_path, text, name
+    )
+    assert read(tmp_path, text, name, sep=separator).num_edges == 1
+
+
+def test_another_separator_in_ids_is_spoken_of(tmp_path: Path) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="ids such as '1;2;0' and '5'; sep=';'") as notes:
+        assert read(tmp_path, "1;2;0,5\n2;3;0,7\n").num_edges == 2
+    assert len(notes) == 1
+    assert read(tmp_path, "1;2;0,5\n2;3;0,7\n", sep=";", attributes=[], src=0, dst=1).num_edges == 2
+    assert edges_of(read(tmp_path, "src,dst\na;b,c\n")) == [("a;b", "c")]
+
+
+def test_a_table_that_is_no_text_has_no_header(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table({"src": [1], "dst": [2]})
+    parquet.write_table(table, tmp_path / "g.parquet")
+    for argument, value in {"header": True, "sep": ";", "ids": "names"}.items():
+        with pytest.raises(
+            mf.ArgumentError, match=f"{argument}: expected nothing: columns of .parquet files"
+        ):
+            mf.read_graph(tmp_path / "g.parquet", **{argument: value})  # type: ignore[arg-type]
 
 
 # Tables of vertices
@@ -304,8 +469,11 @@ def test_the_separator_is_that_of_vertices_in_a_file_of_the_same_kind(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("src,dst\n1,\n", "line 2: column 'dst': found an empty field, expected an integer or a name"),
-        ('src,dst\n"",2\n', "line 2: column 'src': found an empty field, expected an integer or a name"),
+        ("src,dst\n1,\n", "line 2: column 'dst': found an empty field, expected an integer or a name" + DROP),
+        (
+            'src,dst\n"",2\n',
+            "line 2: column 'src': found an empty field, expected an integer or a name" + DROP,
+        ),
         ("src,dst\n1,2\n1\n", "line 3: found 1 field, expected 2 as on line 1"),
         ("\n\nsrc,dst\n1,2,3\n", "line 4: found 3 fields, expected 2 as on line 3"),
         (
@@ -325,7 +493,10 @@ def test_the_separator_is_that_of_vertices_in_a_file_of_the_same_kind(tmp_path: 
         ("a,b\nann,b\0\n", "line 2: column 'b': found 'b\\x00', expected a name without NUL bytes"),
         ("src\n1\n", "line 1: found 1 field separated by ',', expected at least 2"),
         (f"a,b\nx,{'y' * 5000}\n", f"line 2: column 'b': found '{'y' * 40}...', expected at most 4096 bytes"),
-        ('a,b\n1,"x\n\ny"\nz,\n', "line 5: column 'b': found an empty field, expected an integer or a name"),
+        (
+            'a,b\n1,"x\n\ny"\nz,\n',
+            "line 5: column 'b': found an empty field, expected an integer or a name" + DROP,
+        ),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path: Path, text: str, expected: str) -> None:
@@ -384,7 +555,7 @@ def test_an_error_in_a_later_piece_names_its_line(tmp_path: Path) -> None:
     text = "src,dst,y\n" + "\n".join(lines)
     for threads in (1, 2):
         said = refusal(tmp_path, text, threads=threads)
-        assert said == "line 150001: column 'dst': found an empty field, expected an integer or a name"
+        assert said == "line 150001: column 'dst': found an empty field, expected an integer or a name" + DROP
 
 
 def test_a_type_that_changes_late_changes_all_of_the_column(tmp_path: Path) -> None:

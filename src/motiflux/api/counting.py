@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import overload
 
 from motiflux.api.pattern_list import as_patterns, count_each, count_one
+from motiflux.api.subject import GraphLike, data_graph
 from motiflux.dispatch.prepared_query import count_again
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, PatternLike
 from motiflux.request.deadline import Deadline
 from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.request.request import make_request
@@ -17,8 +18,8 @@ from motiflux.result.count import Count
 
 @overload
 def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
-    graph: Graph,
-    pattern: Pattern | str,
+    graph: GraphLike,
+    pattern: PatternLike,
     *,
     semantics: str = ...,
     symmetry: str = ...,
@@ -34,8 +35,8 @@ def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too,
 ) -> Count: ...
 @overload
 def count(
-    graph: Graph,
-    pattern: Sequence[Pattern | str],
+    graph: GraphLike,
+    pattern: Sequence[PatternLike],
     *,
     semantics: str = ...,
     symmetry: str = ...,
@@ -50,8 +51,8 @@ def count(
     tuning: Mapping[str, str] | None = ...,
 ) -> list[Count]: ...
 def count(
-    graph: Graph,
-    pattern: Pattern | str | Sequence[Pattern | str],
+    graph: GraphLike,
+    pattern: PatternLike | Sequence[PatternLike],
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -69,8 +70,13 @@ def count(
 
     Parameters
     ----------
+    graph
+        A `Graph`, or an object that `as_graph` takes: a path, a table, a graph of networkx, igraph, scipy or
+        PyTorch Geometric. Such an object is converted anew at each call, as it may have changed: convert it
+        once with `as_graph` for several calls.
     pattern
-        A pattern or its text; or a sequence of these, counted in one call that does common work once.
+        A pattern, its text, or a graph of networkx (`Pattern.from_networkx`); or a sequence of these, counted
+        in one call that does common work once.
     semantics
         ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
     symmetry
@@ -126,7 +132,8 @@ def count(
     if isinstance(graph, Graph) and isinstance(pattern, Pattern):
         patterns, several = [pattern], False
     else:
-        patterns, several = as_patterns(graph, pattern)
+        patterns, several = as_patterns(pattern)
+        graph = data_graph(graph)
     with NO_PROGRESS if progress is False else progress_callback(progress, "counting") as callback:
         request = make_request(
             semantics=semantics,

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motiflux.api.occurrence import Witness, check_rows, edges_between, value_text, witness_of
+from motiflux.api.subject import GraphLike, data_graph, subject_of
 from motiflux.arguments import check_integer
 from motiflux.draw import MAX_NODES, Link, Node, Panel, Picture, diagram, grid, place, slots_for
 from motiflux.draw.panel import titled
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable, Graph
-from motiflux.pattern import Pattern, as_pattern
+from motiflux.pattern import Pattern, PatternLike, as_pattern
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
 from motiflux.units import grouped, quantity
 
@@ -30,8 +31,8 @@ _MOST_NAMED, _MOST_LABELLED = 24, 40
 
 
 def draw_match(
-    graph: Graph,
-    pattern: Pattern | str,
+    graph: GraphLike,
+    pattern: PatternLike,
     rows: ArrayLike,
     *,
     attributes: Sequence[str] = (),
@@ -80,7 +81,7 @@ def draw_match(
     >>> picture.name, "amount 90.5" in picture
     ('An occurrence of the pattern: ann, bob, cy', True)
     """
-    pattern = as_pattern(pattern)
+    graph, pattern = subject_of(graph, pattern)
     found = check_rows(graph, pattern, rows, semantics)
     neighbors = check_integer("neighbors", neighbors, 0, MAX_NODES - pattern.num_vertices)
     _check_attributes(graph, attributes)
@@ -106,9 +107,9 @@ def draw_match(
 
 
 def draw_graph(
-    graph: Graph,
+    graph: GraphLike,
     *,
-    pattern: Pattern | str | None = None,
+    pattern: PatternLike | None = None,
     rows: ArrayLike | None = None,
     title: str = "",
     semantics: Semantics | str = Semantics.ISOMORPHISM,
@@ -145,6 +146,7 @@ def draw_graph(
     >>> mf.draw_graph(g, pattern="(a)--(b)--(c)--(a)", rows=[0, 1, 2]).name
     'Graph of 4 vertices and 4 edges, 1 occurrence marked'
     """
+    graph = data_graph(graph)
     if graph.num_vertices > MAX_NODES:
         raise ArgumentError("graph", f"at most {MAX_NODES} vertices to draw", graph.num_vertices)
     if (pattern is None) != (rows is None):

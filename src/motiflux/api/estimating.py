@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from motiflux.api.counting import count
-from motiflux.api.subject import check_subject
+from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
 from motiflux.cpu.sampling import ESTIMATORS
 from motiflux.cpu.trawling import LEAST_DEPTH
 from motiflux.errors import ArgumentError
-from motiflux.graph import Graph
 from motiflux.io.files.progress import is_shown, meter
-from motiflux.pattern import Pattern
+from motiflux.pattern import PatternLike
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import make_request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
@@ -31,8 +30,8 @@ MAX_SEED = 2**64 - 1
 
 
 def estimate(
-    graph: Graph,
-    pattern: Pattern | str,
+    graph: GraphLike,
+    pattern: PatternLike,
     *,
     rel_error: float | None = None,
     confidence: float = 0.95,
@@ -107,7 +106,7 @@ def estimate(
     >>> found.low <= 12 <= found.high
     True
     """
-    pattern = check_subject(graph, pattern)
+    graph, pattern = subject_of(graph, pattern)
     rules = make_rules(rel_error, confidence, samples)
     _check_estimator(estimator, device)
     seed = check_integer("seed", seed, 0, MAX_SEED)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from motiflux.api.subject import check_subject
+from motiflux.api.subject import GraphLike, subject_of
 from motiflux.dispatch.choose import choose_engine
 from motiflux.draw import Picture
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import PatternLike
 from motiflux.plan import Plan
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.report.data import Actual, EngineReport, PlanReport
@@ -86,8 +86,8 @@ class Explanation(str):
 
 
 def explain(
-    graph: Graph,
-    pattern: Pattern | str,
+    graph: GraphLike,
+    pattern: PatternLike,
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -148,7 +148,7 @@ def explain(
     >>> [step.actual for step in mf.explain(g, triangle, analyze=True).report.steps]
     [3, 3, 1]
     """
-    pattern = check_subject(graph, pattern)
+    graph, pattern = subject_of(graph, pattern)
     with progress_callback(progress and analyze, "counting") as callback:
         request = make_request(
             semantics=semantics,

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.api.subject import check_subject
+from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
 from motiflux.dispatch.choose import choose_engine
-from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import PatternLike
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Ran
 from motiflux.request.progress import Progress, progress_callback
@@ -32,8 +31,8 @@ MAX_BATCH_ROWS = 1 << 30
 
 
 def match(
-    graph: Graph,
-    pattern: Pattern | str,
+    graph: GraphLike,
+    pattern: PatternLike,
     *,
     semantics: str = "isomorphism",
     symmetry: str = "embeddings",
@@ -91,7 +90,7 @@ def match(
     >>> mf.match(paths, "(a)-->(b)-->(c)", edges=True).to_numpy()
     array([[1, 2, 3, 0, 1]])
     """
-    pattern = check_subject(graph, pattern)
+    graph, pattern = subject_of(graph, pattern)
     block_rows = check_integer("batch_rows", batch_rows, 1, MAX_BATCH_ROWS)
     bar = contextlib.ExitStack()
     callback = bar.enter_context(progress_callback(progress, "matching"))

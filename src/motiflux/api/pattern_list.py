@@ -7,12 +7,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from motiflux.api.subject import check_graph
 from motiflux.dispatch.choose import choose_engine
 from motiflux.dispatch.prepared_query import PreparedQuery, count_of, keep_query, prepared_query
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, as_pattern
+from motiflux.pattern import Pattern, as_pattern, is_one_pattern
 from motiflux.plan import Plan, check_symmetry
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.shared_prefix import group_by_prefix
@@ -22,25 +21,23 @@ from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.count import Count
 
+_EXPECTED = "a motiflux.Pattern, its text, a graph of networkx, or a sequence of these"
 _UNITS = 1000
 """Units of progress that each search stands for: how long it takes beside the others is not known."""
 
 
-def as_patterns(graph: object, subject: object) -> tuple[list[Pattern], bool]:
-    """Return what a call is to count, texts parsed, and whether it is a sequence of patterns.
+def as_patterns(subject: object) -> tuple[list[Pattern], bool]:
+    """Return the patterns that a call is to count, and whether it is a sequence of patterns.
 
-    Errors name the position in the sequence. What is no graph is refused first.
+    Errors name the position in the sequence.
     """
-    check_graph(graph)
-    if isinstance(subject, Pattern):
-        return [subject], False
     if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
-        return [as_pattern(subject, expected="a motiflux.Pattern, its text, or a sequence of these")], False
+        return [as_pattern(subject, expected=_EXPECTED)], False
     patterns = []
     for position, value in enumerate(subject):
-        if isinstance(value, str):
+        if is_one_pattern(value):
             with naming_pattern(position):
-                patterns.append(Pattern.parse(value))
+                patterns.append(as_pattern(value))
         else:
             patterns.append(as_pattern(value, f"pattern[{position}]"))
     return patterns, True

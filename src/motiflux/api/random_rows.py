@@ -10,12 +10,12 @@ from contextlib import suppress
 import numpy as np
 
 from motiflux.api.counting import count
-from motiflux.api.subject import check_subject
+from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
 from motiflux.cpu.sampling import sample_graph
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, PatternLike
 from motiflux.plan import Plan
 from motiflux.plan.candidates.space import max_space_bytes
 from motiflux.request.request import Request, make_request
@@ -37,8 +37,8 @@ _DOUBTFUL = 1 << 20
 
 
 def sample(
-    graph: Graph,
-    pattern: Pattern | str,
+    graph: GraphLike,
+    pattern: PatternLike,
     k: int,
     *,
     semantics: str = "isomorphism",
@@ -95,7 +95,7 @@ def sample(
     >>> rows.shape, len(set(map(tuple, rows.tolist())))
     ((1000, 3), 6)
     """
-    pattern = check_subject(graph, pattern)
+    graph, pattern = subject_of(graph, pattern)
     wanted = check_integer("k", k, 0, MAX_ROWS)
     seed = check_integer("seed", seed, 0, MAX_SEED)
     request = make_request(

@@ -1,20 +1,35 @@
-"""Checks of the graph and the pattern of a call."""
+"""The graph and the pattern of a call."""
 
 from __future__ import annotations
 
-from motiflux.errors import ArgumentError
+from typing import Any, TypeAlias
+
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, as_pattern
+from motiflux.pattern import Pattern, PatternLike, as_pattern
+
+GraphLike: TypeAlias = Graph | Any
+"""A `Graph`, or what `motiflux.as_graph` makes one of: a path, a table, a graph of another library."""
 
 
-def check_subject(graph: object, pattern: object) -> Pattern:
-    """Return the pattern, parsed if it is text; refuse what is no graph or no pattern."""
-    check_graph(graph)
-    return as_pattern(pattern)
+def subject_of(graph: GraphLike, pattern: PatternLike) -> tuple[Graph, Pattern]:
+    """Return the graph and the pattern of a call, made of what was given."""
+    return data_graph(graph), as_pattern(pattern)
 
 
-def check_graph(graph: object) -> None:
-    """Refuse what is no graph."""
-    if not isinstance(graph, Graph):
-        reading = ", which motiflux.read_graph reads from a file" if isinstance(graph, str) else ""
-        raise ArgumentError("graph", f"a motiflux.Graph{reading}", graph)
+def data_graph(graph: GraphLike) -> Graph:
+    """Return a graph as it is, and anything else as `motiflux.as_graph` reads it.
+
+    What it makes is not kept: files and objects of other libraries may change between two calls.
+
+    Raises
+    ------
+    ArgumentError
+        It is nothing that a graph can be made of.
+    MotifluxError
+        The errors of the reader or the importer.
+    """
+    if isinstance(graph, Graph):
+        return graph
+    from motiflux.io import as_graph
+
+    return as_graph(graph)

@@ -28,6 +28,17 @@ def separator(text: str) -> str:
     return "\t" if text == r"\t" else text
 
 
+def one_of(*words: str) -> Callable[[str], str]:
+    """Return a parser that takes one of some words."""
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise typer.BadParameter(f"expected one of {', '.join(words)}, found {text!r}")
+        return text
+
+    return parse
+
+
 _PANEL = "Graph tables (.csv, .parquet and similar formats)"
 
 
@@ -41,7 +52,11 @@ def _option(name: str, metavar: str, parser: Callable[[str], Any], text: str, de
 
 def _flag(names: str, text: str) -> Any:
     option = typer.Option(
-        names, metavar="", help=text, show_default="yes, unless its ids are integers", rich_help_panel=_PANEL
+        names,
+        metavar="",
+        help=text,
+        show_default="yes, unless an id in it is an integer",
+        rich_help_panel=_PANEL,
     )
     return Annotated[bool | None, option]
 
@@ -52,9 +67,15 @@ OPTIONS = {
         "COLUMN",
         column,
         "Column of edge sources, by name or position from 0.",
-        "src, source, from, or the first",
+        "src, source, from, a name such as payer, or the first",
     ),
-    "dst": _option("--dst", "COLUMN", column, "Column of edge targets.", "dst, target, to, or the second"),
+    "dst": _option(
+        "--dst",
+        "COLUMN",
+        column,
+        "Column of edge targets.",
+        "dst, target, to, a name such as payee, or the second",
+    ),
     "label": _option("--label", "COLUMN", column, "Column of edge labels.", "label"),
     "time": _option("--time", "COLUMN", column, "Column of edge times.", "time, timestamp"),
     "attributes": _option(
@@ -64,6 +85,29 @@ OPTIONS = {
     "vertex_id": _option("--vertex-id", "COLUMN", column, "Column of vertex ids.", "id, or the first"),
     "vertex_label": _option("--vertex-label", "COLUMN", column, "Column of vertex labels.", "label"),
     "sep": _option("--sep", "TEXT", separator, r"Field separator of text tables; \t is a tab.", "by suffix"),
+    "ids": _option(
+        "--ids",
+        "[integers|names]",
+        one_of("integers", "names"),
+        "Kind of all ids of text tables; names keep ids such as 007 as they are.",
+        "by the first row",
+    ),
+    "missing": _option(
+        "--missing",
+        "[error|drop|keep]",
+        one_of("error", "drop", "keep"),
+        "Rows without an id (empty, NaN, or a word such as NULL). error: stop; drop: leave out and count "
+        "them; keep: take such words as names.",
+        "error",
+    ),
+    "self_loops": _option(
+        "--self-loops",
+        "[warn|drop|error]",
+        one_of("warn", "drop", "error"),
+        "Edges from a vertex to itself, in any format. warn: leave them out and count them; drop: leave them "
+        "out; error: stop.",
+        "warn",
+    ),
     "header": _flag("--header/--no-header", "Whether the first line of a text table holds column names."),
     "vertices_header": _flag(
         "--vertices-header/--no-vertices-header",

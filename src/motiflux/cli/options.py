@@ -207,7 +207,7 @@ def read_pattern(source: str) -> "mf.Pattern":
         return mf.read_pattern(source)
     if "(" in source:
         return mf.Pattern.parse(source)
-    from motiflux.io.registry import PATTERN_READERS
+    from motiflux.io.readers import PATTERN_READERS
 
     raise UsageError(
         f"{source}: expected pattern text such as '(a)--(b)', or a file: {', '.join(PATTERN_READERS)}"

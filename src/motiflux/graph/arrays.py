@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from motiflux.arguments import resolve_threads
 from motiflux.conditions import Condition
 from motiflux.graph.adjacency import Direction
-from motiflux.graph.assemble import SelfLoops, assemble
+from motiflux.graph.assemble import SelfLoops, assemble, told_of_self_loops
 from motiflux.graph.attributes.table import AttributeTable
 from motiflux.graph.csr import Csr
 from motiflux.graph.edge_rows import edges_by_target, edges_of_arcs, edges_with_any, row_starts
 from motiflux.graph.labels import LabelTable
 from motiflux.graph.memo import Memo
 from motiflux.graph.numbering import find_ids
-from motiflux.interop import GraphColumns
+from motiflux.interop import EndColumns, GraphColumns
+from motiflux.notes import note
 from motiflux.types import (
     DEFAULT_LABEL,
     VERTEX_DTYPE,
@@ -63,6 +64,7 @@ class GraphArrays:
     duplicate_edges: int = 0
     vertex_attributes: AttributeTable = field(default_factory=lambda: AttributeTable("vertex"))
     edge_attributes: AttributeTable = field(default_factory=lambda: AttributeTable("edge"))
+    end_columns: EndColumns | None = None
     memo: Memo = field(default_factory=Memo, init=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +77,7 @@ class GraphArrays:
 
     @classmethod
     def from_columns(
-        cls, columns: GraphColumns, *, self_loops: SelfLoops = "error", threads: int | None = None
+        cls, columns: GraphColumns, *, self_loops: SelfLoops = "warn", threads: int | None = None
     ) -> Self:
         """Build a graph from columns, as returned by file readers and importers of other libraries.
 
@@ -100,7 +102,11 @@ class GraphArrays:
         >>> mf.Graph.from_columns(GraphColumns(*ends, vertex_ids=["ann", "bob", "cy"], positions=True))
         Graph(3 vertices, 2 edges, undirected)
         """
-        return cls(**assemble(columns, self_loops, resolve_threads(threads))._asdict())
+        made = cls(**assemble(columns, self_loops, resolve_threads(threads))._asdict())
+        loops = told_of_self_loops(made.self_loops_dropped) if self_loops == "warn" else ()
+        for sentence in (*columns.notes, *loops):
+            note(f"{columns.name}: {sentence}")
+        return made
 
     @property
     def num_vertices(self) -> int:

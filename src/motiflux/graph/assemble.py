@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import ArgumentError, GraphError
+from motiflux.errors import ArgumentError
 from motiflux.graph.attributes.table import AttributeTable, make_attributes
 from motiflux.graph.csr import Csr
 from motiflux.graph.labels import LabelTable, as_column, encode_labels
 from motiflux.graph.numbering import number_vertices
-from motiflux.interop import Coded, GraphColumns
+from motiflux.interop import Coded, EndColumns, GraphColumns, RowError
 from motiflux.types import IdArray, LabelArray
 
-SelfLoops = Literal["error", "drop"]
+SelfLoops = Literal["warn", "drop", "error"]
+"""Self-loops are left out with a warning that counts them, left out, or an error."""
 
 
 class Parts(NamedTuple):
@@ -33,6 +34,7 @@ class Parts(NamedTuple):
     duplicate_edges: int
     vertex_attributes: AttributeTable
     edge_attributes: AttributeTable
+    end_columns: EndColumns | None
 
 
 def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Parts:
@@ -44,8 +46,7 @@ def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Part
         The columns do not describe a graph.
     """
     directed, length = _direction(columns), len(columns.sources)
-    if self_loops not in ("error", "drop"):
-        raise ArgumentError("self_loops", "'error' or 'drop'", self_loops)
+    check_self_loops(self_loops)
     edge_label_table, edge_codes = encode_labels(columns.edge_labels, length, "edge_labels", threads)
     edge_attributes = make_attributes("edge", columns.edge_attributes, length)
     vertex_attributes = make_attributes("vertex", columns.vertex_attributes)
@@ -97,7 +98,27 @@ def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Part
         duplicate_edges=duplicates,
         vertex_attributes=vertex_attributes.take(order),
         edge_attributes=edge_attributes,
+        end_columns=columns.end_columns,
     )
+
+
+def check_self_loops(self_loops: str) -> None:
+    """Refuse what is no choice for self-loops.
+
+    Raises
+    ------
+    ArgumentError
+        Lists the choices.
+    """
+    if self_loops not in get_args(SelfLoops):
+        raise ArgumentError("self_loops", "one of " + ", ".join(map(repr, get_args(SelfLoops))), self_loops)
+
+
+def told_of_self_loops(count: int) -> tuple[str, ...]:
+    """Return the note on self-loops that were left out."""
+    if not count:
+        return ()
+    return (f"{count:,} self-loop{' was' if count == 1 else 's were'} left out",)
 
 
 def _direction(columns: GraphColumns) -> bool:
@@ -106,7 +127,8 @@ def _direction(columns: GraphColumns) -> bool:
     return bool(columns.directed)
 
 
-def _self_loop(columns: GraphColumns, ids: NDArray[Any], row: int) -> GraphError:
+def _self_loop(columns: GraphColumns, ids: NDArray[Any], row: int) -> RowError:
     vertex = columns.sources[row]
     found = (ids[vertex] if columns.positions else vertex).item()
-    return GraphError(f"edges, row {row}: expected two different vertices, found {found!r} twice")
+    advice = "self_loops='drop' leaves self-loops out"
+    return RowError("edges", row, f"expected two different vertices, found {found!r} twice; {advice}")

@@ -47,6 +47,8 @@ class Graph(Importers, Exporters):
     edge_attributes
         Columns by name with a value for every copy of an edge: the edges in the order of `to_edges`, the
         copies of each in the order they were given.
+    end_columns
+        The columns of a table that the ends of edges were taken from, if it was made from one.
     memo
         Cache of data that planning and engines derived from the graph.
     """
@@ -65,7 +67,7 @@ class Graph(Importers, Exporters):
         edge_labels: ArrayLike | None = None,
         vertex_attributes: Mapping[str, object] | None = None,
         edge_attributes: Mapping[str, object] | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from an edge list.
@@ -94,7 +96,8 @@ class Graph(Importers, Exporters):
             missing; a list, with None for them; or an Arrow array with nulls (pyarrow, polars, pandas: this
             takes the package pyarrow). NaN is a missing value.
         self_loops
-            ``"error"`` raises an error for them, ``"drop"`` drops and counts them.
+            ``"warn"`` leaves self-loops out, with a `MotifluxWarning` that counts them; ``"drop"`` leaves
+            them out without a warning; ``"error"`` raises an error that names the first.
         threads
             Threads to build with; default: as many as this process may use.
 
@@ -203,7 +206,9 @@ class Graph(Importers, Exporters):
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind})"
+        ends = self.end_columns
+        taken = f", edges taken from columns {ends}" if ends is not None and ends.guessed else ""
+        return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}{taken})"
 
 
 def _bytes(rows: Adjacency) -> int:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from motiflux.arguments import resolve_threads
 from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexMapping
+from motiflux.interop.libraries.adjacency import from_adjacency
 from motiflux.interop.libraries.igraph import from_igraph
 from motiflux.interop.libraries.networkx import from_networkx
-from motiflux.interop.libraries.pyg import from_pyg
+from motiflux.interop.libraries.pyg import Chosen, from_pyg
 from motiflux.interop.libraries.records import Wanted
 from motiflux.interop.libraries.scipy_sparse import from_scipy
+from motiflux.interop.missing import Missing
 from motiflux.interop.tables import read_table
 from motiflux.types import Label
 
@@ -36,7 +38,8 @@ class Importers(GraphArrays):
         vertex_id: ColumnName | None = None,
         vertex_label: ColumnName | None = None,
         directed: bool = False,
-        self_loops: SelfLoops = "error",
+        missing: Missing = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from a table of edges.
@@ -48,14 +51,21 @@ class Importers(GraphArrays):
             the package pyarrow), a mapping from names to arrays, or a structured array of NumPy.
         src, dst, label, time, attributes
             The columns of each kind: names, or positions counted from 0. Without them the ends are the
-            columns ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, else the first two; the
-            label is the column ``label``; ``time`` or ``timestamp`` becomes the edge attribute ``time``; all
-            other columns become edge attributes of their own names. ``attributes=[...]`` takes only these.
+            columns ``src``, ``source`` or ``from`` and ``dst``, ``target`` or ``to``, or two others whose
+            names mean ends, such as ``payer`` and ``payee``; else the first two, which a `MotifluxWarning`
+            names if there are more. The label is the column ``label``; ``time`` or ``timestamp`` becomes the
+            edge attribute ``time``; all other columns become edge attributes of their own names.
+            ``attributes=[...]`` takes only these.
         vertices
             A table of the vertices, which are then all that there are.
         vertex_id, vertex_label
             Its columns; without them the id is the column ``id``, else the first one, and the label the
             column ``label``. All others are vertex attributes.
+        missing
+            What is done with rows without an id: null, NaN, or a word such as ``"nan"``, ``"NULL"`` or
+            ``"N/A"``. ``"error"`` refuses them; ``"drop"`` leaves them out, with a `MotifluxWarning` that
+            counts them, and takes floats without a fraction as integers, as pandas makes them of integers
+            with missing values; ``"keep"`` takes such words as names, and refuses null and NaN.
         directed, self_loops, threads
             As for `Graph.from_edges`.
 
@@ -87,6 +97,7 @@ class Importers(GraphArrays):
             vertices,
             VertexMapping(vertex_id, vertex_label),
             resolve_threads(threads),
+            missing,
         )
         columns = dataclasses.replace(columns, directed=directed)
         return cls.from_columns(columns, self_loops=self_loops, threads=threads)
@@ -103,7 +114,7 @@ class Importers(GraphArrays):
         vertex_attributes: Sequence[str] | None = None,
         edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from one of networkx, of any of its four kinds.
@@ -111,7 +122,9 @@ class Importers(GraphArrays):
         Parameters
         ----------
         graph
-            Its nodes, all integers or all strings, are the ids. Keys of parallel edges are left out.
+            Its nodes are the ids: integers or strings as they are; nodes of other types, or of several, as
+            their text ``str(node)``. Keys of parallel edges that are no integers become the edge attribute
+            ``key``. Attributes of the graph itself are left out.
         vertex_label, edge_label
             The attributes that hold labels. Where nothing has one there are no labels.
         default_vertex_label, default_edge_label
@@ -127,7 +140,7 @@ class Importers(GraphArrays):
         ------
         GraphError
             A label is missing or of another kind than the others, an attribute is of a type that attributes
-            cannot have, or the nodes are of several kinds; names the node or the edge.
+            cannot have, or two nodes have one text; names the node or the edge.
 
         Examples
         --------
@@ -157,12 +170,12 @@ class Importers(GraphArrays):
         vertex_attributes: Sequence[str] | None = None,
         edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from one of igraph: ids are the names of its vertices, or their indexes if unnamed.
 
-        All parameters are as in `from_networkx`.
+        All parameters are as in `from_networkx`, and so are names that are no integers or strings.
 
         Raises
         ------
@@ -184,13 +197,55 @@ class Importers(GraphArrays):
         return cls.from_columns(_directed(columns, directed), self_loops=self_loops, threads=threads)
 
     @classmethod
+    def from_adjacency(
+        cls,
+        adjacency: Mapping[Any, Any],
+        *,
+        edge_label: str | None = "label",
+        default_edge_label: Label | None = None,
+        edge_attributes: Sequence[str] | None = None,
+        directed: bool = False,
+        self_loops: SelfLoops = "warn",
+        threads: int | None = None,
+    ) -> Self:
+        """Build a graph from a dict of the neighbours of each vertex.
+
+        Parameters
+        ----------
+        adjacency
+            For each vertex a list, a set or an array of its neighbours, or a dict from its neighbours to
+            dicts of attributes. Vertices are the keys and all neighbours, with ids as in `from_networkx`.
+        edge_label, default_edge_label, edge_attributes
+            As for `from_networkx`.
+        directed
+            Whether an entry leads from the key to the neighbour only. If it is False and every entry has a
+            mirror image with equal attributes, the two are one edge; else each entry is one.
+        self_loops, threads
+            As for `Graph.from_edges`.
+
+        Raises
+        ------
+        GraphError
+            It is no dict of neighbours, or an error of `from_networkx`.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> mf.Graph.from_adjacency({"ann": ["bob", "cy"], "bob": [], "dee": []})
+        Graph(4 vertices, 2 edges, undirected)
+        """
+        wanted = Wanted(edge_label, default_edge_label, edge_attributes)
+        columns = from_adjacency(adjacency, wanted, directed=directed)
+        return cls.from_columns(columns, self_loops=self_loops, threads=threads)
+
+    @classmethod
     def from_scipy(
         cls,
         matrix: Any,
         *,
         directed: bool = True,
         vertex_labels: Any = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from a sparse matrix or array of scipy, in any format.
@@ -232,8 +287,10 @@ class Importers(GraphArrays):
         *,
         vertex_label: str | None = None,
         edge_label: str | None = None,
+        vertex_attributes: Sequence[str] | None = None,
+        edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
-        self_loops: SelfLoops = "error",
+        self_loops: SelfLoops = "warn",
         threads: int | None = None,
     ) -> Self:
         """Build a graph from a Data or HeteroData of PyTorch Geometric.
@@ -242,10 +299,14 @@ class Importers(GraphArrays):
         ----------
         data
             Its attributes of one dimension (``[n]`` or ``[n, 1]``) become attributes; others, such as feature
-            matrices, are left out. Vertices of a HeteroData are numbered through in the order of its node
-            types, which are the vertex labels; the relations of its edge types are the edge labels.
+            matrices, are left out, and a `MotifluxWarning` names them. Vertices of a HeteroData are numbered
+            through in the order of its node types, which are the vertex labels; the relations of its edge
+            types are the edge labels.
         vertex_label, edge_label
             Attributes to take as labels, such as ``"y"``.
+        vertex_attributes, edge_attributes
+            Names of the attributes to take; None takes all of one dimension but the labels. If one of the two
+            is given, there is no warning.
         directed
             None: as the data says. An undirected Data holds every edge both ways, and each pair is one edge
             here, if both have the same label and attributes; else the graph is directed. True keeps both
@@ -256,7 +317,7 @@ class Importers(GraphArrays):
         Raises
         ------
         ArgumentError
-            There is no such label.
+            There is no such label or attribute.
         GraphError
             It holds no edges, or they describe no graph.
 
@@ -269,7 +330,8 @@ class Importers(GraphArrays):
         >>> mf.Graph.from_pyg(data, vertex_label="y").vertex_labels_by_id()[1]
         8
         """
-        columns = from_pyg(data, vertex_label=vertex_label, edge_label=edge_label, directed=directed)
+        of_vertices = Chosen(vertex_label, vertex_attributes)
+        columns = from_pyg(data, of_vertices, Chosen(edge_label, edge_attributes), directed)
         return cls.from_columns(columns, self_loops=self_loops, threads=threads)
 
 

@@ -30,7 +30,11 @@ def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray
     if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2:
-        raise GraphError(f"edges: expected an array of shape [m, 2], found {list(array.shape)}")
+        matrix = array.ndim == 2 and array.shape[0] == array.shape[1]
+        advice = (
+            "; Graph.from_scipy(scipy.sparse.coo_array(matrix)) reads an adjacency matrix" if matrix else ""
+        )
+        raise GraphError(f"edges: expected an array of shape [m, 2], found {list(array.shape)}{advice}")
     return array[:, 0], array[:, 1]
 
 

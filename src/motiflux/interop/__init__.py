@@ -1,7 +1,7 @@
 """Data of other libraries and of files as columns, from which graphs are made. Imports no graphs or files."""
 
 from motiflux.interop.columns import Coded, GraphColumns, RowError
-from motiflux.interop.mapping import ChosenColumns, ColumnMapping, ColumnName, VertexMapping
+from motiflux.interop.mapping import ChosenColumns, ColumnMapping, ColumnName, EndColumns, VertexMapping
 from motiflux.interop.vertices import VertexColumns
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Coded",
     "ColumnMapping",
     "ColumnName",
+    "EndColumns",
     "GraphColumns",
     "RowError",
     "VertexColumns",

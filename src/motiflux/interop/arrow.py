@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -105,6 +105,11 @@ def is_coded(array: Any) -> bool:
     return bool(_types().is_dictionary(array.type))
 
 
+def is_floating(array: Any) -> bool:
+    """Tell whether an array is of floats."""
+    return bool(_types().is_floating(array.type))
+
+
 def is_integer(array: Any) -> bool:
     """Tell whether an array is of integers, coded or not."""
     kind = array.type.value_type if is_coded(array) else array.type
@@ -117,6 +122,18 @@ def integers(array: Any) -> NDArray[Any]:
         array = array.dictionary_decode()
     values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return values
+
+
+def without_value(array: Any, words: Sequence[str]) -> NDArray[np.bool_]:
+    """Return where an array has a null, NaN, or a string that is one of some words."""
+    if is_coded(array):
+        array = array.dictionary_decode()
+    missing: NDArray[np.bool_] = array.is_null(nan_is_null=is_floating(array)).to_numpy(zero_copy_only=False)
+    if is_string(array):
+        pa, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+        among = compute.is_in(array.cast(pa.large_string()), value_set=pa.array(words, pa.large_string()))
+        missing = missing | among.to_numpy(zero_copy_only=False)
+    return missing
 
 
 def nulls(array: Any) -> NDArray[np.bool_] | None:

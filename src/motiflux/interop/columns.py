@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motiflux.errors import GraphError
+from motiflux.interop.mapping import EndColumns
 from motiflux.interop.strings import StringTable
 
 
@@ -78,6 +79,12 @@ class GraphColumns:
         already.
     first_line
         The line of a file that the first edge is on, where every line after it is one edge.
+    end_columns
+        The columns of a table from which the ends were taken.
+    notes
+        Sentences for the caller, shown as warnings when the graph is built.
+    name
+        The name of the graph in warnings: the file, or ``"graph"``.
     """
 
     sources: NDArray[Any]
@@ -91,3 +98,6 @@ class GraphColumns:
     directed: bool = False
     positions: bool = False
     first_line: int | None = None
+    end_columns: EndColumns | None = None
+    notes: tuple[str, ...] = ()
+    name: str = "graph"

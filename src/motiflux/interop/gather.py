@@ -11,6 +11,7 @@ from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.columns import Coded
+from motiflux.interop.ends import Rows
 from motiflux.interop.strings import StringTable, from_utf8
 
 
@@ -26,10 +27,11 @@ class Gathered:
     def __init__(self, name: str) -> None:
         self._name = name
         self._chunks: list[Any] = []
+        self._rows: list[Rows] = []
         self._strings: CodedStrings | None = None
 
-    def add(self, values: Any) -> None:
-        """Take the values of one batch."""
+    def add(self, values: Any, rows: Rows) -> None:
+        """Take the values of one batch, and the rows of the table that it has."""
         if arrow.is_arrow_array(values):
             values = arrow.plain(values, f"column {self._name!r}")
             if arrow.is_string(values):
@@ -37,6 +39,7 @@ class Gathered:
                 self._strings.add(values)
                 return
         self._chunks.append(values)
+        self._rows.append(rows)
 
     def values(self) -> Any:
         """Return the column as an attribute: of a type that `motiflux.Graph.from_edges` takes, or `Coded`."""
@@ -57,10 +60,8 @@ class Gathered:
         GraphError
             One is missing, or neither an integer nor a string; names the row.
         """
-        start = 0
-        for chunk in self._chunks:
-            self._check(chunk, start)
-            start += len(chunk)
+        for chunk, rows in zip(self._chunks, self._rows, strict=True):
+            self._check(chunk, rows)
         column = self.values()
         if isinstance(column, Coded):
             if column.missing is not None:
@@ -69,19 +70,19 @@ class Gathered:
             return Coded(column.codes, from_utf8(column.values.text, column.values.offsets))
         return column.to_numpy() if arrow.is_arrow_array(column) else column
 
-    def _check(self, chunk: Any, start: int) -> None:
+    def _check(self, chunk: Any, rows: Rows) -> None:
         if arrow.is_arrow_array(chunk):
             row = arrow.first_null(chunk)
             if row is not None:
-                self._refuse(start + row, chunk[row].as_py())
+                self._refuse(rows[row], chunk[row].as_py())
             if not arrow.is_integer(chunk) and len(chunk):
-                self._refuse(start, chunk[0].as_py())
+                self._refuse(rows[0], chunk[0].as_py())
         elif isinstance(chunk, np.ma.MaskedArray) and chunk.mask.any():
-            self._refuse(start + int(np.flatnonzero(chunk.mask)[0]), None)
+            self._refuse(rows[int(np.flatnonzero(chunk.mask)[0])], None)
         elif isinstance(chunk, list) or chunk.dtype.kind in "Of":
             for row, value in enumerate(chunk if isinstance(chunk, list) else chunk.tolist()):
                 if value is None or value != value:
-                    self._refuse(start + row, value)
+                    self._refuse(rows[row], value)
 
     def _refuse(self, row: int, found: object) -> None:
         described = "none" if found is None else repr(found)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from motiflux.errors import ArgumentError
+from motiflux.interop.end_names import SOURCES, TARGETS, find_ends
 
 ColumnName: TypeAlias = str | int
 """A column by name, or by position counted from 0."""
@@ -16,12 +18,44 @@ ColumnName: TypeAlias = str | int
 TIME = "time"
 """The edge attribute that holds the times of edges."""
 
-_SOURCES = ("src", "source", "from")
-_TARGETS = ("dst", "target", "to")
 _LABELS = ("label",)
 _TIMES = ("time", "timestamp")
 _IDS = ("id",)
 _MOST_NAMES = 20
+
+
+class How(StrEnum):
+    """How the columns of the ends were chosen."""
+
+    SAID = "said"
+    """The caller named them."""
+    USUAL = "usual"
+    """They have the usual names, such as ``src`` and ``dst``."""
+    MEANT = "meant"
+    """They have other names that mean ends, such as ``payer`` and ``payee``."""
+    ONLY = "only"
+    """There are no others."""
+    GUESSED = "guessed"
+    """They are the first two of several."""
+
+
+class EndColumns(NamedTuple):
+    """The columns of a table from which the ends of edges were taken.
+
+    Parameters
+    ----------
+    source, target
+        Their names; positions counted from 0 in a table without names.
+    guessed
+        Whether they were chosen as the first two, although there are others.
+    """
+
+    source: ColumnName
+    target: ColumnName
+    guessed: bool
+
+    def __str__(self) -> str:
+        return f"{self.source!r} and {self.target!r}"
 
 
 @dataclass(frozen=True)
@@ -36,16 +70,33 @@ class ChosenColumns:
         Of the labels; None where there are none.
     attributes
         By the name that the attribute is to have.
+    how
+        Why the ends are these.
     """
 
     ends: tuple[int, ...]
     label: int | None
     attributes: dict[str, int]
+    how: How = field(default=How.SAID, repr=False)
 
     def positions(self) -> list[int]:
         """Return all positions, each once, ascending."""
         label = () if self.label is None else (self.label,)
         return sorted({*self.ends, *label, *self.attributes.values()})
+
+    def end_columns(self, names: Sequence[str] | None) -> EndColumns:
+        """Return where the ends of edges are from; `names` of all columns, None where they have none."""
+        source, target = (place if names is None else names[place] for place in self.ends)
+        return EndColumns(source, target, self.how is How.GUESSED)
+
+    def advice(self, options: Sequence[str] = ("src", "dst")) -> str:
+        """Return what errors about ids add: how to say other columns; nothing if the caller said these."""
+        if self.how not in (How.MEANT, How.GUESSED):
+            return ""
+        python, shell = (
+            " and ".join(f"{dash}{name}{sign}" for name in options) for dash, sign in (("", "="), ("--", ""))
+        )
+        return f"; {python} (on the command line {shell}) name other columns"
 
 
 @dataclass(frozen=True)
@@ -56,8 +107,9 @@ class ColumnMapping:
     ----------
     src, dst
         The ends of an edge. Without them the first column named ``src``, ``source`` or ``from`` and the
-        first named ``dst``, ``target`` or ``to``, in any case of letters; where there is neither, the first
-        and the second column.
+        first named ``dst``, ``target`` or ``to``, in any case of letters; else two columns whose names mean
+        ends (``payer`` and ``payee``, ``sender_id`` and ``receiver_id``, `motiflux.interop.end_names`); where
+        there is none of these, the first and the second column.
     label
         The labels; without it the column named ``label``, if there is one.
     time
@@ -102,7 +154,7 @@ class ColumnMapping:
             There is no such column, more than one, or one has two meanings; lists the columns.
         """
         header = _Header(names, table)
-        ends = self._ends(header)
+        ends, how = self._ends(header)
         label = header.said_or_named("label", self.label, _LABELS, ends)
         time = header.find("time", self.time)
         if time is None and self.attributes is None:
@@ -113,25 +165,30 @@ class ColumnMapping:
             if attributes.get(TIME, time) != time:
                 raise ArgumentError("time", "no other column named 'time'", header.name(attributes[TIME]))
             attributes[TIME] = time
-        return ChosenColumns(ends, label, attributes)
+        known = {*taken, *(attributes.values() if self.attributes is not None else ())}
+        if how is How.GUESSED and known.issuperset(range(len(header))):
+            how = How.ONLY
+        return ChosenColumns(ends, label, attributes, how)
 
-    def _ends(self, header: _Header) -> tuple[int, int]:
-        source = header.find("src", self.src)
-        target = header.find("dst", self.dst)
-        nothing_said = source is None and target is None
-        if source is None:
-            source = header.named(_SOURCES, {target})
-        if target is None:
-            target = header.named(_TARGETS, {source})
-        if nothing_said and source is None and target is None and len(header) >= 2:
-            source, target = 0, 1
-        if source is None:
+    def _ends(self, header: _Header) -> tuple[tuple[int, int], How]:
+        source, target = header.find("src", self.src), header.find("dst", self.dst)
+        how = How.USUAL if source is None and target is None else How.SAID
+        usual = (
+            header.named(SOURCES, {target}) if source is None else source,
+            header.named(TARGETS, {source}) if target is None else target,
+        )
+        if how is How.USUAL and None in usual:
+            found, how = header.ends(), How.MEANT
+            if found is None and usual == (None, None) and len(header) >= 2:
+                found, how = (0, 1), How.ONLY if len(header) == 2 else How.GUESSED
+            usual = found or usual
+        if usual[0] is None:
             raise header.not_there("src", self.src)
-        if target is None:
+        if usual[1] is None:
             raise header.not_there("dst", self.dst)
-        if source == target:
+        if usual[0] == usual[1]:
             raise ArgumentError("dst", f"another column than src, {header.listing}", self.dst)
-        return source, target
+        return (usual[0], usual[1]), how
 
 
 @dataclass(frozen=True)
@@ -173,7 +230,9 @@ class VertexMapping:
         if not len(header):
             raise header.not_there("vertex_id", self.id)
         label = header.said_or_named("vertex_label", self.label, _LABELS, (vertex_id,))
-        return ChosenColumns((vertex_id,), label, header.attributes(None, {vertex_id, label}))
+        how = How.USUAL if header.name(vertex_id).lower() in _IDS else How.GUESSED
+        how = how if self.id is None else How.SAID
+        return ChosenColumns((vertex_id,), label, header.attributes(None, {vertex_id, label}), how)
 
 
 class _Header:
@@ -198,10 +257,13 @@ class _Header:
 
     def not_there(self, argument: str, found: object) -> ArgumentError:
         if found is None:
-            usual = {"src": _SOURCES, "dst": _TARGETS}.get(argument, ())
+            usual = {"src": SOURCES, "dst": TARGETS}.get(argument, ())
             named = f", as none is named {', '.join(usual[:-1])} or {usual[-1]}" if usual else ""
             return ArgumentError(argument, self.listing + named, found)
         return ArgumentError(argument, self.listing, found)
+
+    def ends(self) -> tuple[int, int] | None:
+        return find_ends(self._names)
 
     def find(self, argument: str, wanted: ColumnName | None) -> int | None:
         """Return the position of the column `wanted`; None if it is None."""

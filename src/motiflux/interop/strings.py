@@ -65,9 +65,12 @@ def from_utf8(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np
     Raises
     ------
     GraphError
-        One of them is so long that the array would fill the memory.
+        One of them is so long that the array would fill the memory, or is not in UTF-8.
     """
-    characters = _native.characters(text, offsets, max(_MOST_BYTES, _MOST_RATIO * len(text)))
+    try:
+        characters = _native.characters(text, offsets, max(_MOST_BYTES, _MOST_RATIO * len(text)))
+    except ValueError:
+        raise _no_text(text, offsets) from None
     if characters is None:
         first = int(np.argmax(np.diff(offsets)))
         longest = text[offsets[first] : offsets[first + 1]].tobytes().decode("utf-8", "surrogatepass")
@@ -82,6 +85,18 @@ def from_list(strings: Sequence[str]) -> NDArray[np.str_]:
     if 4 * len(strings) * len(longest) > most:
         raise _too_long(len(strings), longest)
     return np.array(strings, dtype=np.str_)
+
+
+def _no_text(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> GraphError:
+    """Return an error with the first string that is not in UTF-8."""
+    found = b""
+    for first, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        found = text[first:end].tobytes()
+        try:
+            found.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            break
+    return GraphError(f"found the name {found[:40]!r}, expected text in UTF-8")
 
 
 def _too_long(count: int, longest: str) -> GraphError:

@@ -6,18 +6,22 @@ all libraries, mappings from names to arrays, NumPy's structured arrays and file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.arrays import as_host_array
 from motiflux.interop.columns import GraphColumns
-from motiflux.interop.ends import Ends
+from motiflux.interop.dropping import present, rows_of, whole_numbers
+from motiflux.interop.ends import Ends, Rows
 from motiflux.interop.gather import Gathered
 from motiflux.interop.mapping import ChosenColumns, ColumnMapping, VertexMapping
+from motiflux.interop.missing import Missing, check_missing, told_of_dropped
 from motiflux.interop.vertices import VertexColumns
 
 
@@ -92,7 +96,9 @@ def _column(values: Any, what: str) -> Any:
     return array
 
 
-def read_edges(table: Table, mapping: ColumnMapping, what: str, threads: int = 1) -> GraphColumns:
+def read_edges(
+    table: Table, mapping: ColumnMapping, what: str, threads: int = 1, missing: Missing = "error"
+) -> GraphColumns:
     """Return a table of edges as columns.
 
     Raises
@@ -103,17 +109,7 @@ def read_edges(table: Table, mapping: ColumnMapping, what: str, threads: int = 1
         An id is missing or no id, or a label is missing; names the column and the row, counted from 0.
     """
     chosen = mapping.choose(table.names, what)
-    source, target = chosen.ends
-    ends = Ends((table.names[source], table.names[target]), table.rows)
-    gathered = _gathered(table, chosen)
-    positions = chosen.positions()
-    for batch in table.batches(positions):
-        columns = dict(zip(positions, batch, strict=True))
-        ends.add(columns[source], columns[target])
-        for position, column in gathered.items():
-            column.add(columns[position])
-        del batch, columns
-    ids, sources, targets = ends.finish(threads)
+    gathered, dropped, (ids, sources, targets) = _read(table, chosen, ("src", "dst"), threads, missing)
     return GraphColumns(
         sources,
         targets,
@@ -121,32 +117,69 @@ def read_edges(table: Table, mapping: ColumnMapping, what: str, threads: int = 1
         positions=True,
         edge_labels=None if chosen.label is None else gathered[chosen.label].labels(),
         edge_attributes={name: gathered[place].values() for name, place in chosen.attributes.items()},
+        end_columns=chosen.end_columns(table.names),
+        notes=(*guess_notes(chosen, table.names), *told_of_dropped(dropped)),
     )
 
 
-def read_vertices(table: Table, mapping: VertexMapping, what: str, threads: int = 1) -> VertexColumns:
+def read_vertices(
+    table: Table, mapping: VertexMapping, what: str, threads: int = 1, missing: Missing = "error"
+) -> VertexColumns:
     """Return a table of vertices as columns; raises the same errors as `read_edges`."""
     chosen = mapping.choose(table.names, what)
-    (place,) = chosen.ends
-    ends = Ends((table.names[place],), table.rows)
-    gathered = _gathered(table, chosen)
-    positions = chosen.positions()
-    for batch in table.batches(positions):
-        columns = dict(zip(positions, batch, strict=True))
-        ends.add(columns[place])
-        for position, column in gathered.items():
-            column.add(columns[position])
-    ids, codes, _ = ends.finish(threads)
+    gathered, dropped, (ids, codes, _) = _read(table, chosen, ("vertex_id",), threads, missing)
     return VertexColumns(
         ids[codes],
         None if chosen.label is None else gathered[chosen.label].labels(),
         {name: gathered[place].values() for name, place in chosen.attributes.items()},
+        notes=told_of_dropped(dropped),
     )
 
 
-def _gathered(table: Table, chosen: ChosenColumns) -> dict[int, Gathered]:
+def guess_notes(chosen: ChosenColumns, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the note on ends that are the first two columns for want of names that mean ends."""
+    columns = chosen.end_columns(names)
+    if not columns.guessed:
+        return ()
+    return (f"edges taken from columns {columns}; src= and dst= (--src, --dst) say which",)
+
+
+def _read(
+    table: Table, chosen: ChosenColumns, options: Sequence[str], threads: int, missing: Missing
+) -> tuple[dict[int, Gathered], int, tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.uint32]]]:
+    """Return the columns of labels and attributes, the number of rows dropped, and the ids as of `Ends`."""
+    ends = Ends([table.names[place] for place in chosen.ends], table.rows, missing)
     label = () if chosen.label is None else (chosen.label,)
-    return {place: Gathered(table.names[place]) for place in {*label, *chosen.attributes.values()}}
+    gathered = {place: Gathered(table.names[place]) for place in {*label, *chosen.attributes.values()}}
+    positions = chosen.positions()
+    start = dropped = 0
+    for batch in table.batches(positions):
+        columns = dict(zip(positions, batch, strict=True))
+        count = len(columns[chosen.ends[0]])
+        rows: Rows = range(start, start + count)
+        start += count
+        kept = present([columns[place] for place in chosen.ends]) if missing == "drop" else None
+        if kept is not None:
+            columns = {place: rows_of(values, kept) for place, values in columns.items()}
+            rows = rows[0] + np.flatnonzero(kept)
+            dropped += count - len(rows)
+        given = [columns[place] for place in chosen.ends]
+        with advising(chosen, options):
+            ends.add([whole_numbers(one) for one in given] if missing == "drop" else given, rows)
+        for position, column in gathered.items():
+            column.add(columns[position], rows)
+        del batch, columns, given
+    with advising(chosen, options):
+        return gathered, dropped, ends.finish(threads)
+
+
+@contextmanager
+def advising(chosen: ChosenColumns, options: Sequence[str]) -> Iterator[None]:
+    """Add to errors about ids how to choose other columns, unless the caller has chosen these."""
+    try:
+        yield
+    except GraphError as error:
+        raise GraphError(f"{error}{chosen.advice(options)}") from error
 
 
 def read_table(
@@ -155,6 +188,7 @@ def read_table(
     vertices: object | None,
     of_vertices: VertexMapping,
     threads: int = 1,
+    missing: Missing = "error",
 ) -> GraphColumns:
     """Return tables in memory as columns, without a direction.
 
@@ -163,12 +197,13 @@ def read_table(
     ArgumentError, GraphError
         As `read_edges`.
     """
+    check_missing(missing)
     if vertices is None:
         of_vertices.refuse_alone()
-    columns = read_edges(open_table(edges, "table"), mapping, "the table", threads)
+    columns = read_edges(open_table(edges, "table"), mapping, "the table", threads, missing)
     if vertices is None:
         return columns
     table = open_table(vertices, "vertices")
-    listed = read_vertices(table, of_vertices, "the table of vertices", threads)
+    listed = read_vertices(table, of_vertices, "the table of vertices", threads, missing)
     listed.check_distinct()
     return listed.added_to(columns)

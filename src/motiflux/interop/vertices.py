@@ -27,12 +27,15 @@ class VertexColumns:
         Columns by name, as in `GraphColumns`.
     first_line
         The line of a file that the first vertex is on, where every line after it is one vertex.
+    notes
+        As in `GraphColumns`.
     """
 
     ids: NDArray[Any]
     labels: ArrayLike | Coded | None = None
     attributes: Mapping[str, object] = field(default_factory=dict)
     first_line: int | None = None
+    notes: tuple[str, ...] = ()
 
     def check_distinct(self) -> None:
         """Refuse a table that lists an id twice.
@@ -82,6 +85,7 @@ class VertexColumns:
             vertex_ids=self.ids,
             vertex_labels=self.labels,
             vertex_attributes=self.attributes,
+            notes=(*columns.notes, *(f"vertices: {one}" for one in self.notes)),
         )
 
     def _places(

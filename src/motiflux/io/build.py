@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from motiflux.errors import FormatError, GraphError, MotifluxWarning
+from motiflux.errors import FormatError, GraphError
 from motiflux.graph import Graph
+from motiflux.graph.assemble import SelfLoops
 from motiflux.interop import GraphColumns, RowError, VertexColumns
 
 
-def build_graph(path: Path, columns: GraphColumns, *, threads: int | None = None) -> Graph:
-    """Build the graph a file describes; self-loops are left out, with a warning that counts them.
+def build_graph(
+    path: Path, columns: GraphColumns, *, self_loops: SelfLoops = "warn", threads: int | None = None
+) -> Graph:
+    """Build the graph a file describes; warnings name the file.
 
     Raises
     ------
@@ -21,14 +24,7 @@ def build_graph(path: Path, columns: GraphColumns, *, threads: int | None = None
         If the columns do not describe a graph.
     """
     with said_of(path, columns):
-        graph = Graph.from_columns(columns, self_loops="drop", threads=threads)
-    if graph.self_loops_dropped:
-        count = graph.self_loops_dropped
-        what = "self-loop was" if count == 1 else "self-loops were"
-        warnings.warn(
-            f"{path}: {count} {what} left out", MotifluxWarning, stacklevel=4
-        )  # where read_graph was called
-    return graph
+        return Graph.from_columns(replace(columns, name=str(path)), self_loops=self_loops, threads=threads)
 
 
 @contextmanager

@@ -8,103 +8,35 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from motiflux.errors import ArgumentError, FormatError
+from motiflux.graph.assemble import SelfLoops, check_self_loops
 from motiflux.graph.attributes.table import make_attributes
 from motiflux.interop import ColumnMapping, ColumnName, GraphColumns, VertexColumns, VertexMapping
+from motiflux.interop.missing import Missing
 from motiflux.interop.tables import open_table, read_vertices
-from motiflux.io.arrow import ipc, parquet
-from motiflux.io.binary import mfg, npz
+from motiflux.io.binary import mfg
+from motiflux.io.binary.sections import refuse_monitor
 from motiflux.io.build import build_graph, said_of
 from motiflux.io.files.progress import is_shown, reading_meter
 from motiflux.io.files.source import format_suffix, is_compressed
-from motiflux.io.text import delimited, edge_list, graph_file, matrix_market, pattern_file
-from motiflux.io.text.table import TextOptions
+from motiflux.io.readers import (
+    GRAPH_READERS,
+    PATTERN_READERS,
+    TABLE_READERS,
+    TEXT_READERS,
+    TEXT_VERTEX_READERS,
+    VERTEX_TABLE_READERS,
+    TableReader,
+)
+from motiflux.io.text.table import IdKind, TextOptions
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
     from motiflux.pattern import Pattern
 
-
-class GraphReader(Protocol):
-    """The signature of ``read`` in a reader module."""
-
-    def __call__(self, path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
-        """Read one file."""
-
-
-class TableReader(Protocol):
-    """The signature of ``read`` in a module that reads tables of edges."""
-
-    def __call__(self, path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
-        """Read the columns that are wanted from one file."""
-
-
-class VertexTableReader(Protocol):
-    """The signature of ``read_vertices`` in a module that reads tables."""
-
-    def __call__(self, path: Path, mapping: VertexMapping) -> VertexColumns:
-        """Read one table of vertices."""
-
-
-class TextReader(Protocol):
-    """The signature of ``read`` in a module that reads tables of edges as text."""
-
-    def __call__(
-        self, path: Path, mapping: ColumnMapping, options: TextOptions, *, threads: int | None = None
-    ) -> GraphColumns:
-        """Read the columns that are wanted from one file."""
-
-
-class TextVertexReader(Protocol):
-    """The signature of ``read_vertices`` in a module that reads tables as text."""
-
-    def __call__(self, path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
-        """Read one table of vertices."""
-
-
-GRAPH_READERS: dict[str, GraphReader] = {
-    mfg.SUFFIX: mfg.read,
-    ".npz": npz.read,
-    ".graph": graph_file.read,
-    ".mtx": matrix_market.read,
-}
-"""Readers of data graphs; each suffix but ``.mfg`` may be followed by ``.gz`` or ``.zst``, here and below."""
-
-TEXT_READERS: dict[str, TextReader] = {
-    **dict.fromkeys((".txt", ".edges", ".el"), edge_list.read),
-    **dict.fromkeys(delimited.SEPARATORS, delimited.read),
-}
-"""Readers of tables of edges as text."""
-
-TEXT_VERTEX_READERS: dict[str, TextVertexReader] = dict.fromkeys(
-    delimited.SEPARATORS, delimited.read_vertices
-)
-"""Readers of tables of vertices as text."""
-
-TABLE_READERS: dict[str, TableReader] = {
-    ".parquet": parquet.read,
-    ".arrow": ipc.read,
-    ".feather": ipc.read,
-}
-"""Readers of tables of edges, whose columns may be chosen."""
-
-VERTEX_TABLE_READERS: dict[str, VertexTableReader] = {
-    ".parquet": parquet.read_vertices,
-    ".arrow": ipc.read_vertices,
-    ".feather": ipc.read_vertices,
-}
-"""Readers of tables of vertices, which may stand beside a table of edges."""
-
 _NEVER_COMPRESSED = (mfg.SUFFIX, ".parquet", ".arrow", ".feather")
-
-PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
-    ".graph": graph_file.read_query,
-    ".pattern": pattern_file.read_query,
-    ".cypher": pattern_file.read_query,
-}
-"""Readers of patterns."""
 
 
 def read_graph(
@@ -122,6 +54,9 @@ def read_graph(
     header: bool | None = None,
     vertices_header: bool | None = None,
     sep: str | None = None,
+    ids: IdKind | None = None,
+    missing: Missing = "error",
+    self_loops: SelfLoops = "warn",
     threads: int | None = None,
     progress: bool = False,
 ) -> Graph:
@@ -149,12 +84,23 @@ def read_graph(
         columns are attributes.
     header
         Whether the first line of a text table holds column names. None: yes for a ``.csv`` or ``.tsv`` file,
-        unless both ids in it are integers; no for an edge list.
+        unless an id in it is an integer; no for an edge list. A warning names a first line that was taken as
+        column names and may be an edge.
     vertices_header
         Whether the first line of a text vertex table holds column names. None: unless its id is an integer.
     sep
         Field separator of a text table. Default: a comma; a tab in a ``.tsv`` file; in an edge list blanks,
         or commas if its first line contains one. It also applies to a vertex table with the same suffix.
+    ids
+        ``"integers"`` or ``"names"`` (strings): what all ids of a text table are. None: a column whose first
+        id is an integer holds integers only, and other ids are names unless all of them are integers.
+    missing
+        What is done with rows of a table without an id: an empty field, null, NaN, or a word such as ``nan``,
+        ``NULL`` or ``N/A``. ``"error"`` refuses them; ``"drop"`` leaves them out, with a `MotifluxWarning`
+        that counts them; ``"keep"`` takes such words as names.
+    self_loops
+        ``"warn"`` leaves self-loops out, with a `MotifluxWarning` that counts them; ``"drop"`` leaves them
+        out without a warning; ``"error"`` refuses them. An ``.mfg`` file holds none.
     threads
         Threads that parse text and build the graph; None: one per core.
     progress
@@ -163,7 +109,7 @@ def read_graph(
     Returns
     -------
     Graph
-        Self-loops are dropped and counted in a `MotifluxWarning`.
+        A `MotifluxWarning` names the columns of a table that were taken as ends as the first two of several.
 
     Raises
     ------
@@ -187,18 +133,22 @@ def read_graph(
         ColumnMapping(src, dst, label, time, attributes),
         vertices,
         VertexMapping(vertex_id, vertex_label),
-        TextOptions(header, sep, vertices_header),
+        TextOptions(header, sep, vertices_header, ids, missing),
     )
+    check_self_loops(self_loops)
     suffix = format_suffix(source)
     with reading_meter(source) if progress and is_shown() else nullcontext():
         if suffix in TABLE_READERS or suffix in TEXT_READERS:
             direction = False if directed is None else directed
-            return _read_table(source, wanted, directed=direction, threads=threads)
+            columns = _read_table(source, wanted, threads=threads)
+            columns = replace(columns, directed=direction)
+            return build_graph(source, columns, self_loops=self_loops, threads=threads)
         reader = GRAPH_READERS.get(suffix)
         if reader is None:
+            refuse_monitor(source)
             raise _unknown_suffix(source, "a graph", (*GRAPH_READERS, *TEXT_READERS, *TABLE_READERS))
         wanted.refuse(suffix)
-        return reader(source, directed=directed, threads=threads)
+        return reader(source, directed=directed, self_loops=self_loops, threads=threads)
 
 
 class _Wanted(NamedTuple):
@@ -229,7 +179,7 @@ class _Wanted(NamedTuple):
             raise ArgumentError(argument, f"nothing: {suffix} files have no columns to choose from", found)
 
 
-def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | None) -> Graph:
+def _read_table(path: Path, wanted: _Wanted, *, threads: int | None) -> GraphColumns:
     read = _edge_reader(path, wanted.text)
     if wanted.vertices is None:
         wanted.refuse_of_vertices()
@@ -239,28 +189,40 @@ def _read_table(path: Path, wanted: _Wanted, *, directed: bool, threads: int | N
         columns = read(path, wanted.edges, threads=threads)
         with said_of(path, columns):
             columns = beside.added_to(columns)
-    return build_graph(path, replace(columns, directed=directed), threads=threads)
+    return columns
 
 
 def _edge_reader(path: Path, options: TextOptions) -> TableReader:
     suffix = format_suffix(path)
     text = TEXT_READERS.get(suffix)
-    return TABLE_READERS[suffix] if text is None else partial(text, options=options)
+    if text is not None:
+        return partial(text, options=options)
+    options.refuse_for(suffix)
+    return partial(TABLE_READERS[suffix], missing=options.missing)
 
 
 def _read_vertices(edges: Path, wanted: _Wanted) -> VertexColumns:
     """Read the table of vertices beside a file of edges, from a file or in memory, and check it."""
     given: Any = wanted.vertices
     if not isinstance(given, (str, os.PathLike)):
-        columns = read_vertices(open_table(given, "vertices"), wanted.of_vertices, "the table of vertices")
+        columns = read_vertices(
+            open_table(given, "vertices"),
+            wanted.of_vertices,
+            "the table of vertices",
+            missing=wanted.text.missing,
+        )
         columns.check_distinct()
         return columns
     path = Path(given)
     suffix = format_suffix(path)
     text = TEXT_VERTEX_READERS.get(suffix)
     options = wanted.text.of_vertices(same_kind=suffix == format_suffix(edges))
-    reader = VERTEX_TABLE_READERS.get(suffix) if text is None else partial(text, options=options)
-    if reader is None:
+    reader: Callable[[Path, VertexMapping], VertexColumns]
+    if text is not None:
+        reader = partial(text, options=options)
+    elif suffix in VERTEX_TABLE_READERS:
+        reader = partial(VERTEX_TABLE_READERS[suffix], missing=options.missing)
+    else:
         raise _unknown_suffix(path, "a table of vertices", (*TEXT_VERTEX_READERS, *VERTEX_TABLE_READERS))
     columns = reader(path, wanted.of_vertices)
     with said_of(path, columns):

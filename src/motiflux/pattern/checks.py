@@ -11,6 +11,9 @@ from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
 
 Pair = tuple[int, int]
 
+_MOST_SHOWN = 10
+"""Numbers of vertices that an error lists."""
+
 
 def check_structure(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge]) -> None:
     """Refuse vertices and edges that are not a connected pattern of the right size.
@@ -73,8 +76,27 @@ def pairs_of(pairs: Iterable[Pair], what: str, one: str) -> list[Pair]:
             first, second = pair
             found.append((index(first), index(second)))
         except (TypeError, ValueError):
-            raise PatternError(f"{one} {position}: expected two vertex numbers, found {pair!r}") from None
+            advice = "; PatternBuilder and Pattern.parse take names" if _has_name(pair) else ""
+            message = f"{one} {position}: expected two vertex numbers, found {pair!r}{advice}"
+            raise PatternError(message) from None
     return found
+
+
+def check_numbering(pairs: Iterable[Pair]) -> None:
+    """Refuse numbers of vertices that leave out a smaller one: it would be a vertex without an edge.
+
+    Raises
+    ------
+    PatternError
+        Says how vertices are numbered.
+    """
+    used = sorted({end for pair in pairs for end in pair})
+    if used and used != list(range(len(used))):
+        found = ", ".join(map(str, used[:_MOST_SHOWN])) + (", ..." if len(used) > _MOST_SHOWN else "")
+        raise PatternError(
+            f"edges: expected vertices numbered from 0 to {len(used) - 1} without gaps, found {found}; "
+            "PatternBuilder and Pattern.parse take names"
+        )
 
 
 def coinciding(
@@ -104,6 +126,10 @@ def coinciding(
             )
         found.add((min(first, second), max(first, second)))
     return tuple(sorted(found))
+
+
+def _has_name(pair: object) -> bool:
+    return isinstance(pair, (tuple, list)) and any(isinstance(end, str) for end in pair)
 
 
 def _check_names(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from motiflux.arguments import check_integer
 from motiflux.conditions import Condition
 from motiflux.errors import PatternError
-from motiflux.pattern.checks import check_size, pairs_of
+from motiflux.pattern.checks import check_numbering, check_size, pairs_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import MAX_PATTERN_VERTICES
@@ -91,6 +91,8 @@ class Pattern(QueryGraph):
         pairs = pairs_of(edges, "edges", "query edge")
         if num_vertices is None:
             named = 1 + max((max(pair) for pair in pairs), default=-1)
+            if vertex_labels is None:
+                check_numbering(pairs)
             num_vertices = named if vertex_labels is None else max(named, len(vertex_labels))
         num_vertices = check_integer("num_vertices", num_vertices, 0)
         if num_vertices > MAX_PATTERN_VERTICES:
@@ -163,6 +165,8 @@ class Pattern(QueryGraph):
         *,
         vertex_label: str | None = "label",
         edge_label: str | None = "label",
+        vertex_attributes: Sequence[str] | None = None,
+        edge_attributes: Sequence[str] | None = None,
         directed: bool | None = None,
         name: str = "",
     ) -> Pattern:
@@ -171,10 +175,14 @@ class Pattern(QueryGraph):
         Parameters
         ----------
         graph
-            Its nodes become vertices in their order, named after ``str(node)``.
+            Its nodes, of any type, become vertices in their order, named after ``str(node)``.
         vertex_label, edge_label
             The attributes that hold labels: a label, a set of labels or None (any). An element without the
             attribute accepts any label; with None here, all elements do.
+        vertex_attributes, edge_attributes
+            Names of the attributes that become conditions; None: all but the labels. The condition is that
+            the attribute is equal to the value, or to one of a list or a set of values; None is no condition.
+            The key of a parallel edge, if it is no integer, is the attribute ``key``.
         directed
             For all edges, as in `QueryEdge`; None: arcs if the graph is directed, either way if it is not.
         name
@@ -183,20 +191,23 @@ class Pattern(QueryGraph):
         Raises
         ------
         PatternError
-            It is not a networkx graph, or not a valid pattern.
+            It is not a networkx graph, not a valid pattern, two nodes have one name, or the value of an
+            attribute cannot be in a condition; names the node or the edge.
 
         Examples
         --------
         >>> import networkx as nx
         >>> from motiflux import Pattern
-        >>> graph = nx.DiGraph([("payer", "bank"), ("bank", "payee")])
+        >>> graph = nx.DiGraph([("payer", "bank"), ("bank", "payee", {"amount": 500})])
         >>> graph.nodes["bank"]["label"] = "bank"
         >>> print(Pattern.from_networkx(graph))
-        (payer)-->(bank:bank), (bank)-->(payee)
+        (payer)-->(bank:bank), (bank)-[WHERE amount = 500]->(payee)
         """
-        from motiflux.pattern.networkx import read_networkx
+        from motiflux.pattern.networkx import Chosen, read_networkx
 
-        vertices, edges = read_networkx(graph, vertex_label, edge_label, directed)
+        of_vertices = Chosen("vertex", vertex_label, vertex_attributes)
+        of_edges = Chosen("edge", edge_label, edge_attributes)
+        vertices, edges = read_networkx(graph, of_vertices, of_edges, directed)
         return cls(vertices, edges, name)
 
     def to_svg(self) -> Picture:

@@ -10,11 +10,11 @@ from typing import Any, Self, overload
 from numpy.typing import ArrayLike
 
 from motiflux.api.counting import count as count_matches
-from motiflux.api.subject import check_graph
+from motiflux.api.subject import GraphLike, data_graph
 from motiflux.arguments import check_seconds, resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, as_pattern
+from motiflux.pattern import Pattern, PatternLike, as_pattern, is_one_pattern
 from motiflux.result.count import Count
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.matching.changing import Changing, Terms
@@ -36,9 +36,9 @@ class Monitor(Changing, Kept):
     Parameters
     ----------
     graph
-        The initial graph; it is not changed.
+        The initial graph: a `Graph`, or an object that `as_graph` takes; it is not changed.
     patterns
-        Patterns or their texts; patterns can be added and dropped later.
+        Patterns, their texts or graphs of networkx; patterns can be added and dropped later.
     mode
         ``"sequence"`` matches every update individually, in order, against the graph at this time; results
         have the position of the update. ``"batch"`` matches the net change of all updates of a call: it
@@ -104,8 +104,8 @@ class Monitor(Changing, Kept):
 
     def __init__(
         self,
-        graph: Graph,
-        patterns: Pattern | str | Sequence[Pattern | str] = (),
+        graph: GraphLike,
+        patterns: PatternLike | Sequence[PatternLike] = (),
         *,
         mode: str = "sequence",
         matches: bool = False,
@@ -120,7 +120,7 @@ class Monitor(Changing, Kept):
         threads: int | None = None,
         tuning: Mapping[str, str] | None = None,
     ) -> None:
-        check_graph(graph)
+        graph = data_graph(graph)
         options = Options.of(
             mode=mode,
             matches=matches,
@@ -134,13 +134,13 @@ class Monitor(Changing, Kept):
             tuning=tuning,
         )
         super().__init__(graph, options, edge_times=edge_times, threads=resolve_threads(threads))
-        many = [patterns] if isinstance(patterns, (Pattern, str)) else patterns
+        many: Any = [patterns] if is_one_pattern(patterns) else patterns
         if not isinstance(many, Iterable):
             raise ArgumentError("patterns", "patterns or their texts", patterns)
         for pattern in many:
             self.add(pattern)
 
-    def add(self, pattern: Pattern | str, *, matches: bool | None = None) -> Pattern:
+    def add(self, pattern: PatternLike, *, matches: bool | None = None) -> Pattern:
         """Watch one more pattern from now on.
 
         Parameters
@@ -160,7 +160,7 @@ class Monitor(Changing, Kept):
         """
         return self._alone(lambda: self._add(as_pattern(pattern), matches))
 
-    def drop(self, pattern: Pattern | str | int) -> None:
+    def drop(self, pattern: PatternLike | int) -> None:
         """Stop watching a pattern and free its memory.
 
         Raises
@@ -367,7 +367,7 @@ class Monitor(Changing, Kept):
         """Return the current graph."""
         return self._alone(lambda: self._take_snapshot())
 
-    def count(self, pattern: Pattern | str, **options: Any) -> Count:
+    def count(self, pattern: PatternLike, **options: Any) -> Count:
         """Count a pattern in the current graph, with the options of `motiflux.count`."""
         options.setdefault("semantics", self._options.semantics.value)
         options.setdefault("symmetry", self._options.symmetry.value)

@@ -62,10 +62,15 @@ def _print_statistics(path: Path, directed: bool | None, *, verify: bool, as_jso
         **({"verified": True} if verify else {}),
     }
     shape = dataclasses.asdict(graph.shape_stats())
+    ends = graph.end_columns
     if as_json:
+        if ends is not None:
+            fields["edges_from_columns"] = ends._asdict()
         print_json({"graph": str(path), **fields, "shape": shape, "load_seconds": load_seconds})
     else:
         rows = [[name.replace("_", " "), _text(value)] for name, value in {**fields, **shape}.items()]
+        if ends is not None:
+            rows.append(["edges from columns", f"{ends}, the first two" if ends.guessed else str(ends)])
         print_table(str(path), ["", "value"], rows, right=("value",))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop.columns import GraphColumns
-from motiflux.interop.libraries.records import Wanted, plain, split_records
+from motiflux.interop.libraries.records import Wanted, ids_of, split_records
 
 _SHAPE = ("vs", "es", "get_edgelist", "is_directed")
 _NAME = "name"
@@ -26,8 +26,7 @@ def from_igraph(graph: Any, vertices: Wanted, edges: Wanted) -> GraphColumns:
     Raises
     ------
     GraphError
-        It is not a graph of igraph, its names are not all integers or all strings, or an error of
-        `split_records`.
+        It is not a graph of igraph, or an error of `ids_of` or `split_records`.
     """
     if not is_igraph(graph):
         raise GraphError(f"graph: expected a graph of igraph, found {type(graph).__name__}")
@@ -65,13 +64,4 @@ def _records(sequence: Any, skip: str | None = None) -> list[dict[str, Any]]:
 def _ids(graph: Any) -> NDArray[Any]:
     if _NAME not in graph.vs.attributes():
         return np.arange(len(graph.vs), dtype=np.int64)
-    names = [plain(name) for name in graph.vs[_NAME]]
-    kind = str if names and isinstance(names[0], str) else int
-    for index, name in enumerate(names):
-        if not isinstance(name, kind) or isinstance(name, bool):
-            raise GraphError(
-                f"vertex {index}: expected names that are all integers or all strings, found {name!r}"
-            )
-        if isinstance(name, int) and not -(2**63) <= name < 2**63:
-            raise GraphError(f"vertex {index}: expected names that are integers of 64 bits, found {name}")
-    return np.array(names, dtype=np.int64 if kind is int else np.str_)
+    return ids_of(graph.vs[_NAME], "vertex", "graph.vs['name'] = [...] sets the names")

@@ -6,12 +6,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop.columns import GraphColumns
-from motiflux.interop.libraries.records import Wanted, plain, split_records
+from motiflux.interop.libraries.records import Wanted, ids_of, split_records
 
+KEY = "key"
+"""The edge attribute that holds the keys of parallel edges, if they are no integers."""
+
+_ADVICE = "networkx.relabel_nodes gives them other names"
 _SHAPE = ("nodes", "edges", "is_directed", "is_multigraph")
 
 
@@ -26,15 +29,14 @@ def from_networkx(graph: Any, vertices: Wanted, edges: Wanted) -> GraphColumns:
     Raises
     ------
     GraphError
-        It is not a graph of networkx, its nodes are not all integers or all strings, or an error of
-        `split_records`.
+        It is not a graph of networkx, or an error of `ids_of` or `split_records`.
     """
     if not is_networkx(graph):
         raise GraphError(f"graph: expected a graph of networkx, found {type(graph).__name__}")
     nodes = list(graph.nodes)
-    ids = _ids(nodes)
+    ids = ids_of(nodes, "node", _ADVICE)
     place = {node: position for position, node in enumerate(nodes)}
-    triples = list(graph.edges(data=True))
+    triples = edge_records(graph)
     ends = np.fromiter(
         (place[end] for end in chain.from_iterable(edge[:2] for edge in triples)),
         dtype=np.uint32,
@@ -62,17 +64,25 @@ def from_networkx(graph: Any, vertices: Wanted, edges: Wanted) -> GraphColumns:
     )
 
 
-def _ids(nodes: list[Any]) -> NDArray[Any]:
-    ids = [plain(node) for node in nodes]
-    kind = str if ids and isinstance(ids[0], str) else int
-    for node in ids:
-        if not isinstance(node, kind) or isinstance(node, bool):
+def edge_records(graph: Any) -> list[tuple[Any, Any, dict[Any, Any]]]:
+    """Return source, target and attributes of each edge; a key that is no integer is the attribute ``key``.
+
+    Raises
+    ------
+    GraphError
+        An edge with such a key has an attribute ``key``, too.
+    """
+    if not graph.is_multigraph():
+        return list(graph.edges(data=True))
+    records = []
+    for source, target, key, record in graph.edges(keys=True, data=True):
+        if isinstance(key, int) or key is None:
+            records.append((source, target, record))
+        elif KEY in record:
             raise GraphError(
-                f"node {node!r}: expected nodes that are all integers or all strings; "
-                "networkx.convert_node_labels_to_integers and networkx.relabel_nodes(graph, str) make them so"
+                f"edge {source!r} -> {target!r}: expected no attribute {KEY!r} beside the key {key!r}, found "
+                f"{record[KEY]!r}"
             )
-    try:
-        return np.array(ids, dtype=np.int64) if kind is int else np.array(ids, dtype=np.str_)
-    except OverflowError:
-        large = next(node for node in ids if not -(2**63) <= node < 2**63)
-        raise GraphError(f"node {large}: expected integers of 64 bits") from None
+        else:
+            records.append((source, target, {KEY: key, **record}))
+    return records

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from motiflux.errors import ArgumentError, GraphError
 from motiflux.interop.arrays import as_host_array, is_array
 from motiflux.interop.columns import Coded, GraphColumns
 from motiflux.interop.libraries.mirrors import one_way
+from motiflux.notes import note
 
 _EDGES = "edge_index"
 _COUNT = "num_nodes"
@@ -26,43 +28,85 @@ def is_hetero(data: object) -> bool:
     return hasattr(data, "edge_types") and hasattr(data, "node_types")
 
 
-def from_pyg(
-    data: Any, *, vertex_label: str | None, edge_label: str | None, directed: bool | None
-) -> GraphColumns:
-    """Return data of PyTorch Geometric as columns.
+class Chosen(NamedTuple):
+    """What to take of the attributes of vertices, or of edges.
+
+    Parameters
+    ----------
+    label
+        The attribute that holds the labels; None: there is none.
+    attributes
+        Names of the attributes to take; None: all of one dimension but the label.
+    """
+
+    label: str | None
+    attributes: Sequence[str] | None
+
+
+def from_pyg(data: Any, vertices: Chosen, edges: Chosen, directed: bool | None) -> GraphColumns:
+    """Return data of PyTorch Geometric as columns; a note names the attributes that are left out.
 
     Raises
     ------
     GraphError
         It is none, or has no such edges.
     ArgumentError
-        It has no such labels.
+        It has no such labels or attributes.
     """
     if not is_pyg(data):
         raise GraphError(
             f"data: expected a Data or HeteroData of PyTorch Geometric, found {type(data).__name__}"
         )
     columns = _hetero(data) if is_hetero(data) else _homogeneous(data)
-    labels = {"vertex": vertex_label, "edge": edge_label}
     attributes = {"vertex": dict(columns.vertex_attributes), "edge": dict(columns.edge_attributes)}
-    chosen: dict[str, Any] = {"vertex": columns.vertex_labels, "edge": columns.edge_labels}
-    for of, label in labels.items():
-        if label is not None:
-            if label not in attributes[of]:
-                known = ", ".join(map(repr, attributes[of])) or "it has none"
-                raise ArgumentError(f"{of}_label", f"a one-dimensional attribute ({known})", label)
-            chosen[of] = attributes[of].pop(label)
+    if vertices.attributes is None and edges.attributes is None:
+        _tell_left_out(data, {*attributes["vertex"], *attributes["edge"]})
+    labels: dict[str, Any] = {"vertex": columns.vertex_labels, "edge": columns.edge_labels}
+    for of, chosen in (("vertex", vertices), ("edge", edges)):
+        every = attributes[of]
+        if chosen.label is not None:
+            labels[of] = _one(every, f"{of}_label", chosen.label)
+            attributes[of] = {name: values for name, values in every.items() if name != chosen.label}
+        if chosen.attributes is not None:
+            attributes[of] = {name: _one(every, f"{of}_attributes", name) for name in chosen.attributes}
     made = GraphColumns(
         columns.sources,
         columns.targets,
         num_vertices=columns.num_vertices,
-        vertex_labels=chosen["vertex"],
-        edge_labels=chosen["edge"],
+        vertex_labels=labels["vertex"],
+        edge_labels=labels["edge"],
         vertex_attributes=attributes["vertex"],
         edge_attributes=attributes["edge"],
         directed=True if directed is None else directed,
     )
     return _one_way(made) if directed is None and _is_undirected(data) else made
+
+
+def _one(attributes: Mapping[str, Any], argument: str, name: str) -> Any:
+    if name not in attributes:
+        known = ", ".join(map(repr, attributes)) or "it has none"
+        raise ArgumentError(argument, f"a one-dimensional attribute ({known})", name)
+    return attributes[name]
+
+
+def _tell_left_out(data: Any, taken: set[str]) -> None:
+    """Give a note that names what is left out."""
+    parts = [(f"data[{kind!r}].", data[kind]) for kind in _kinds(data)] if is_hetero(data) else [("", data)]
+    left_out = [
+        f"{where}{name}"
+        for where, storage in parts
+        for name, _ in _items(storage)
+        if name not in (_EDGES, _COUNT) and name not in taken
+    ]
+    if left_out:
+        note(
+            f"data: left out {', '.join(left_out)}: an attribute has one number for each vertex or edge; "
+            "vertex_attributes=[...] and edge_attributes=[...] take those that they list, without this note"
+        )
+
+
+def _kinds(data: Any) -> list[Any]:
+    return [*data.node_types, *data.edge_types]
 
 
 def _is_undirected(data: Any) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.errors import ArgumentError, GraphError
+from motiflux.interop.strings import from_list
 from motiflux.types import Label
 
 _PLAIN = (bool, int, float, str)
@@ -64,6 +66,41 @@ def split_records(
             known = ", ".join(map(repr, names)) or "none"
             raise ArgumentError(f"{of}_attributes", f"names out of those there are ({known})", key)
     return labels, {key: _column(records, key, name, of) for key in chosen}
+
+
+def ids_of(names: Iterable[Any], element: str, advice: str) -> NDArray[Any]:
+    """Return the ids of vertices: their names, if all are integers of 64 bits or all strings, else as text.
+
+    Parameters
+    ----------
+    names
+        Of any type.
+    element, advice
+        ``"node"`` or ``"vertex"`` in errors, and what to do.
+
+    Raises
+    ------
+    GraphError
+        A name is missing, or two have the same text; gives the names.
+    """
+    given = [plain(name) for name in names]
+    for place, name in enumerate(given):
+        if name is None or name != name:
+            raise GraphError(f"{element} {place}: expected a name, found {name!r}; {advice}")
+    if all(isinstance(name, str) for name in given):
+        return from_list(given)
+    if all(type(name) is int and -(2**63) <= name < 2**63 for name in given):
+        return np.array(given, dtype=np.int64)
+    texts: dict[str, Any] = {}
+    for name in given:
+        text = str(name)
+        if text in texts:
+            raise GraphError(
+                f"{element} {name!r}: expected names whose texts differ, as they are not all integers or all "
+                f"strings, found {texts[text]!r} too; {advice}"
+            )
+        texts[text] = name
+    return from_list(list(texts))
 
 
 def _labels(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from motiflux.interop.missing import Missing
 from motiflux.interop.tables import Table
 from motiflux.io.arrow.tables import read_edge_table, read_vertex_table
 from motiflux.io.files.source import tell_read
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 _FILE_MAGIC = b"ARROW1"
 
 
-def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
+def read(
+    path: Path, mapping: ColumnMapping, *, threads: int | None = None, missing: Missing = "error"
+) -> GraphColumns:
     """Read the columns that are wanted of a table of edges, in the file or the stream format.
 
     Raises
@@ -26,12 +29,12 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
     ArgumentError
         It has no such columns.
     """
-    return read_edge_table(path, open_file, mapping, threads)
+    return read_edge_table(path, open_file, mapping, threads, missing)
 
 
-def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
+def read_vertices(path: Path, mapping: VertexMapping, *, missing: Missing = "error") -> VertexColumns:
     """Read a table of vertices; raises the same errors as `read`."""
-    return read_vertex_table(path, open_file, mapping)
+    return read_vertex_table(path, open_file, mapping, missing)
 
 
 def open_file(path: Path, pa: Any, threads: int | None) -> Table:

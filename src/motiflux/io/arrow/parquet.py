@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from motiflux.interop.missing import Missing
 from motiflux.interop.tables import Table
 from motiflux.io.arrow.tables import read_edge_table, read_vertex_table
 from motiflux.io.files.source import tell_read
@@ -18,7 +19,9 @@ _BATCH_ROWS = 1 << 18
 _BUFFER_BYTES = 1 << 20
 
 
-def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> GraphColumns:
+def read(
+    path: Path, mapping: ColumnMapping, *, threads: int | None = None, missing: Missing = "error"
+) -> GraphColumns:
     """Read the columns that are wanted of a table of edges.
 
     Raises
@@ -28,12 +31,12 @@ def read(path: Path, mapping: ColumnMapping, *, threads: int | None = None) -> G
     ArgumentError
         It has no such columns.
     """
-    return read_edge_table(path, open_file, mapping, threads)
+    return read_edge_table(path, open_file, mapping, threads, missing)
 
 
-def read_vertices(path: Path, mapping: VertexMapping) -> VertexColumns:
+def read_vertices(path: Path, mapping: VertexMapping, *, missing: Missing = "error") -> VertexColumns:
     """Read a table of vertices; raises the same errors as `read`."""
-    return read_vertex_table(path, open_file, mapping)
+    return read_vertex_table(path, open_file, mapping, missing)
 
 
 def open_file(path: Path, pa: Any, threads: int | None) -> Table:

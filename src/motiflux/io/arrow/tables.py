@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from motiflux.arguments import resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
+from motiflux.interop.missing import Missing
 from motiflux.interop.tables import Table, read_edges, read_vertices
 from motiflux.io.files.source import format_suffix, open_source
 from motiflux.packages import require
@@ -20,7 +21,9 @@ Open: TypeAlias = Callable[[Path, Any, int | None], Table]
 """Opens a file with the package pyarrow, on some threads (None: as many as there are)."""
 
 
-def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: int | None) -> GraphColumns:
+def read_edge_table(
+    path: Path, opened: Open, mapping: ColumnMapping, threads: int | None, missing: Missing
+) -> GraphColumns:
     """Read the columns that are wanted of a table of edges.
 
     Raises
@@ -31,13 +34,13 @@ def read_edge_table(path: Path, opened: Open, mapping: ColumnMapping, threads: i
         It has no such columns.
     """
     with naming(path, given=bool(mapping.given())) as pa:
-        return read_edges(opened(path, pa, threads), mapping, str(path), resolve_threads(threads))
+        return read_edges(opened(path, pa, threads), mapping, str(path), resolve_threads(threads), missing)
 
 
-def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping) -> VertexColumns:
+def read_vertex_table(path: Path, opened: Open, mapping: VertexMapping, missing: Missing) -> VertexColumns:
     """Read a table of vertices; raises the same errors as `read_edge_table`."""
     with naming(path, given=bool(mapping.given())) as pa:
-        return read_vertices(opened(path, pa, None), mapping, str(path))
+        return read_vertices(opened(path, pa, None), mapping, str(path), missing=missing)
 
 
 @contextmanager

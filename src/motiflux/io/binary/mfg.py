@@ -42,11 +42,12 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import FormatError, GraphError
 from motiflux.graph import AttributeTable, Column, Graph, Kind, LabelTable, ShapeStats, resolve_threads
+from motiflux.graph.assemble import SelfLoops
 from motiflux.graph.csr import Csr, LazyCsr
 from motiflux.graph.labels import check_characters
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.interop.strings import StringTable
-from motiflux.io.binary.sections import SectionFile, write_sections
+from motiflux.io.binary.sections import MONITOR, SAVED_MONITOR, SectionFile, write_sections
 from motiflux.io.files.source import format_suffix, is_compressed
 from motiflux.types import MAX_VERTICES, Label
 
@@ -102,7 +103,13 @@ def write(graph: Graph, path: Path) -> int:
     return write_sections(path, facts, arrays)
 
 
-def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    self_loops: SelfLoops = "warn",
+    threads: int | None = None,
+) -> Graph:
     """Open a graph.
 
     Raises
@@ -169,6 +176,8 @@ class _Opened:
 
     def __init__(self, path: Path, threads: int) -> None:
         self.file = SectionFile(path)
+        if MONITOR in self.file.facts:
+            raise self.file.fault(SAVED_MONITOR)
         self._threads = threads
         self._sound = False
         self._vertices = self._count("vertices", MAX_VERTICES)

@@ -42,6 +42,7 @@ from motiflux.types import MAX_VERTICES
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
+    from motiflux.graph.assemble import SelfLoops
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -79,7 +80,13 @@ _BAD_HEADER = (
 )
 
 
-def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    self_loops: SelfLoops = "warn",
+    threads: int | None = None,
+) -> Graph:
     """Read an archive; `directed` overrides its own value.
 
     Raises
@@ -128,7 +135,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         edge_attributes=edge_attributes,
         directed=says_directed if directed is None else directed,
     )
-    return build_graph(path, columns, threads=threads)
+    return build_graph(path, columns, self_loops=self_loops, threads=threads)
 
 
 class _Edges:

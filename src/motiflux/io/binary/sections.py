@@ -110,6 +110,35 @@ def write_sections(path: Path, facts: Mapping[str, object], arrays: Mapping[str,
     return size
 
 
+MONITOR = "monitor"
+"""The fact that a saved monitor has, and a graph has not."""
+
+
+def refuse_monitor(path: Path) -> None:
+    """Refuse a file that holds a saved monitor, whatever its name is.
+
+    Raises
+    ------
+    FormatError
+        It holds one; says what to do with it.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return
+        facts = SectionFile(path).facts
+    except (OSError, ValueError):  # there is no such file, or it is damaged, or no such file at all
+        return
+    if MONITOR in facts:
+        raise FormatError(path, SAVED_MONITOR)
+
+
+SAVED_MONITOR = (
+    "found a saved monitor, expected a graph: Monitor.load reads it, and Monitor.snapshot returns its graph; "
+    "motiflux watch --resume goes on with it"
+)
+
+
 class SectionFile:
     """A file of arrays, mapped.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,10 @@ from motiflux import _native
 from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError
 from motiflux.interop import ChosenColumns, ColumnMapping, GraphColumns
-from motiflux.io.text.delimited import column_names, edge_columns
+from motiflux.interop.end_names import find_ends
+from motiflux.interop.mapping import How
+from motiflux.io.text.delimited import column_names, edge_columns, other_separator
+from motiflux.io.text.ids import IdRules, advised
 from motiflux.io.text.table import (
     BLANKS,
     Field,
@@ -49,20 +53,40 @@ def read(
         nothing = np.empty(0, dtype=np.int64)
         return GraphColumns(nothing, nothing)
     width, reason = len(first.fields), f" as on line {first.lines_through}"
+    names = column_names(first.fields, named=bool(options.header))
     if mapping.given():
-        names = column_names(first.fields, named=bool(options.header))
         chosen = mapping.choose(names, str(path))
+        if not options.header:  # the ends are the first two columns by the format
+            chosen = replace(chosen, how=How.SAID)
     elif width in (2, 3):
         chosen = ChosenColumns((0, 1), 2 if width == 3 else None, {})
     else:
-        raise _fault(path, first, f"expected {_EXPECTED}")
+        advice = other_separator(first.fields, options.sep)
+        raise _fault(path, first, f"expected {_EXPECTED}{advice}")
     if len(edge.fields) != width:
         raise _fault(path, edge, f"expected {width}{reason}")
-    fields = _fields(chosen, edge)
-    if fields[0].want is Want.NAME and options.header is None:
+    rules = _id_rules(chosen, edge, options)
+    fields = _fields(chosen, edge, rules)
+    if rules.want is Want.NAME and options.header is None:
         _check_next(file, layout, edge, chosen)
     rows = Rows(edge.begin, edge.lines_before, width, reason)
-    return edge_columns(file.parse(layout, rows, fields, resolve_threads(threads)), chosen)
+    try:
+        table = file.parse(layout, rows, fields, resolve_threads(threads))
+    except FormatError as error:
+        raise advised(error, rules) from None
+    columns = edge_columns(table, rules.read(table), chosen, names if options.header else None)
+    named = rules.want is Want.NAME and options.header is None and find_ends(edge.fields) is not None
+    return replace(
+        columns,
+        end_columns=columns.end_columns if mapping.given() else None,
+        notes=(*columns.notes, *(_header_notes(edge) if named else ())),
+    )
+
+
+def _header_notes(edge: Record) -> tuple[str, ...]:
+    ends = " and ".join(map(repr, edge.fields[:2]))
+    line = f"line {edge.lines_through} was read as an edge between {ends}"
+    return (f"{line}; header=True (--header) takes it as the names of the columns",)
 
 
 def _look(file: TextFile, options: TextOptions) -> tuple[_native.Layout, Record]:
@@ -86,13 +110,19 @@ def _fault(path: Path, record: Record, expected: str) -> FormatError:
     return FormatError(path, f"found {count} field{'s' * (count != 1)}, {expected}", record.lines_through)
 
 
-def _fields(chosen: ChosenColumns, edge: Record) -> list[Field]:
-    """Return the fields to read; the first edge determines whether ids and labels are integers or names."""
-    names = not any(is_number(edge.fields[place]) for place in chosen.ends)
-    ids = Want.NAME if names else Want.INTEGER
-    fields = [
-        Field(place, what, ids) for place, what in zip(chosen.ends, ("source id", "target id"), strict=True)
-    ]
+def _id_rules(chosen: ChosenColumns, edge: Record, options: TextOptions) -> IdRules:
+    """Return what ids may be; the first edge determines whether they are integers or names."""
+    names = options.ids == "names" or (
+        options.ids is None and not any(is_number(edge.fields[place]) for place in chosen.ends)
+    )
+    reason = None if names else f" as on line {edge.lines_through}"
+    want = Want.NAME if names else Want.INTEGER
+    return IdRules(("source id", "target id"), (reason, reason), options.missing, want, chosen.advice())
+
+
+def _fields(chosen: ChosenColumns, edge: Record, rules: IdRules) -> list[Field]:
+    """Return the fields to read; the first edge determines whether labels are integers or names."""
+    fields = rules.fields(chosen.ends)
     if chosen.label is not None:
         want = Want.INTEGER if is_number(edge.fields[chosen.label]) else Want.NAME
         fields.append(Field(chosen.label, "edge label", want, 1))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motiflux.graph import Graph
+    from motiflux.graph.assemble import SelfLoops
 
 _WILDCARD = -1
 
@@ -40,7 +41,13 @@ class _Columns(NamedTuple):
     edge_names: _Names | None
 
 
-def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    self_loops: SelfLoops = "warn",
+    threads: int | None = None,
+) -> Graph:
     """Read a data graph; without `directed` it is undirected.
 
     Labels are names where the first one does not begin as a number does; of vertices and of edges apart.
@@ -62,7 +69,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
         edge_labels=_labels(path, parsed.edge_labels, parsed.edge_names),
         directed=bool(directed),
     )
-    return build_graph(path, columns, threads=threads)
+    return build_graph(path, columns, self_loops=self_loops, threads=threads)
 
 
 def _labels(

@@ -17,9 +17,11 @@ from motiflux import _native
 from motiflux.arguments import resolve_threads
 from motiflux.errors import FormatError
 from motiflux.graph import Graph
+from motiflux.graph.assemble import SelfLoops
 from motiflux.graph.attributes.columns import Column
 from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
+from motiflux.io.text.ids import integers
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer
 from motiflux.types import MAX_VERTICES
 
@@ -61,7 +63,13 @@ class _Header:
         return [*ends, Field(2, "value", want, low=least)]
 
 
-def read(path: Path, *, directed: bool | None = None, threads: int | None = None) -> Graph:
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    self_loops: SelfLoops = "warn",
+    threads: int | None = None,
+) -> Graph:
     """Read a matrix of which each entry is an edge from its row to its column.
 
     The vertices are ``1..n``, as the file numbers them. A ``general`` or ``skew-symmetric`` matrix is
@@ -92,7 +100,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
             f"{header.size_line.lines_through} announces",
             table.lines,
         )
-    (rows, columns), _ = table.ids(0, 1)
+    rows, columns = (integers(column) for column in table.columns[:2])
     weights = None if len(table.columns) < 3 else table.columns[2].as_attribute()
     graph = GraphColumns(
         _positions(rows),
@@ -104,7 +112,7 @@ def read(path: Path, *, directed: bool | None = None, threads: int | None = None
     )
     if header.symmetry == "skew-symmetric" or (header.symmetry == "symmetric" and graph.directed):
         graph = _mirrored(graph, -1 if header.symmetry == "skew-symmetric" else 1)
-    return build_graph(path, graph, threads=threads)
+    return build_graph(path, graph, self_loops=self_loops, threads=threads)
 
 
 def _read_header(file: TextFile) -> _Header:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph.attributes.columns import Column
 from motiflux.interop import Coded
+from motiflux.interop.missing import Missing, check_missing
 from motiflux.interop.strings import StringTable, from_utf8
 from motiflux.io.files.source import parse_failure, read_chunks
 
@@ -24,6 +25,9 @@ BLANKS = " "
 
 _FED_BYTES = 2**20
 """Parsed at once by each thread: between two of these Ctrl-C is answered."""
+
+IdKind = Literal["integers", "names"]
+"""The kind of all ids of a table."""
 
 _MAX_INT64 = 2**63 - 1
 
@@ -50,16 +54,25 @@ class TextOptions:
         The character between two fields.
     vertices_header
         `header` of the table of vertices in another file.
+    ids
+        What all ids are; None: a column whose first id is an integer holds integers only.
+    missing
+        What is done with rows without an id.
     """
 
     header: bool | None = None
     sep: str | None = None
     vertices_header: bool | None = None
+    ids: IdKind | None = None
+    missing: Missing = "error"
 
     def __post_init__(self) -> None:
         for argument, found in (("header", self.header), ("vertices_header", self.vertices_header)):
             if found is not None and not isinstance(found, (bool, np.bool_)):
                 raise ArgumentError(argument, "True, False or None", found)
+        if self.ids not in (None, *get_args(IdKind)):
+            raise ArgumentError("ids", "'integers', 'names' or None", self.ids)
+        check_missing(self.missing)
         sep = self.sep
         if sep is None or (isinstance(sep, str) and len(sep) == 1 and sep.isascii() and sep not in '"\r\n\0'):
             return
@@ -67,11 +80,19 @@ class TextOptions:
 
     def given(self) -> dict[str, object]:
         """Return the arguments that were given, by name."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value not in (None, "error")}
+
+    def refuse_for(self, suffix: str) -> None:
+        """Refuse what is about text for a table of another format, whose columns have names and types."""
+        for argument in ("header", "sep", "ids"):
+            if getattr(self, argument) is not None:
+                expected = f"nothing: columns of {suffix} files have names and types"
+                raise ArgumentError(argument, expected, getattr(self, argument))
 
     def of_vertices(self, *, same_kind: bool) -> TextOptions:
         """Return the options of the table of vertices, a file of the same kind or of another."""
-        return TextOptions(self.vertices_header, self.sep if same_kind else None)
+        sep = self.sep if same_kind else None
+        return TextOptions(self.vertices_header, sep, ids=self.ids, missing=self.missing)
 
 
 class Record(NamedTuple):
@@ -172,13 +193,6 @@ class Table:
     def first_line(self) -> int | None:
         """The line of the first row; None where a row takes more than a line, or other lines are between."""
         return self.lines_before + 1 if self.lines - self.lines_before == self.rows else None
-
-    def ids(self, *which: int) -> tuple[list[NDArray[Any]], NDArray[np.str_] | None]:
-        """Return columns of ids, and, for strings, the array of strings that they index."""
-        columns = [self.columns[place] for place in which]
-        values = [_none_as_integers(column.values) for column in columns]
-        strings = columns[0].strings
-        return values, None if strings is None else as_names(self.path, strings)
 
     def labels(self, which: int) -> NDArray[Any] | Coded:
         """Return a column of labels: integers, or coded strings."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
-from motiflux.pattern import Pattern, as_pattern
+from motiflux.pattern import Pattern, PatternLike, as_pattern
 from motiflux.stream.matching.names import GrowingIds
 
 
@@ -148,7 +148,7 @@ class Delta:
         return len(self.patterns)
 
 
-def chosen_pattern(wanted: Pattern | str | int, patterns: Sequence[Pattern]) -> Pattern:
+def chosen_pattern(wanted: PatternLike | int, patterns: Sequence[Pattern]) -> Pattern:
     """Return the watched pattern that is meant.
 
     Raises
