@@ -13,6 +13,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.count import Count
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 
 @overload
@@ -20,9 +21,9 @@ def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too,
     graph: Graph,
     pattern: Pattern | str,
     *,
-    semantics: str = ...,
-    symmetry: str = ...,
-    device: str = ...,
+    semantics: SemanticsName = ...,
+    symmetry: SymmetryName = ...,
+    device: DeviceName = ...,
     devices: str | int | Sequence[int] | None = ...,
     engine: str = ...,
     limit: int | None = ...,
@@ -37,9 +38,9 @@ def count(
     graph: Graph,
     pattern: Sequence[Pattern | str],
     *,
-    semantics: str = ...,
-    symmetry: str = ...,
-    device: str = ...,
+    semantics: SemanticsName = ...,
+    symmetry: SymmetryName = ...,
+    device: DeviceName = ...,
     devices: str | int | Sequence[int] | None = ...,
     engine: str = ...,
     limit: int | None = ...,
@@ -53,9 +54,9 @@ def count(
     graph: Graph,
     pattern: Pattern | str | Sequence[Pattern | str],
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     limit: int | None = None,

@@ -23,6 +23,7 @@ from motiflux.sampling.call import EstimateCall
 from motiflux.sampling.estimation import run_estimate
 from motiflux.sampling.results import exact_estimate
 from motiflux.sampling.stopping import Rules, make_rules
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 EstimateShown = bool | Callable[[EstimateProgress], None]
 """Type of the `progress` argument."""
@@ -38,9 +39,9 @@ def estimate(
     confidence: float = 0.95,
     samples: int | None = None,
     estimator: str | SamplingPolicy = "auto",
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     threads: int | None = None,
     timeout: float | None = None,
     gpu_memory: int | str | None = None,

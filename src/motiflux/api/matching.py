@@ -23,6 +23,7 @@ from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block
 from motiflux.result.matches import Matches
 from motiflux.result.rows import NoRows, RowSource, StoresRows
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
@@ -35,9 +36,9 @@ def match(
     graph: Graph,
     pattern: Pattern | str,
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     limit: int | None = None,

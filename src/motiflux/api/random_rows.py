@@ -26,6 +26,7 @@ from motiflux.sampling.random_trees import Trees
 from motiflux.sampling.samplers import plan_samples
 from motiflux.statistics import GROUP
 from motiflux.types import VertexArray
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 MAX_ROWS = 2**40
 MAX_SEED = 2**64 - 1
@@ -41,9 +42,9 @@ def sample(
     pattern: Pattern | str,
     k: int,
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     threads: int | None = None,
     timeout: float | None = None,
     gpu_memory: int | str | None = None,
