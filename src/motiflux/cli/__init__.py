@@ -6,6 +6,7 @@ that ``motiflux --help`` starts quickly and ``motiflux doctor`` works if the ext
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -13,6 +14,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line on `sys.argv` and exit with its exit code (`motiflux.cli.exits`)."""
+    # NumPy's threads for linear algebra are not used here, and take longer to start than a short command.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from motiflux.cli.app import app
         from motiflux.cli.exits import report_error, report_stop, stop_on_sigterm

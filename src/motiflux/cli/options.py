@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motiflux.cli.exits import UsageError
+from motiflux.cli.values import device_words, starting_with, tuning_words
 from motiflux.errors import ArgumentError
-from motiflux.types import Semantics, Symmetry
+from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 FLAG = ""
 """Metavar of an option that takes no value."""
+MORE = "More options"
+"""Section of the options that ``--help`` only names."""
 
 
 class Engine(StrEnum):
@@ -121,7 +124,13 @@ TimeoutOption = Annotated[
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="Number of CPU threads.", show_default="all cores")]
 DeviceOption = Annotated[
-    str, typer.Option(metavar="[auto|cpu|cuda|cuda:N]", parser=device_name, help="Device of the search.")
+    str,
+    typer.Option(
+        metavar="[auto|cpu|cuda|cuda:N]",
+        parser=device_name,
+        autocompletion=starting_with(device_words),
+        help="Device of the search.",
+    ),
 ]
 DevicesOption = Annotated[
     str | None,
@@ -130,6 +139,7 @@ DevicesOption = Annotated[
         parser=devices_asked,
         help="Search on several GPUs, each with a copy of the graph: all, a number of GPUs, or ordinals.",
         show_default="one",
+        rich_help_panel=MORE,
     ),
 ]
 GpuMemoryOption = Annotated[
@@ -138,13 +148,18 @@ GpuMemoryOption = Annotated[
         metavar="BYTES",
         help="Maximum memory that motiflux uses on each GPU, such as 8GiB.",
         show_default="all free memory",
+        rich_help_panel=MORE,
     ),
 ]
-EngineOption = Annotated[Engine, typer.Option(help="Search engine.")]
+EngineOption = Annotated[Engine, typer.Option(help="Search engine.", rich_help_panel=MORE)]
 TuningOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Set a tuning switch of `motiflux info --tuning`. Repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        autocompletion=starting_with(tuning_words),
+        help="Set a tuning switch of `motiflux info --tuning`. Repeatable.",
+        rich_help_panel=MORE,
     ),
 ]
 JsonOption = Annotated[
