@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from motiflux import log
 from motiflux.api.counting import count
 from motiflux.api.subject import check_subject
 from motiflux.arguments import check_integer
@@ -126,7 +127,17 @@ def estimate(
     if too_small and (found := _count(call)) is not None:
         return found
     with _shown(progress, rules) as callback:
-        return run_estimate(replace(call, callback=callback))
+        return _logged(pattern, run_estimate(replace(call, callback=callback)))
+
+
+def _logged(pattern: Pattern, found: Estimate) -> Estimate:
+    """Return an estimate, logged."""
+    log.ENGINE.info(
+        "estimate of %s: %g in [%g, %g], estimator %s, device %s (%s), %d samples, %.3g s",
+        *(pattern, found.value, found.low, found.high, found.estimator, found.device, found.reason),
+        *(found.samples, found.seconds),
+    )
+    return found
 
 
 def _check_estimator(estimator: str | SamplingPolicy, device: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import log
 from motiflux.api.subject import check_subject
 from motiflux.arguments import check_integer
 from motiflux.dispatch.choose import choose_engine
@@ -122,6 +123,11 @@ def match(
         if physical is not None:
             source, other = chosen.rows(graph, physical, request, block_rows, deadline)
             ran = other or ran
+        log.PLAN.debug("%s: %s", pattern, physical)
+        log.ENGINE.info(
+            "rows of %s: engine %s, device %s (%s), planning %.3g s",
+            *(pattern, ran.engine, ran.device, ran.why, planned - deadline.started),
+        )
         closed = bar.pop_all()
         return Matches(
             _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else _WithBar(source, closed),
