@@ -76,12 +76,14 @@ def count(
         ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
-    device, engine
-        Device and engine of the search; ``"auto"`` selects the one that is expected to be faster.
-        ``"cuda:1"`` is the second GPU of this machine.
+    device
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"`` for the second GPU of this machine, or ``"auto"``: the one that is
+        expected to be faster.
     devices
         Several GPUs of this machine that search together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
+    engine
+        ``"cpu"``, ``"dfs"`` (GPU), or ``"auto"``: the engine of the device.
     limit
         Stop at this count: the result is min(true count, limit). With several patterns, the limit of each.
     timeout

@@ -55,7 +55,7 @@ class ExitCode(IntEnum):
     DONE = 0
     """Success; also if a requested limit was reached."""
     INCOMPLETE = 1
-    """Incomplete: a timeout, an interrupt, a reader that closed the pipe, or a count above 2^128 - 1."""
+    """Incomplete: a timeout, an interrupt, a reader that closed the pipe, or a `CountOverflowError`."""
     BAD_INPUT = 2
     """Usage error, or unusable input or output."""
     NO_DEVICE = 3
