@@ -147,7 +147,7 @@ def test_the_version_is_printed() -> None:
 def test_help_loads_neither_the_library_nor_tables() -> None:
     """Starting is light: what only some commands need is imported by them."""
     code = (
-        "import sys, motiflux.cli.app; "
+        "import sys; from motiflux.cli.app import app; "
         "heavy = {'motiflux._native', 'motiflux.bench.suite', 'motiflux.graph', 'motiflux.stream', "
         "'rich.table', 'rich.progress'}; "
         "print(sorted(heavy & set(sys.modules)))"

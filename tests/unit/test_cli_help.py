@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from motiflux.cli.app import COMMANDS as COMMANDS_OF_ALL
+from motiflux.cli.app import app_for
+from tests.data_paths import REPOSITORY
 from tests.unit.cli_run import motiflux, only_json
 
 COMMANDS = ["count", "match", "estimate", "watch", "explain", "info", "convert"]
@@ -128,6 +132,18 @@ def test_commands_options_and_values_are_offered(words: list[str], expected: lis
     found = offered("bash", words).split()
     assert sorted(set(found) & set(expected)) == expected
     assert all(word.startswith(words[-1]) for word in found)
+
+
+def test_suites_of_a_clone_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    assert offered("bash", ["bench", "p"]).split() == ["peers", "planner"]
+
+
+@pytest.mark.parametrize("name", COMMANDS_OF_ALL)
+def test_a_command_alone_is_the_same_as_among_all(name: str) -> None:
+    alone = CliRunner().invoke(app_for([name, "--help"]), [name, "--help"])
+    assert alone.exit_code == 0
+    assert alone.stdout == motiflux(name, "--help").stdout
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["count", "--help"]])

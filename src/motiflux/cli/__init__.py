@@ -17,7 +17,7 @@ def main() -> None:
     # NumPy's threads for linear algebra are not used here, and take longer to start than a short command.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        from motiflux.cli.app import app
+        from motiflux.cli.app import app_for
         from motiflux.cli.exits import report_error, report_stop, stop_on_sigterm
     except KeyboardInterrupt:
         print("interrupted: nothing was done", file=sys.stderr)
@@ -25,7 +25,7 @@ def main() -> None:
     try:
         stop_on_sigterm()
         try:
-            app(prog_name="motiflux")
+            app_for(sys.argv[1:])(prog_name="motiflux")
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
