@@ -29,6 +29,6 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
-        sys.exit(report_stop(stop, "nothing was done"))
+        sys.exit(report_stop(stop, "nothing was done", as_json="--json" in sys.argv))
     except OSError as error:  # of printing help: commands see to their own
-        sys.exit(report_error(error))
+        sys.exit(report_error(error, as_json="--json" in sys.argv))

@@ -56,8 +56,10 @@ class Command(_PlainHelp, TyperCommand):
             if record is None:
                 continue
             section = _section_of(param)
+            name, text = record
             if section == "Arguments":
-                record = record[0].partition(" ")[0], record[1]
+                name = name.partition(" ")[0]
+            record = name, text.replace(r"\[", "[")  # some versions of typer write for rich
             if every or section in ("Arguments", "Options"):
                 sections.setdefault(section, []).append(record)
             else:

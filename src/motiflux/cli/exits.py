@@ -165,11 +165,9 @@ def _usage_text(error: Any) -> str:
         names = [name for name in param.opts if name.startswith("-")]
         name = max(names, key=len) if names else param.metavar or param.name.upper()
         name = name.removesuffix("...")
-        return (
-            f"{name}: expected a value, found none"
-            if kind == "MissingParameter"
-            else f"{name}: {error.message}"
-        )
+        if kind == "MissingParameter":
+            return f"{name}: expected a value, found none"
+        return f"{name}: {error.message.removesuffix('.')}"
     if kind == "NoSuchOption":
         near = f"; did you mean {', '.join(error.possibilities)}?" if error.possibilities else ""
         return f"{error.option_name}: expected a known option, found no such option{near}"
