@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import motiflux as mf
+from motiflux.cli import values
 from motiflux.cli.app import COMMANDS as COMMANDS_OF_ALL
 from motiflux.cli.app import app_for
 from tests.data_paths import REPOSITORY
@@ -132,6 +134,25 @@ def test_commands_options_and_values_are_offered(words: list[str], expected: lis
     found = offered("bash", words).split()
     assert sorted(set(found) & set(expected)) == expected
     assert all(word.startswith(words[-1]) for word in found)
+
+
+def test_datasets_are_offered_beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(values.BUNDLED) == mf.datasets.__all__
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words.csv").touch()
+    assert offered("bash", ["count", "wor"]).split() == ["wordnet", "words.csv"]
+    assert offered("bash", ["count", "x"]).split() == []
+
+
+def test_a_bundled_dataset_is_a_graph_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    group = "(a:`noun.animal`)-[:member_holonym]->(g)-[:hypernym]->(h {words: 'animal group'})"
+    assert only_json(motiflux("count", "wordnet", group, "--json"))["count"] == 12
+    refused = motiflux("count", "wordnet", group, "--undirected")
+    assert refused.exit_code == 2
+    assert "wordnet: expected no options for reading" in refused.stderr
+    (tmp_path / "wordnet").touch()
+    assert "no suffix" in motiflux("count", "wordnet", group).stderr
 
 
 def test_suites_of_a_clone_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:

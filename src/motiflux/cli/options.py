@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motiflux.cli.exits import UsageError
-from motiflux.cli.values import device_words, starting_with, tuning_words
+from motiflux.cli.values import BUNDLED, device_words, graph_words, starting_with, tuning_words
 from motiflux.errors import ArgumentError
 from motiflux.words import Semantics, Symmetry
 
@@ -76,8 +76,9 @@ GraphArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         parser=file_name,
+        autocompletion=graph_words,
         help="Data graph file: .mfg .parquet .arrow .feather, or .npz .graph .mtx .csv .tsv .txt .edges .el, "
-        "the latter also with .gz or .zst.",
+        "the latter also with .gz or .zst. Or the name of a bundled dataset: wordnet.",
     ),
 ]
 PatternArgument = Annotated[
@@ -192,11 +193,19 @@ def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
 def read_graph(
     path: Path, *, directed: bool | None, threads: int | None = None, progress: bool | None = None
 ) -> "mf.Graph":
-    """Read a graph with the column options of the command line; show progress as `search_progress` does."""
+    """Read a graph with the column options of the command line; show progress as `search_progress` does.
+
+    A bundled dataset is taken by its name, unless there is a file of this name.
+    """
     import motiflux as mf
     from motiflux.cli import columns
     from motiflux.io.files.progress import is_shown, reading_meter
 
+    if str(path) in BUNDLED and not path.exists():
+        if directed is not None or columns.given():
+            raise UsageError(f"{path}: expected no options for reading, because this is a bundled dataset")
+        graph: mf.Graph = getattr(mf.datasets, str(path))(threads=threads)
+        return graph
     if progress and not is_shown():
         with reading_meter(path):
             return mf.read_graph(path, directed=directed, threads=threads, **columns.given())

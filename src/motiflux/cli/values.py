@@ -106,6 +106,16 @@ def starting_with(words: Callable[[], Iterable[str]]) -> Callable[[str], list[st
     return offered
 
 
+BUNDLED = ("wordnet",)
+"""Names of the graphs in `motiflux.datasets`, which would take long to import."""
+
+
+def graph_words(incomplete: str) -> list[str]:
+    """Return the datasets and files that start so; nothing if no dataset does: a shell then offers files."""
+    names = [name for name in BUNDLED if incomplete and name.startswith(incomplete)]
+    return names + [file.name for file in Path().glob(f"{incomplete}*")] if names else []
+
+
 def device_words() -> list[str]:
     """Return what ``--device`` takes; a machine has at most as many GPUs as are offered here."""
     return ["auto", "cpu", "cuda", *(f"cuda:{ordinal}" for ordinal in range(8))]
