@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -106,6 +107,42 @@ def test_what_a_page_takes_from_docstrings_exists(page: Path) -> None:
             assert resolved(f"{home}.{name}".removeprefix("motiflux.")), name
         else:
             assert resolved(name.removeprefix("motiflux.")), name
+
+
+def described_parameters(value: Any) -> list[str]:
+    """Return the parameters that a docstring describes, in its order."""
+    text = inspect.getdoc(value) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    lines = section[1].splitlines() if section else []
+    names = [line.partition(" : ")[0] for line in lines if re.match(r"[\w*]+(, [\w*]+)*( : .*)?$", line)]
+    return [name.strip("* ") for line in names for name in line.split(",")]
+
+
+def public_functions() -> Iterator[tuple[str, Any]]:
+    """Give every public function, and the public methods of public classes."""
+    for name in mf.__all__:
+        value = getattr(mf, name)
+        if inspect.isfunction(value):
+            yield name, value
+        elif inspect.isclass(value):
+            for method, inner in inspect.getmembers(value, inspect.isroutine):
+                if not method.startswith("_") and str(getattr(inner, "__module__", "")).startswith(
+                    "motiflux"
+                ):
+                    yield f"{name}.{method}", inner
+
+
+@pytest.mark.parametrize(("name", "value"), [pytest.param(*one, id=one[0]) for one in public_functions()])
+def test_docstrings_describe_parameters_that_exist_once(name: str, value: Any) -> None:
+    described = described_parameters(value)
+    assert len(set(described)) == len(described)
+    assert set(described) <= inspect.signature(value).parameters.keys()
+    assert inspect.getdoc(value)
+
+
+@pytest.mark.parametrize("call", [mf.count, mf.estimate, mf.sample, mf.read_graph, mf.open_source])
+def test_a_call_describes_all_of_its_parameters(call: Any) -> None:
+    assert sorted(described_parameters(call)) == sorted(inspect.signature(call).parameters)
 
 
 def test_the_reference_lists_the_environment_variables_of_the_program() -> None:

@@ -70,6 +70,8 @@ def count(
 
     Parameters
     ----------
+    graph
+        The data graph.
     pattern
         A pattern or its text; or a sequence of these, counted in one call that does common work once.
     semantics

@@ -58,6 +58,8 @@ def estimate(
 
     Parameters
     ----------
+    graph, pattern
+        The data graph; a pattern or its text.
     rel_error
         Stop at this relative error (`Estimate.relative_error`). Without `rel_error` and `samples`: at 0.05,
         or after about a million samples.
@@ -76,6 +78,8 @@ def estimate(
     device
         ``"cpu"``, ``"cuda"``, or ``"auto"``: start on the CPU, and switch to a GPU if the remaining samples
         are expected to finish earlier there. The samples are the same.
+    threads
+        Threads of this machine; default: as many as this process may run on.
     timeout
         Seconds of wall clock for the whole call. The estimate of the samples so far is still unbiased.
     gpu_memory

@@ -58,6 +58,8 @@ def sample(
 
     Parameters
     ----------
+    graph, pattern
+        The data graph; a pattern or its text.
     k
         Number of rows.
     semantics
@@ -68,12 +70,16 @@ def sample(
         Device that draws trees. A GPU only finds the trees that are embeddings, if there are few; the rows
         are the same. If a very large number of trees contains no embedding, this device also searches for
         one.
+    threads
+        Threads of this machine; default: as many as this process may run on.
     timeout
         Seconds of wall clock, including the time of the caller between batches.
     gpu_memory
         Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
         The same seed gives the same rows, on any device and number of threads.
+    tuning
+        Ablation switches, see `motiflux.config.TUNING`.
 
     Returns
     -------
