@@ -14,7 +14,6 @@ import pytest
 import typer
 
 from motiflux import errors
-from motiflux.cli import output
 from motiflux.cli.exits import ExitCode, guarded
 from motiflux.cli.output import print_json
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
@@ -79,7 +78,6 @@ def test_a_result_that_was_printed_stays_the_only_object(capsys: pytest.CaptureF
         print_json({"count": 3})
         raise errors.OutputError("disk full")
 
-    output.start()
     with pytest.raises(typer.Exit):
         guarded(command)(as_json=True)
     assert json.loads(capsys.readouterr().out) == {"schema": 1, "count": 3}

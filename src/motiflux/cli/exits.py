@@ -86,6 +86,7 @@ def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
+        output.start()
         with _notes_on_stderr():
             code = _exit_code(
                 functools.partial(command, *args, **kwargs), as_json=bool(kwargs.get("as_json"))
