@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 from types import TracebackType
@@ -40,7 +39,7 @@ class AtomicFile:
         self._path = path
         self._target = Path(os.path.realpath(path))
         # Its own name, not one derived from the target's: that may be as long as names can be.
-        self._temporary = self._target.with_name(f".motiflux-{secrets.token_hex(8)}.tmp")
+        self._temporary = self._target.with_name(f".motiflux-{os.urandom(8).hex()}.tmp")
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:

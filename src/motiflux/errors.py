@@ -195,7 +195,10 @@ class CompileError(MotifluxError, RuntimeError):
 
 
 class CountOverflowError(MotifluxError, OverflowError):
-    """There are more embeddings than motiflux can count: 2**128 or more."""
+    """A number is too large: 2**128 or more in a search, 2**1024 or more in an estimate.
+
+    A count in closed form may be larger.
+    """
 
 
 class InternalError(MotifluxError, RuntimeError):

@@ -1,12 +1,14 @@
-"""Widths of ids, limits, and the words that options take."""
+"""Widths of ids, limits, and the words that options take (`motiflux.words`)."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from motiflux.words import Semantics as Semantics
+from motiflux.words import Symmetry as Symmetry
 
 VertexArray: TypeAlias = NDArray[np.uint32]
 """Internal vertex ids, 0..n-1."""
@@ -30,18 +32,3 @@ MAX_PATTERN_EDGES = 1024
 
 DEFAULT_LABEL = 0
 """The label of every vertex and edge of a graph that was given none."""
-
-
-class Semantics(StrEnum):
-    """What an embedding is (``docs/reference/semantics.md``)."""
-
-    ISOMORPHISM = "isomorphism"
-    INDUCED = "induced"
-    HOMOMORPHISM = "homomorphism"
-
-
-class Symmetry(StrEnum):
-    """Whether automorphic images count one by one or as one occurrence."""
-
-    EMBEDDINGS = "embeddings"
-    SUBGRAPHS = "subgraphs"

@@ -220,14 +220,19 @@ def test_four_cliques_of_a_real_graph() -> None:
         ["--no-such-option"],
     ],
 )
-def test_bad_usage_is_exit_2_and_speaks_on_stderr_alone(
+def test_bad_usage_is_exit_2_one_line_on_stderr_and_with_json_an_object(
     k4: Path, triangle: Path, arguments: list[str]
 ) -> None:
-    result = motiflux("count", k4, triangle, "--json", *arguments)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr != ""
-    assert "Traceback" not in result.stderr
+    result = motiflux("count", k4, triangle, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    as_json = motiflux("count", k4, triangle, "--json", *arguments)
+    assert (as_json.exit_code, as_json.stderr) == (2, result.stderr)
+    error = only_json(as_json)["error"]
+    assert error["exit_code"] == 2
+    assert error["message"] in result.stderr
+    assert error["type"] in ("ArgumentError", "UsageError")
 
 
 def test_bad_files_are_exit_2_and_named(tmp_path: Path, k4: Path, triangle: Path) -> None:
@@ -253,7 +258,8 @@ def test_devices_that_make_no_sense_are_a_usage_error(k4: Path, triangle: Path, 
 def test_a_device_that_is_not_here_is_exit_3(k4: Path, triangle: Path) -> None:
     result = motiflux("count", k4, triangle, "--device", "cuda", "--json")
     assert result.exit_code == 3
-    assert result.stdout == ""
+    error = only_json(result)["error"]
+    assert (error["type"], error["exit_code"]) == ("DeviceError", 3)
 
 
 @pytest.mark.parametrize("call", [mf.count, mf.match, mf.explain])

@@ -5,6 +5,7 @@ import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from motiflux.cli.commands import doctor
@@ -47,7 +48,7 @@ def test_a_missing_package_is_not_sought_on_the_registry(monkeypatch: pytest.Mon
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(doctor, "version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     assert doctor._package("motiflux").advice == "in the clone: make setup"
 
 
@@ -106,7 +107,7 @@ def test_without_packages_a_driver_is_still_told(driver: FakeDriver, monkeypatch
 def test_gpus_are_listed_and_the_first_runs_a_kernel(
     driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = doctor.np.arange(7, 1007, dtype=doctor.np.uint32)
+    answer = np.arange(7, 1007, dtype=np.uint32)
     monkeypatch.setattr(doctor, "_run_kernel", lambda: (answer, 12_345))
     gpu, self_test = doctor._gpus()
     assert gpu.ok

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import typer
 
 from motiflux import errors
 from motiflux.cli.exits import ExitCode, guarded
+from motiflux.cli.output import print_json
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
 from tests.waiting import wait_for_line
 
@@ -56,6 +58,31 @@ def test_every_error_has_its_exit_code_and_one_line(
     assert ("MOTIFLUX_DEBUG=1" in printed.err) == (code == 4)
 
 
+def test_an_error_is_an_object_where_json_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MOTIFLUX_DEBUG", raising=False)
+
+    def command(as_json: bool) -> ExitCode:
+        raise ZeroDivisionError("division\nby zero")
+
+    with pytest.raises(typer.Exit) as ended:
+        guarded(command)(as_json=True)
+    assert ended.value.exit_code == 4
+    fields = {"type": "ZeroDivisionError", "message": "division by zero", "exit_code": 4}
+    assert json.loads(capsys.readouterr().out) == {"schema": 1, "error": fields}
+
+
+def test_a_result_that_was_printed_stays_the_only_object(capsys: pytest.CaptureFixture[str]) -> None:
+    def command(as_json: bool) -> ExitCode:
+        print_json({"count": 3})
+        raise errors.OutputError("disk full")
+
+    with pytest.raises(typer.Exit):
+        guarded(command)(as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"schema": 1, "count": 3}
+
+
 def test_debugging_raises_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOTIFLUX_DEBUG", "1")
 
@@ -86,12 +113,14 @@ def test_a_signal_ends_a_long_search_and_leaves_nothing(
     graph = complete_graph(tmp_path / "k300.txt", 300)
     pattern = clique_pattern(tmp_path / "clique.graph", 9)
     output = ["-o", tmp_path / "rows.npy"] if command == "match" else []
-    with motiflux_process(command, graph, pattern, *output, "--progress") as process:
+    with motiflux_process(command, graph, pattern, *output, "--progress", "--json") as process:
         wait_for_line(process, f"{command}ing", error=True)  # it is under way
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=120)  # the search itself would go on for days
     assert process.returncode == code
-    assert stdout == ""
+    error = json.loads(stdout)["error"]
+    assert (error["type"], error["exit_code"]) == (word.removesuffix(": ").capitalize(), code)
+    assert error["message"] in stderr
     assert stderr.splitlines()[-1].startswith(word)
     assert "Traceback" not in stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt"]
@@ -147,7 +176,7 @@ def test_the_version_is_printed() -> None:
 def test_help_loads_neither_the_library_nor_tables() -> None:
     """Starting is light: what only some commands need is imported by them."""
     code = (
-        "import sys, motiflux.cli.app; "
+        "import sys; from motiflux.cli.app import app; "
         "heavy = {'motiflux._native', 'motiflux.bench.suite', 'motiflux.graph', 'motiflux.stream', "
         "'rich.table', 'rich.progress'}; "
         "print(sorted(heavy & set(sys.modules)))"

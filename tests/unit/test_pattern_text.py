@@ -11,6 +11,9 @@ import pytest
 from motiflux import ArgumentError, Pattern, PatternBuilder, QueryEdge, QueryVertex
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
 from motiflux.pattern import as_pattern
+from motiflux.pattern.parser import parse as parser
+from motiflux.pattern.parser import tables
+from motiflux.pattern.parser.syntax import TextError
 
 
 def parse(text: str) -> Pattern:
@@ -328,3 +331,31 @@ def test_the_parser_library_is_loaded_by_the_first_text_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
+
+
+def test_the_tables_of_the_parser_are_of_its_grammar() -> None:
+    assert parser.grammar_checksum() == tables.GRAMMAR, "python scripts/write_grammar.py writes them anew"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a:person {age: 3})-[:knows|likes]->(b), (b)<--(c) WHERE a.age > 3 AND NOT id(b) IN [1, 2]",
+        "(a)--(b",
+        "(a)-->(b)=(c)",
+        "(a)--(b) WHERE a.x ==",
+    ],
+)
+def test_tables_and_grammar_make_the_same_parser(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parsed() -> str:
+        parser._parser.cache_clear()
+        try:
+            return repr(parser._tree_of(text))
+        except TextError as error:
+            return f"{error.position}: {error.message}"
+
+    by_tables = parsed()
+    monkeypatch.setattr(tables, "LARK", "another version")
+    by_grammar = parsed()
+    parser._parser.cache_clear()
+    assert by_tables == by_grammar

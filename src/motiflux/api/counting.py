@@ -14,6 +14,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.count import Count
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 
 @overload
@@ -21,9 +22,9 @@ def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too,
     graph: GraphLike,
     pattern: PatternLike,
     *,
-    semantics: str = ...,
-    symmetry: str = ...,
-    device: str = ...,
+    semantics: SemanticsName = ...,
+    symmetry: SymmetryName = ...,
+    device: DeviceName = ...,
     devices: str | int | Sequence[int] | None = ...,
     engine: str = ...,
     limit: int | None = ...,
@@ -38,9 +39,9 @@ def count(
     graph: GraphLike,
     pattern: Sequence[PatternLike],
     *,
-    semantics: str = ...,
-    symmetry: str = ...,
-    device: str = ...,
+    semantics: SemanticsName = ...,
+    symmetry: SymmetryName = ...,
+    device: DeviceName = ...,
     devices: str | int | Sequence[int] | None = ...,
     engine: str = ...,
     limit: int | None = ...,
@@ -54,9 +55,9 @@ def count(
     graph: GraphLike,
     pattern: PatternLike | Sequence[PatternLike],
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     limit: int | None = None,
@@ -81,12 +82,14 @@ def count(
         ``"isomorphism"`` (injective, extra data edges allowed), ``"induced"`` or ``"homomorphism"``.
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
-    device, engine
-        Device and engine of the search; ``"auto"`` selects the one that is expected to be faster.
-        ``"cuda:1"`` is the second GPU of this machine.
+    device
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"`` for the second GPU of this machine, or ``"auto"``: the one that is
+        expected to be faster.
     devices
         Several GPUs of this machine that search together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
+    engine
+        ``"cpu"``, ``"dfs"`` (GPU), or ``"auto"``: the engine of the device.
     limit
         Stop at this count: the result is min(true count, limit). With several patterns, the limit of each.
     timeout

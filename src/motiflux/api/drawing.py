@@ -19,6 +19,7 @@ from motiflux.graph import AttributeTable, Graph
 from motiflux.pattern import Pattern, PatternLike, as_pattern
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
 from motiflux.units import grouped, quantity
+from motiflux.words import SemanticsName
 
 MAX_ROWS = 12
 """Most occurrences in one picture."""
@@ -38,7 +39,7 @@ def draw_match(
     attributes: Sequence[str] = (),
     neighbors: int = 0,
     title: str = "",
-    semantics: Semantics | str = Semantics.ISOMORPHISM,
+    semantics: SemanticsName = Semantics.ISOMORPHISM,
 ) -> Picture:
     """Return a picture of one occurrence, or of several side by side.
 
@@ -112,7 +113,7 @@ def draw_graph(
     pattern: PatternLike | None = None,
     rows: ArrayLike | None = None,
     title: str = "",
-    semantics: Semantics | str = Semantics.ISOMORPHISM,
+    semantics: SemanticsName = Semantics.ISOMORPHISM,
 ) -> Picture:
     """Return a picture of a small graph with highlighted occurrences of a pattern.
 

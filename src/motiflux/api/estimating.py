@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from motiflux import log
 from motiflux.api.counting import count
 from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
@@ -14,7 +15,7 @@ from motiflux.cpu.sampling import ESTIMATORS
 from motiflux.cpu.trawling import LEAST_DEPTH
 from motiflux.errors import ArgumentError
 from motiflux.io.files.progress import is_shown, meter
-from motiflux.pattern import PatternLike
+from motiflux.pattern import Pattern, PatternLike
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import make_request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
@@ -22,6 +23,7 @@ from motiflux.sampling.call import EstimateCall
 from motiflux.sampling.estimation import run_estimate
 from motiflux.sampling.results import exact_estimate
 from motiflux.sampling.stopping import Rules, make_rules
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 EstimateShown = bool | Callable[[EstimateProgress], None]
 """Type of the `progress` argument."""
@@ -37,9 +39,9 @@ def estimate(
     confidence: float = 0.95,
     samples: int | None = None,
     estimator: str | SamplingPolicy = "auto",
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     threads: int | None = None,
     timeout: float | None = None,
     gpu_memory: int | str | None = None,
@@ -55,6 +57,8 @@ def estimate(
 
     Parameters
     ----------
+    graph, pattern
+        The data graph; a pattern or its text.
     rel_error
         Stop at this relative error (`Estimate.relative_error`). Without `rel_error` and `samples`: at 0.05,
         or after about a million samples.
@@ -73,6 +77,8 @@ def estimate(
     device
         ``"cpu"``, ``"cuda"``, or ``"auto"``: start on the CPU, and switch to a GPU if the remaining samples
         are expected to finish earlier there. The samples are the same.
+    threads
+        Threads of this machine; default: as many as this process may run on.
     timeout
         Seconds of wall clock for the whole call. The estimate of the samples so far is still unbiased.
     gpu_memory
@@ -124,7 +130,17 @@ def estimate(
     if too_small and (found := _count(call)) is not None:
         return found
     with _shown(progress, rules) as callback:
-        return run_estimate(replace(call, callback=callback))
+        return _logged(pattern, run_estimate(replace(call, callback=callback)))
+
+
+def _logged(pattern: Pattern, found: Estimate) -> Estimate:
+    """Return an estimate, logged."""
+    log.ENGINE.info(
+        "estimate of %s: %g in [%g, %g], estimator %s, device %s (%s), %d samples, %.3g s",
+        *(pattern, found.value, found.low, found.high, found.estimator, found.device, found.reason),
+        *(found.samples, found.seconds),
+    )
+    return found
 
 
 def _check_estimator(estimator: str | SamplingPolicy, device: str) -> None:

@@ -21,6 +21,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome
 from motiflux.request.progress import Progress, progress_callback
 from motiflux.request.request import Request, make_request
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 
 class Explanation(str):
@@ -89,9 +90,9 @@ def explain(
     graph: GraphLike,
     pattern: PatternLike,
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     analyze: bool = False,

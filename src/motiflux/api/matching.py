@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import log
 from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
 from motiflux.dispatch.choose import choose_engine
@@ -22,6 +23,7 @@ from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block
 from motiflux.result.matches import Matches
 from motiflux.result.rows import NoRows, RowSource, StoresRows
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
@@ -34,9 +36,9 @@ def match(
     graph: GraphLike,
     pattern: PatternLike,
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     devices: str | int | Sequence[int] | None = None,
     engine: str = "auto",
     limit: int | None = None,
@@ -120,6 +122,11 @@ def match(
         if physical is not None:
             source, other = chosen.rows(graph, physical, request, block_rows, deadline)
             ran = other or ran
+        log.PLAN.debug("%s: %s", pattern, physical)
+        log.ENGINE.info(
+            "rows of %s: engine %s, device %s (%s), planning %.3g s",
+            *(pattern, ran.engine, ran.device, ran.why, planned - deadline.started),
+        )
         closed = bar.pop_all()
         return Matches(
             _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else _WithBar(source, closed),

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from motiflux import log
 from motiflux.dispatch.choose import choose_engine
 from motiflux.dispatch.prepared_query import PreparedQuery, count_of, keep_query, prepared_query
 from motiflux.errors import MotifluxError
@@ -61,13 +62,24 @@ def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadli
     physical = engine.plan(graph, pattern, request, deadline)
     planned, ran = time.perf_counter(), Ran(engine.name, engine.device, why)
     if physical is None:
-        return count_of(Outcome(0, False), ran, 0.0, planned - deadline.started)
+        return _logged(pattern, count_of(Outcome(0, False), ran, 0.0, planned - deadline.started))
+    log.PLAN.debug("%s: %s", pattern, physical)
     found = engine.count(graph, physical, request, deadline)
     seconds = time.perf_counter() - planned
     query = PreparedQuery(engine, physical, ran)
     query.note(found, seconds, request.limit)
     keep_query(graph, pattern, request, query)
-    return count_of(found, ran, seconds, planned - deadline.started)
+    return _logged(pattern, count_of(found, ran, seconds, planned - deadline.started))
+
+
+def _logged(pattern: Pattern, count: Count) -> Count:
+    """Return a count, logged."""
+    log.ENGINE.info(
+        "count of %s: %d%s, engine %s, device %s (%s), planning %.3g s, search %.3g s",
+        *(pattern, count, "" if count.complete else ", incomplete", count.engine, count.device),
+        *(count.reason, count.plan_seconds, count.seconds),
+    )
+    return count
 
 
 def count_each(
@@ -101,9 +113,12 @@ def count_each(
                 query = PreparedQuery(engine, one.physical, ran)
                 query.note(found[one.work].outcome, found[one.work].seconds, request.limit)
                 keep_query(graph, pattern, request, query)
-    return [
+    for pattern, one in zip(patterns, planned, strict=True):
+        log.PLAN.debug("%s: %s", pattern, one.physical)
+    counts = [
         _count(one, _LATE if one.physical is None else found.get(one.work, _NOTHING), ran) for one in planned
     ]
+    return [_logged(pattern, one) for pattern, one in zip(patterns, counts, strict=True)]
 
 
 def _search_all(

@@ -26,6 +26,7 @@ from motiflux.sampling.random_trees import Trees
 from motiflux.sampling.samplers import plan_samples
 from motiflux.statistics import GROUP
 from motiflux.types import VertexArray
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 MAX_ROWS = 2**40
 MAX_SEED = 2**64 - 1
@@ -41,9 +42,9 @@ def sample(
     pattern: PatternLike,
     k: int,
     *,
-    semantics: str = "isomorphism",
-    symmetry: str = "embeddings",
-    device: str = "auto",
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
     threads: int | None = None,
     timeout: float | None = None,
     gpu_memory: int | str | None = None,
@@ -57,6 +58,8 @@ def sample(
 
     Parameters
     ----------
+    graph, pattern
+        The data graph; a pattern or its text.
     k
         Number of rows.
     semantics
@@ -67,12 +70,16 @@ def sample(
         Device that draws trees. A GPU only finds the trees that are embeddings, if there are few; the rows
         are the same. If a very large number of trees contains no embedding, this device also searches for
         one.
+    threads
+        Threads of this machine; default: as many as this process may run on.
     timeout
         Seconds of wall clock, including the time of the caller between batches.
     gpu_memory
         Bytes of device memory that motiflux may hold, such as ``"8GiB"``.
     seed
         The same seed gives the same rows, on any device and number of threads.
+    tuning
+        Ablation switches, see `motiflux.config.TUNING`.
 
     Returns
     -------

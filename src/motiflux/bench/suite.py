@@ -15,6 +15,7 @@ from motiflux.bench.machine import cpu_model, slug
 from motiflux.bench.measure import RUNS, Timing
 from motiflux.bench.results import Bar, CaseResult
 from motiflux.errors import ArgumentError
+from motiflux.words import SymmetryName
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -130,7 +131,7 @@ class Case:
     pattern: Callable[[], mf.Pattern]
     expected: int | Callable[[], int] | None = None
     source: str = ""
-    symmetry: str = "embeddings"
+    symmetry: SymmetryName = "embeddings"
     scaling: tuple[int, ...] = ()
     first_call: bool = False
     quick: bool = False

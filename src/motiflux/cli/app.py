@@ -1,82 +1,81 @@
-"""The command-line application with all commands."""
+"""The command-line application, with all commands or with one."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
-import re
-from importlib.metadata import PackageNotFoundError, version
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from motiflux.cli import options as opt
 from motiflux.cli.columns import with_columns
-from motiflux.cli.commands import (
-    bench,
-    convert,
-    count,
-    doctor,
-    estimate,
-    explain,
-    generate,
-    info,
-    match,
-    watch,
-)
+from motiflux.cli.command import Command, Group, with_help_all
+from motiflux.cli.completion import VARIABLE, InstallOption, ShowOption, prepare
 from motiflux.cli.exits import guarded
 from motiflux.cli.search import with_search
 
-# Versions of typer differ in the characters around the name of a required argument.
-_BRACES = re.compile(r"^\{(.*)\}(?:\.\.\.)?$")
+_SEARCHES = ("count", "match", "explain")
+_READ_GRAPHS = (*_SEARCHES, "estimate", "watch", "info", "convert")
+_GENERATE = "generate"
+COMMANDS = ("count", "match", "estimate", "watch", "explain", "info", "convert", "doctor", "bench", _GENERATE)
+"""Each is a module of `motiflux.cli.commands`."""
 
 
-class _PlainHelp:
-    """A command whose help shows ``--help`` as the flag it is, without the type of a value."""
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """Return the application for the arguments of a process.
 
-    def get_help_option(self, ctx: Any) -> Any:
-        option = super().get_help_option(ctx)  # type: ignore[misc]
-        if option is not None:
-            option.metavar = opt.FLAG
-        return option
-
-
-class _Command(_PlainHelp, TyperCommand):
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return arguments as they are named here: ``PATTERN...``, not ``{PATTERN...}...``."""
-        return [_BRACES.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+    It has one command if the first argument is its name: to import all takes longer than a short command.
+    """
+    first = arguments[0] if arguments else ""
+    return make_app([first] if first in COMMANDS and VARIABLE not in os.environ else COMMANDS)
 
 
-class _Group(_PlainHelp, TyperGroup):
-    pass
+def make_app(names: Sequence[str]) -> typer.Typer:
+    """Return the application with commands of these names."""
+    prepare()
+    app = typer.Typer(
+        name="motiflux",
+        cls=Group,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Exit codes: 0 success, 1 incomplete (timeout or interrupt), 2 usage error or bad input, "
+        "3 device not available, 4 internal error, 143 terminated (SIGTERM).",
+    )
+    app.callback(help="Find the occurrences of a small pattern in a large graph.")(_motiflux)
+    for name in names:
+        module = import_module(f"motiflux.cli.commands.{name}")
+        if name == _GENERATE:
+            app.add_typer(_group(module.COMMANDS, module.HELP), name=name)
+        else:
+            app.command(name, help=module.HELP, cls=Command)(_command(name, module.run))
+    return app
 
 
-app = typer.Typer(
-    name="motiflux",
-    cls=_Group,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 success, 1 incomplete (timeout or interrupt), 2 usage error or bad input, "
-    "3 device not available, 4 internal error, 143 terminated (SIGTERM).",
-)
+def _command(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a command with the options that it shares with others."""
+    if name in _SEARCHES:
+        run = with_search(run)
+    if name not in _READ_GRAPHS:
+        return guarded(run)
+    return with_help_all(guarded(with_columns(run)))
 
-app.command("count", help=count.HELP, cls=_Command)(guarded(with_columns(with_search(count.run))))
-app.command("match", help=match.HELP, cls=_Command)(guarded(with_columns(with_search(match.run))))
-app.command("estimate", help=estimate.HELP, cls=_Command)(guarded(with_columns(estimate.run)))
-app.command("watch", help=watch.HELP, cls=_Command)(guarded(with_columns(watch.run)))
-app.command("explain", help=explain.HELP, cls=_Command)(guarded(with_columns(with_search(explain.run))))
-app.command("info", help=info.HELP, cls=_Command)(guarded(with_columns(info.run)))
-app.command("convert", help=convert.HELP, cls=_Command)(guarded(with_columns(convert.run)))
-drawing = typer.Typer(cls=_Group, no_args_is_help=True, help=generate.HELP)
-for _kind, _command in generate.COMMANDS.items():
-    drawing.command(_kind, help=_command.__doc__, cls=_Command)(guarded(_command))
-app.add_typer(drawing, name="generate")
-app.command("doctor", help=doctor.HELP, cls=_Command)(guarded(doctor.run))
-app.command("bench", help=bench.HELP, cls=_Command)(guarded(bench.run))
+
+def _group(commands: dict[str, Callable[..., Any]], about: str) -> typer.Typer:
+    """Return commands with a common first word."""
+    group = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None, help=about)
+    for name, run in commands.items():
+        group.command(name, help=run.__doc__, cls=Command)(guarded(run))
+    return group
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
         try:
             typer.echo(f"motiflux {version('motiflux')}")
         except PackageNotFoundError:
@@ -84,7 +83,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help="Find the occurrences of a small pattern in a large graph.")
 def _motiflux(
     show_version: Annotated[
         bool,
@@ -96,5 +94,14 @@ def _motiflux(
             help="Print the version.",
         ),
     ] = False,
+    show_completion: ShowOption = None,
+    install_completion: InstallOption = None,
 ) -> None:
     """Options of the program itself."""
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":  # with all commands
+        globals()[name] = made = make_app(COMMANDS)
+        return made
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,15 +8,17 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
-from typing import ParamSpec, TextIO
+from typing import Any, ParamSpec, TextIO
 
 import typer
 
+from motiflux.cli import output
 from motiflux.errors import (
     ArgumentError,
     CountOverflowError,
@@ -53,7 +55,7 @@ class ExitCode(IntEnum):
     DONE = 0
     """Success; also if a requested limit was reached."""
     INCOMPLETE = 1
-    """Incomplete: a timeout, an interrupt, a reader that closed the pipe, or a count above 2^128 - 1."""
+    """Incomplete: a timeout, an interrupt, a reader that closed the pipe, or a `CountOverflowError`."""
     BAD_INPUT = 2
     """Usage error, or unusable input or output."""
     NO_DEVICE = 3
@@ -84,62 +86,141 @@ def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
+        output.start()
         with _notes_on_stderr():
-            code = _exit_code(functools.partial(command, *args, **kwargs))
+            code = _exit_code(
+                functools.partial(command, *args, **kwargs), as_json=bool(kwargs.get("as_json"))
+            )
         raise typer.Exit(int(code))
 
     return guarded_command
 
 
-def _exit_code(call: Callable[[], ExitCode]) -> ExitCode:
+def _exit_code(call: Callable[[], ExitCode], *, as_json: bool) -> ExitCode:
     try:
         code = call()
         sys.stdout.flush()
     except typer.Exit:
         raise
     except KeyboardInterrupt as interrupt:
-        return report_stop(interrupt, "stopped before the end, no result")
+        return report_stop(interrupt, "stopped before the end, no result", as_json=as_json)
     except BrokenPipeError:
         _silence_stdout()
         return ExitCode.INCOMPLETE
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
             raise
-        return report_error(error)
+        return report_error(error, as_json=as_json)
     return code
 
 
-def report_stop(stop: KeyboardInterrupt, state: str) -> ExitCode:
+def report_stop(stop: KeyboardInterrupt, state: str, *, as_json: bool = False) -> ExitCode:
     """Report that a signal stopped the command, with the message of `stop`, or `state` if it is empty."""
+    text = str(stop) or state
     if isinstance(stop, Terminated):
-        return _report(f"terminated: {str(stop) or state}", ExitCode.TERMINATED)
-    return _report(f"interrupted: {str(stop) or state}", ExitCode.INCOMPLETE)
+        return _report(f"terminated: {text}", Fault("Terminated", text, ExitCode.TERMINATED), as_json=as_json)
+    return _report(f"interrupted: {text}", Fault("Interrupted", text, ExitCode.INCOMPLETE), as_json=as_json)
 
 
-def report_error(error: Exception) -> ExitCode:
-    """Report an error in one line."""
-    if isinstance(error, _BAD_INPUT):
-        return _report(f"error: {error}", ExitCode.BAD_INPUT)
-    if isinstance(error, CountOverflowError):
-        return _report(f"error: {error}", ExitCode.INCOMPLETE)
-    if isinstance(error, DeviceError):
-        return _report(f"error: {error}", ExitCode.NO_DEVICE)
-    if isinstance(error, OSError):
-        _silence_stdout()  # if it is stdout that failed (a full disk), it would fail again at exit
-        where = f"{error.filename}: " if error.filename else ""
-        if not where and error.errno in _FULL:
-            where = "standard output: cannot be written: "
-        return _report(f"error: {where}{error.strerror or error}", ExitCode.BAD_INPUT)
-    kind = "" if type(error) in (InternalError, MotifluxError) else f"{type(error).__name__}: "
-    text = " ".join(str(error).split())
+def report_error(error: Exception, *, as_json: bool = False) -> ExitCode:
+    """Report an error on stderr; with `as_json`, also as an object on stdout."""
+    kind, text, code = type(error).__name__, str(error), _code_of(error)
+    if isinstance(error, OSError) and not isinstance(error, MotifluxError):
+        stdout_failed = not error.filename and error.errno in _FULL
+        if not error.filename:
+            _silence_stdout()  # if it is stdout that failed (a full disk), it would fail again at exit
+        where = "standard output: cannot be written: " if stdout_failed else ""
+        text = f"{f'{error.filename}: ' if error.filename else where}{error.strerror or error}"
+    line = f"error: {text}"
+    if code == ExitCode.INTERNAL:
+        known = "" if type(error) in (InternalError, MotifluxError) else f"{kind}: "
+        text = " ".join(text.split())
+        line = f"internal error: {known}{text} (set {DEBUG_VARIABLE}=1 to see the traceback)"
+    return _report(line, Fault(kind, text, code, _places(error)), as_json=as_json)
+
+
+def report_usage(error: Any, *, as_json: bool) -> ExitCode:
+    """Report a mistake in the arguments of the command line."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return ExitCode.BAD_INPUT
+    text = _usage_text(error)
+    command = getattr(getattr(error, "ctx", None), "command_path", "motiflux")
     return _report(
-        f"internal error: {kind}{text} (set {DEBUG_VARIABLE}=1 to see the traceback)", ExitCode.INTERNAL
+        f"error: {text} (`{command} --help` describes the arguments)",
+        Fault("UsageError", text, ExitCode.BAD_INPUT),
+        as_json=as_json,
     )
 
 
-def _report(line: str, code: ExitCode) -> ExitCode:
+def is_usage_error(error: Exception) -> bool:
+    """Return whether the command line has a mistake that typer found."""
+    return isinstance(error, typer.BadParameter.__mro__[2])  # its base of all errors
+
+
+def _usage_text(error: Any) -> str:
+    """Return the message of an error of typer in the style of all others."""
+    kind = type(error).__name__
+    param = getattr(error, "param", None)
+    if param is not None:
+        names = [name for name in param.opts if name.startswith("-")]
+        name = max(names, key=len) if names else param.metavar or param.name.upper()
+        name = name.removesuffix("...")
+        if kind == "MissingParameter":
+            return f"{name}: expected a value, found none"
+        return f"{name}: {error.message.removesuffix('.')}"
+    if kind == "NoSuchOption":
+        near = f"; did you mean {', '.join(error.possibilities)}?" if error.possibilities else ""
+        return f"{error.option_name}: expected a known option, found no such option{near}"
+    text = str(error.format_message()).strip().removesuffix(".").replace(". Did you", "; did you")
+    return text[:1].lower() + text[1:]
+
+
+def _code_of(error: Exception) -> ExitCode:
+    if isinstance(error, _BAD_INPUT):
+        return ExitCode.BAD_INPUT
+    if isinstance(error, CountOverflowError):
+        return ExitCode.INCOMPLETE
+    if isinstance(error, DeviceError):
+        return ExitCode.NO_DEVICE
+    return ExitCode.BAD_INPUT if isinstance(error, OSError) else ExitCode.INTERNAL
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The reason why a command failed, with the JSON fields of ``error``."""
+
+    type: str
+    message: str
+    exit_code: ExitCode
+    places: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields."""
+        own = {"type": self.type, "message": self.message, "exit_code": int(self.exit_code)}
+        return {**own, **self.places}
+
+
+_PLACES = ("argument", "path", "line", "column", "row", "filename")
+"""Attributes of errors that say where something is wrong."""
+
+
+def _places(error: Exception) -> dict[str, Any]:
+    """Return the attributes of an error that say where something is wrong; a file is the ``path``."""
+    found = {name: getattr(error, name, None) for name in _PLACES}
+    filename = found.pop("filename")
+    if filename is not None and found["path"] is None:
+        found["path"] = os.fsdecode(filename) if isinstance(filename, (str, bytes)) else str(filename)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _report(line: str, fault: Fault, *, as_json: bool) -> ExitCode:
     print(line, file=sys.stderr)
-    return code
+    if as_json and not output.printed():
+        with suppress(OSError):
+            output.print_json({"error": fault.as_json()})
+            sys.stdout.flush()
+    return fault.exit_code
 
 
 def _silence_stdout() -> None:

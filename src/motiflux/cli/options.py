@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motiflux.cli.exits import UsageError
+from motiflux.cli.values import BUNDLED, device_words, graph_words, starting_with, tuning_words
 from motiflux.errors import ArgumentError
-from motiflux.types import Semantics, Symmetry
+from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 FLAG = ""
 """Metavar of an option that takes no value."""
+MORE = "More options"
+"""Section of the options that ``--help`` only names."""
 
 
 class Engine(StrEnum):
@@ -73,8 +76,9 @@ GraphArgument = Annotated[
     typer.Argument(
         metavar="GRAPH",
         parser=file_name,
+        autocompletion=graph_words,
         help="Data graph file: .mfg .parquet .arrow .feather, or .npz .graph .mtx .csv .tsv .txt .edges .el, "
-        "the latter also with .gz or .zst.",
+        "the latter also with .gz or .zst. Or the name of a bundled dataset: wordnet.",
     ),
 ]
 PatternArgument = Annotated[
@@ -121,7 +125,13 @@ TimeoutOption = Annotated[
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="Number of CPU threads.", show_default="all cores")]
 DeviceOption = Annotated[
-    str, typer.Option(metavar="[auto|cpu|cuda|cuda:N]", parser=device_name, help="Device of the search.")
+    str,
+    typer.Option(
+        metavar="[auto|cpu|cuda|cuda:N]",
+        parser=device_name,
+        autocompletion=starting_with(device_words),
+        help="Device of the search.",
+    ),
 ]
 DevicesOption = Annotated[
     str | None,
@@ -130,6 +140,7 @@ DevicesOption = Annotated[
         parser=devices_asked,
         help="Search on several GPUs, each with a copy of the graph: all, a number of GPUs, or ordinals.",
         show_default="one",
+        rich_help_panel=MORE,
     ),
 ]
 GpuMemoryOption = Annotated[
@@ -138,13 +149,18 @@ GpuMemoryOption = Annotated[
         metavar="BYTES",
         help="Maximum memory that motiflux uses on each GPU, such as 8GiB.",
         show_default="all free memory",
+        rich_help_panel=MORE,
     ),
 ]
-EngineOption = Annotated[Engine, typer.Option(help="Search engine.")]
+EngineOption = Annotated[Engine, typer.Option(help="Search engine.", rich_help_panel=MORE)]
 TuningOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Set a tuning switch of `motiflux info --tuning`. Repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        autocompletion=starting_with(tuning_words),
+        help="Set a tuning switch of `motiflux info --tuning`. Repeatable.",
+        rich_help_panel=MORE,
     ),
 ]
 JsonOption = Annotated[
@@ -177,11 +193,19 @@ def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
 def read_graph(
     path: Path, *, directed: bool | None, threads: int | None = None, progress: bool | None = None
 ) -> "mf.Graph":
-    """Read a graph with the column options of the command line; show progress as `search_progress` does."""
+    """Read a graph with the column options of the command line; show progress as `search_progress` does.
+
+    A bundled dataset is taken by its name, unless there is a file of this name.
+    """
     import motiflux as mf
     from motiflux.cli import columns
     from motiflux.io.files.progress import is_shown, reading_meter
 
+    if str(path) in BUNDLED and not path.exists():
+        if directed is not None or columns.given():
+            raise UsageError(f"{path}: expected no options for reading, because this is a bundled dataset")
+        graph: mf.Graph = getattr(mf.datasets, str(path))(threads=threads)
+        return graph
     if progress and not is_shown():
         with reading_meter(path):
             return mf.read_graph(path, directed=directed, threads=threads, **columns.given())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 from motiflux.units import seconds_text
@@ -62,8 +63,22 @@ def timing_text(outcome: Outcome, load_seconds: float) -> str:
     )
 
 
+_printed: ContextVar[bool] = ContextVar("printed", default=False)
+
+
+def start() -> None:
+    """Note that a command starts, which has printed nothing."""
+    _printed.set(False)
+
+
+def printed() -> bool:
+    """Return whether the command has printed its JSON object."""
+    return _printed.get()
+
+
 def print_json(fields: Mapping[str, Any]) -> None:
     """Print one object, its schema first, on stdout."""
+    _printed.set(True)
     print(json.dumps({"schema": JSON_SCHEMA, **fields}))
 
 

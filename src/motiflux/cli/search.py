@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.cli import options as opt
-from motiflux.types import Semantics, Symmetry
+from motiflux.words import Semantics, Symmetry
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
+from motiflux import log
 from motiflux._native import NativePlan
 from motiflux.cpu import local, native
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
@@ -93,6 +94,7 @@ class CpuEngine:
             try:
                 return count_from_tables(graph, plan, request, deadline)
             except OverflowError:  # weights of walks hold 64 bits; the search holds any number
+                log.ENGINE.info("a search takes over: the tables' numbers would pass 64 bits")
                 return self.count(graph, physical.fallback, request, deadline)
         search = _prepare(graph, plan, request)
         total, stop, sizes = native.count(

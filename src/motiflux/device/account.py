@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from types import MethodType
 
+from motiflux import log
 from motiflux.errors import DeviceMemoryError
 
 Reclaim = Callable[[int], int]
@@ -65,6 +66,7 @@ class MemoryAccount:
             missing = self._try(holder, nbytes, budget)
         if missing and self.reclaim(missing):
             missing = self._try(holder, nbytes, budget)
+        log.MEMORY.debug("%s: %d bytes of a device, %d missing", what, nbytes, missing)
         if missing and budget is not None:
             held = self.held()
             raise DeviceMemoryError(
@@ -99,6 +101,8 @@ class MemoryAccount:
                 break
             if (reclaim := known()) is not None:
                 freed += reclaim(missing - freed)
+        if freed:
+            log.MEMORY.info("%d bytes of a device released, %d were missing", freed, missing)
         if freed and self._settle_device is not None:
             self._settle_device()
         return freed

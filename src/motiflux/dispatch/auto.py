@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from motiflux import log
 from motiflux.dispatch.gpu_probe import Gpu
 from motiflux.dispatch.prepared_query import prepared_query
 from motiflux.errors import DeviceError
@@ -222,6 +223,7 @@ class AutoEngine:
                 if refused is not None or on_host:
                     raise
                 refused, why = error, _refused(error)
+                log.ENGINE.info("the CPU takes over: %s", why)
             else:
                 found = replace(found, ran=Ran(engine.name, engine.device, why))
                 if best is None or found.complete or found.value > best.value:
@@ -230,6 +232,7 @@ class AutoEngine:
                     return best
                 assert budget is not None
                 why = f"the {'CPU' if on_host else 'GPU'} took longer than expected"
+                log.ENGINE.info("the %s takes over: %s", "GPU" if on_host else "CPU", why)
                 budget *= _GROWTH
             turn = 1 - turn
 
@@ -257,6 +260,7 @@ class AutoEngine:
             if engine is self._host:
                 raise
             ran = Ran(self.name, self.device, _refused(error))
+            log.ENGINE.info("the CPU takes over: %s", ran.why)
         assert physical.plan.asked is not None
         plan = self._host.plan(graph, physical.plan.asked, request, deadline, counting=False)
         if plan is None:

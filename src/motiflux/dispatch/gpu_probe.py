@@ -13,8 +13,6 @@ from motiflux import _native
 from motiflux.device.presence import why_no_gpu
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
-from motiflux.jit import KernelCache
-from motiflux.jit.prebuilt import has_archives
 from motiflux.plan import Plan
 from motiflux.request.costs import H100, GpuCosts, GpuState, HostWork
 from motiflux.request.engine import Engine
@@ -140,6 +138,9 @@ def _opened() -> Accelerator | None:
 
 def _compiled_before() -> bool:
     """Whether any process left compiled kernels, or they came with the package."""
+    from motiflux.jit import KernelCache
+    from motiflux.jit.prebuilt import has_archives
+
     if has_archives():
         return True
     folder = KernelCache.from_environment().folder

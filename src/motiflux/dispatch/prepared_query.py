@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from motiflux import log
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.physical import PhysicalPlan
@@ -70,6 +71,10 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
     found = query.engine.count(graph, query.physical, request, deadline)
     seconds = time.perf_counter() - deadline.started
     query.note(found, seconds, request.limit)
+    if log.ENGINE.isEnabledFor(log.DEBUG):
+        log.ENGINE.debug(
+            "count of %s again: %d, by %s, %.3g s", pattern, found.value, query.physical, seconds
+        )
     return count_of(found, query.ran, seconds, 0.0)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from motiflux import log
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job
@@ -141,6 +142,8 @@ class DfsEngine:
                 assert first is not None
                 raise first  # a full device does not make the CPU search
             assert then is not None, "the host counts any number"
+            why = "not enough memory" if refused else "a number passed the range of its kernels"
+            log.ENGINE.info("%s takes over: %s", then, why)
             physical = then
 
     def _execute(

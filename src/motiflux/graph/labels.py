@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motiflux.errors import GraphError
 from motiflux.interop import Coded
+from motiflux.interop.arrays import is_masked
 from motiflux.interop.dense import dense_codes
 from motiflux.types import DEFAULT_LABEL, LABEL_DTYPE, Label, LabelArray
 
@@ -121,7 +122,7 @@ def is_plain(values: object) -> bool:
     """Tell whether values are an array of integers that `as_names` would let pass as they are, or widened."""
     return (
         isinstance(values, np.ndarray)
-        and not isinstance(values, np.ma.MaskedArray)
+        and not is_masked(values)
         and values.dtype.kind in "iu"
         and values.dtype != np.uint64
         and values.dtype.isnative
@@ -137,7 +138,7 @@ def as_column(values: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def _as_array(values: ArrayLike, what: str) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         raise GraphError(f"{what}: expected an array without a mask, found a masked one")
     if isinstance(values, (Mapping, set, frozenset)):  # NumPy takes them for one object
         raise GraphError(f"{what}: expected a sequence, in order, found a {type(values).__name__}")

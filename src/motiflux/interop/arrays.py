@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,11 @@ from motiflux.errors import GraphError
 
 _ON_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 _CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Tell whether values are a masked array of NumPy, without importing what makes them: that takes long."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
 
 
 def is_array(values: object) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from motiflux._native import Names
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
+from motiflux.interop.arrays import is_masked
 from motiflux.interop.dense import dense_codes
 from motiflux.interop.missing import ADVICE, ADVICE_ON_WORDS, Missing, first_row, words_among
 from motiflux.interop.strings import from_list
@@ -188,7 +189,7 @@ class _Ids:
 
 def _checked(values: Any, name: str, rows: Rows) -> NDArray[Any]:
     """Return NumPy's array of ids, or a list of them, without anything missing: integers or strings."""
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         absent = np.flatnonzero(np.ma.getmaskarray(values))
         if absent.size:
             raise _odd(name, rows[int(absent[0])], None)

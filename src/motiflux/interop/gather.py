@@ -9,6 +9,7 @@ import numpy as np
 
 from motiflux.errors import GraphError
 from motiflux.interop import arrow
+from motiflux.interop.arrays import is_masked
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.columns import Coded
 from motiflux.interop.ends import Rows
@@ -77,7 +78,7 @@ class Gathered:
                 self._refuse(rows[row], chunk[row].as_py())
             if not arrow.is_integer(chunk) and len(chunk):
                 self._refuse(rows[0], chunk[0].as_py())
-        elif isinstance(chunk, np.ma.MaskedArray) and chunk.mask.any():
+        elif is_masked(chunk) and chunk.mask.any():
             self._refuse(rows[int(np.flatnonzero(chunk.mask)[0])], None)
         elif isinstance(chunk, list) or chunk.dtype.kind in "Of":
             for row, value in enumerate(chunk if isinstance(chunk, list) else chunk.tolist()):

@@ -12,6 +12,7 @@ from concurrent.futures import Future, wait
 from dataclasses import replace
 from pathlib import Path
 
+from motiflux import log
 from motiflux.errors import CompileError
 from motiflux.jit.base import BuildError, Code, Source, Toolchain
 from motiflux.jit.cache import KernelCache
@@ -244,6 +245,7 @@ class Compiler:
         except BuildError as error:
             raise self._refused(source, key, error.log) from error
         code = Code(source.name, built.image, key, built.log, seconds=time.perf_counter() - began)
+        log.COMPILE.info("%s: compiled in %.3g s", source.name, code.seconds)
         self._remember(source, code)
         # An upgrade may have replaced the headers since: then the image does not match its key.
         if headers_digest(self._include) == self._headers_digest():
@@ -266,6 +268,7 @@ class Compiler:
             return None
         seconds = time.perf_counter() - began
         code = Code(source.name, image, key, cached=True, prebuilt=came, seconds=seconds)
+        log.COMPILE.debug("%s: from %s, %.3g s", source.name, "the package" if came else "the cache", seconds)
         self._remember(source, code)
         return code
 

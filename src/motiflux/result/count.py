@@ -19,10 +19,12 @@ class Count(int):
         Wall-clock seconds of the search, without planning.
     plan_seconds : float
         Wall-clock seconds of planning.
-    engine, device : str
-        The engine that searched, and its device.
+    engine : str
+        The engine that searched.
+    device : str
+        Its device.
     reason : str
-        Why that, in words.
+        Why this engine and device, in words.
     """
 
     complete: bool

@@ -59,10 +59,12 @@ class Matches:
         Wall-clock seconds since the search began, until its end.
     plan_seconds : float
         Wall-clock seconds of planning.
-    engine, device : str
-        The engine that searches, and its device.
+    engine : str
+        The engine that searches.
+    device : str
+        Its device.
     reason : str
-        Why that, in words.
+        Why this engine and device, in words.
     """
 
     def __init__(

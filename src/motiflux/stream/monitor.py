@@ -28,6 +28,7 @@ from motiflux.stream.sources.convert import as_source
 from motiflux.stream.updates import Row, Updates
 from motiflux.stream.window import WindowLength
 from motiflux.types import Label, VertexId
+from motiflux.words import ModeName, SemanticsName, SymmetryName
 
 
 class Monitor(Changing, Kept):
@@ -107,10 +108,10 @@ class Monitor(Changing, Kept):
         graph: GraphLike,
         patterns: PatternLike | Sequence[PatternLike] = (),
         *,
-        mode: str = "sequence",
+        mode: ModeName = "sequence",
         matches: bool = False,
-        semantics: str = "isomorphism",
-        symmetry: str = "embeddings",
+        semantics: SemanticsName = "isomorphism",
+        symmetry: SymmetryName = "embeddings",
         duplicates: str = "count",
         strict: bool = False,
         window: WindowLength | None = None,

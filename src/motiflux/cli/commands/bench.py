@@ -12,12 +12,14 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json, print_table
+from motiflux.cli.values import starting_with
 from motiflux.units import grouped, quantity, seconds_text
 
 if TYPE_CHECKING:
     from motiflux.bench.results import CaseResult, Report
 
 KEEP_SECONDS = 1.0
+SUITES = Path("benchmarks/suite")
 
 HELP = (
     "Run the benchmark SUITE and write its result. If a count differs from its oracle or from a peer, the "
@@ -25,11 +27,21 @@ HELP = (
 )
 
 
+def suite_words() -> list[str]:
+    """Return the names of the suites in the default folder."""
+    return sorted(path.stem for path in SUITES.glob("*.py") if not path.stem.startswith("_"))
+
+
 def run(
     suite: Annotated[
-        str, typer.Argument(metavar="SUITE", help="Suite name: a file in the folder of suites.")
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            autocompletion=starting_with(suite_words),
+            help="Suite name: a file in the folder of suites.",
+        ),
     ],
-    suites: Annotated[Path, typer.Option(help="Folder of the suites.")] = Path("benchmarks/suite"),
+    suites: Annotated[Path, typer.Option(help="Folder of the suites.")] = SUITES,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("benchmarks/results"),
     quick: Annotated[
         bool, typer.Option("--quick", metavar=opt.FLAG, help="Run only the quick cases, two runs each.")

@@ -8,16 +8,17 @@ import platform
 import sys
 import time
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from motiflux.bench.machine import cpu_model
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json, print_table
 from motiflux.errors import DeviceError, MotifluxError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 HELP = "Check this installation, and advise on missing parts."
 
@@ -97,6 +98,8 @@ def _python() -> Check:
 
 
 def _package(name: str) -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return Check(name, True, True, version(name))
     except PackageNotFoundError:
@@ -245,6 +248,8 @@ def _gpus() -> list[Check]:
 
 def _self_test() -> Check:
     """Compile and run a kernel on the default GPU, and check its result."""
+    import numpy as np
+
     try:
         found, free = _run_kernel()
     except Exception as error:  # noqa: BLE001 - whatever is wrong is the finding
@@ -258,6 +263,8 @@ def _self_test() -> Check:
 
 def _run_kernel() -> tuple["np.ndarray[tuple[int, ...], np.dtype[np.uint32]]", int]:
     """Return the output of the kernel, and the free bytes of the device."""
+    import numpy as np
+
     from motiflux.device import open_device
     from motiflux.jit.base import Source
     from motiflux.jit.nvrtc import NvrtcToolchain

@@ -15,8 +15,8 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json
-from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity, seconds_text
+from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf

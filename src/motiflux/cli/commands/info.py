@@ -11,6 +11,7 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json, print_table
+from motiflux.cli.values import graph_words
 
 if TYPE_CHECKING:
     from motiflux.graph import AttributeTable
@@ -21,7 +22,13 @@ HELP = "Show the statistics of GRAPH, or with --tuning the tuning switches."
 def run(
     graph: Annotated[
         Path | None,
-        typer.Argument(metavar="GRAPH", parser=opt.file_name, help="Data graph.", show_default=False),
+        typer.Argument(
+            metavar="GRAPH",
+            parser=opt.file_name,
+            autocompletion=graph_words,
+            help="Data graph.",
+            show_default=False,
+        ),
     ] = None,
     tuning: Annotated[
         bool, typer.Option("--tuning", metavar=opt.FLAG, help="List the tuning switches of --set.")

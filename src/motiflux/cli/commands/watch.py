@@ -16,8 +16,8 @@ from motiflux.cli.checkpoints import NO_GRAPH, STDOUT, Earlier, Saver, Task, rea
 from motiflux.cli.exits import ExitCode, Terminated, UsageError
 from motiflux.cli.output import print_json
 from motiflux.errors import ArgumentError
-from motiflux.types import Semantics, Symmetry
 from motiflux.units import quantity, seconds_text
+from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from motiflux.errors import GraphError
 from motiflux.graph.labels import check_characters
 from motiflux.interop import Coded, arrow
+from motiflux.interop.arrays import is_masked
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.strings import StringTable
 from motiflux.packages import require
@@ -142,8 +143,8 @@ def make_column(values: object, what: str) -> Column:
 def _from_numpy(array: NDArray[Any], what: str) -> Column:
     if array.ndim != 1:
         raise GraphError(f"{what}: expected an array of shape [n], found {list(array.shape)}")
-    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
-    data = np.asarray(np.ma.getdata(array))
+    mask = np.ma.getmaskarray(array) if is_masked(array) else None
+    data = np.asarray(np.ma.getdata(array) if is_masked(array) else array)
     kind = data.dtype.kind
     if kind in ("O", "T"):
         return _from_objects(data.tolist(), mask, what)

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux import _native
+from motiflux import _native, log
 from motiflux.conditions import Condition
 from motiflux.graph import Graph, VertexFilter
 from motiflux.graph.labels import mask
@@ -98,9 +98,13 @@ def candidate_space(
     TimeoutError
         `deadline`, a value of `time.perf_counter`, passed meanwhile. Small graphs are not checked.
     """
-    found = graph.memo.get_sized(
-        KEPT_SPACES, key, lambda: _build(graph, key, threads, deadline) or _TooLarge(), max_space_bytes(graph)
-    )
+
+    def build() -> CandidateSpace | _TooLarge:
+        space = _build(graph, key, threads, deadline) or _TooLarge()
+        log.MEMORY.debug("a candidate space: %d bytes, %d allowed", space.nbytes, max_space_bytes(graph))
+        return space
+
+    found = graph.memo.get_sized(KEPT_SPACES, key, build, max_space_bytes(graph))
     return None if isinstance(found, _TooLarge) else found
 
 

@@ -1,0 +1,117 @@
+"""Uses every public name, for `mypy --strict` (tests/unit/test_typing.py), and runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import motiflux as mf
+
+TEXT = "(a)-->(b)-->(c)"
+
+
+def graphs(folder: Path) -> mf.Graph:
+    """Make, write and read graphs."""
+    graph = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy"), ("cy", "ann")], directed=True)
+    assert_type(graph, mf.Graph)
+    assert_type(graph.num_vertices, int)
+    assert_type(graph.stats(), mf.GraphStats)
+    assert_type(graph.shape_stats(), mf.ShapeStats)
+    assert_type(mf.write_graph(graph, folder / "graph.mfg"), int)
+    mf.verify_graph(folder / "graph.mfg")
+    assert_type(mf.as_graph(np.array([[0, 1], [1, 2]])), mf.Graph)
+    assert callable(mf.datasets.wordnet)
+    drawn = mf.generate.erdos_renyi(vertices=10, edges=20, seed=1)
+    assert_type(drawn, mf.Graph)
+    return mf.read_graph(folder / "graph.mfg")
+
+
+def patterns(folder: Path) -> mf.Pattern:
+    """Make patterns."""
+    (folder / "path.pattern").write_text(TEXT)
+    assert_type(mf.read_pattern(folder / "path.pattern"), mf.Pattern)
+    built = mf.PatternBuilder().vertex("x").vertex("y").edge("x", "y", directed=True).build()
+    assert_type(built, mf.Pattern)
+    assert_type(built.vertices, tuple[mf.QueryVertex, ...])
+    assert_type(built.edges, tuple[mf.QueryEdge, ...])
+    return mf.Pattern.parse(TEXT)
+
+
+def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
+    """Count, list, estimate, sample, explain and draw."""
+    seen: list[int] = []
+
+    def progress(report: mf.ProgressReport) -> None:
+        seen.append(report.found)
+
+    one = mf.count(
+        graph, pattern, semantics="induced", symmetry="embeddings", device="cpu", progress=progress
+    )
+    assert_type(one, mf.Count)
+    assert_type(one.complete, bool)
+    assert_type(mf.count(graph, TEXT), mf.Count)
+    assert_type(mf.count(graph, [pattern, TEXT]), list[mf.Count])
+    with mf.match(graph, pattern, limit=2) as matches:
+        assert_type(matches, mf.Matches)
+        for batch in matches:
+            assert_type(batch, NDArray[np.int64] | NDArray[np.str_])
+    found = mf.estimate(graph, pattern, samples=320, device="cpu")
+    assert_type(found, mf.Estimate)
+    assert_type(found.trawled, mf.Trawled | None)
+    assert_type(found.trace, tuple[mf.EstimateProgress, ...])
+    assert_type(mf.sample(graph, pattern, 2), mf.Matches)
+    assert_type(mf.explain(graph, pattern), mf.Explanation)
+    policy = mf.SamplingPolicy("struct Custom : Alley {};", name="like Alley")
+    assert_type(policy.name, str)
+    drawn = mf.draw_match(graph, pattern, mf.match(graph, pattern).to_numpy()[0])
+    same = mf.draw_graph(graph)
+    assert type(drawn) is type(same)
+
+
+def streams(graph: mf.Graph, pattern: mf.Pattern, folder: Path) -> None:
+    """Watch a graph."""
+    (folder / "updates.stream").write_text("e 1 2\ne 2 3\n")
+    updates = mf.Updates.of([("-", "ann", "bob")])
+    monitor = mf.Monitor(graph, [pattern], mode="batch", matches=True)
+    with monitor:
+        delta = monitor.apply(updates)
+        assert_type(delta, mf.Delta)
+        assert_type(delta[pattern], mf.PatternDelta)
+    numbered = mf.Monitor(mf.Graph.from_edges([(1, 2)]), "(a)--(b)--(c)", matches=True)
+    source = mf.open_source(folder / "updates.stream")
+    with numbered:
+        totals = numbered.run(source, sink)
+        assert_type(totals, mf.Totals)
+
+
+def sink(found: mf.FoundMatches) -> None:
+    """Take matches."""
+    assert_type(found.pattern, mf.Pattern)
+
+
+def errors() -> None:
+    """Name every error."""
+    kinds: list[type[Exception]] = [
+        *(mf.ArgumentError, mf.CompileError, mf.CountOverflowError, mf.DeviceError, mf.DeviceMemoryError),
+        *(mf.FormatError, mf.GraphError, mf.InternalError, mf.OutputError, mf.PatternError),
+        *(mf.PatternSyntaxError, mf.StreamError),
+    ]
+    assert all(issubclass(kind, mf.MotifluxError) for kind in kinds)
+    assert issubclass(mf.MotifluxWarning, UserWarning)
+    assert_type(mf.__version__, str)
+
+
+def main(folder: Path) -> None:
+    """Run all."""
+    graph, pattern = graphs(folder), patterns(folder)
+    searches(graph, pattern)
+    streams(graph, pattern, folder)
+    errors()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
