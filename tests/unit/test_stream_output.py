@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.stream import FileSink, FoundMatches, Nowhere, Position, Sink
-from tests.fault.test_stream_faults import rows_of
+from tests.fault.test_stream_faults import rows_of, table_of
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
 from tests.waiting import wait_until
 
@@ -128,28 +128,45 @@ class TestWhileItGoesOn:
 
 class TestTimes:
     TEXTS = (
-        ("2026-11-21", "2026-11-21T00:00:00"),
-        ("2026-11-21T16:08", "2026-11-21T16:08:00"),
-        ("2026-11-21 16:08:14", "2026-11-21T16:08:14"),
-        ("2026-11-21T16:08:14.5Z", "2026-11-21T16:08:14.5"),
-        ("2026-11-21T16:08:14,000000001+02:00", "2026-11-21T14:08:14.000000001"),
-        ("2026-11-21T16:08:14-0530", "2026-11-21T21:38:14"),
-        ("2024-02-29T23:59:59+00", "2024-02-29T23:59:59"),
-        ("1969-12-31T23:59:59.75", "1969-12-31T23:59:59.75"),
+        ("2026-11-21", "2026-11-21T00:00:00.000000000Z"),
+        ("2026-11-21T16:08", "2026-11-21T16:08:00.000000000Z"),
+        ("2026-11-21 16:08:14", "2026-11-21T16:08:14.000000000Z"),
+        ("2026-11-21T16:08:14.5Z", "2026-11-21T16:08:14.500000000Z"),
+        ("2026-11-21T16:08:14,000000001+02:00", "2026-11-21T14:08:14.000000001Z"),
+        ("2026-11-21T16:08:14-0530", "2026-11-21T21:38:14.000000000Z"),
+        ("2024-02-29T23:59:59+00", "2024-02-29T23:59:59.000000000Z"),
+        ("1969-12-31T23:59:59.75", "1969-12-31T23:59:59.750000000Z"),
     )
 
     @pytest.mark.parametrize(("text", "written"), TEXTS)
     @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.arrow"])
     def test_dates_are_read_and_written(self, tmp_path: Path, text: str, written: str, name: str) -> None:
-        pytest.importorskip("pyarrow")
+        pa = pytest.importorskip("pyarrow")
         (tmp_path / "a.csv").write_text(f'src,dst,time\n1,2,"{text}"\n')
         with watching("(a)--(b)") as monitor:
             monitor.run(tmp_path / "a.csv", tmp_path / name)
         if name == "o.csv":
             assert (tmp_path / name).read_text().splitlines()[1].split(",")[2] == written
             return
-        (row,) = rows_of(tmp_path / name)
-        assert np.datetime64(str(row[2]).replace(" ", "T")) == np.datetime64(written)
+        (time,) = table_of(tmp_path / name)["time"]
+        assert time.type == pa.timestamp("ns", tz="UTC")
+        assert time.value == np.datetime64(written.removesuffix("Z")).astype(np.int64)
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.arrow"])
+    def test_pandas_reads_the_moments_back(self, tmp_path: Path, name: str) -> None:
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        lines = [f'{at},{at + 1},"{text}"' for at, (text, _) in enumerate(self.TEXTS)]
+        (tmp_path / "a.csv").write_text("\n".join(["src,dst,time", *lines, ""]))
+        with watching("(a)--(b)") as monitor:
+            monitor.run(tmp_path / "a.csv", tmp_path / name, batch_size=2)
+        expected = pandas.to_datetime([written for _, written in self.TEXTS])
+        if name == "o.csv":
+            read = pandas.to_datetime(pandas.read_csv(tmp_path / name)["time"])
+        else:
+            read = table_of(tmp_path / name).to_pandas()["time"]
+        assert str(read.dt.tz) == "UTC"
+        assert (read.to_numpy() == expected.to_numpy()).all()
 
     @pytest.mark.parametrize(
         "text",
@@ -205,8 +222,8 @@ class TestTimes:
             monitor.run(tmp_path / "a.csv", tmp_path / "o.csv", batch_size=4)
         lines = (tmp_path / "o.csv").read_text().splitlines()
         assert [line.split(",")[:3] for line in lines[1:]] == [
-            ["1", "2", "2026-11-21T11:59:59.9"],
-            ["-1", "3", "2026-11-21T12:00:00"],
+            ["1", "2", "2026-11-21T11:59:59.900000000Z"],
+            ["-1", "3", "2026-11-21T12:00:00.000000000Z"],
         ]
 
     @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.arrow", "o.parquet"])

@@ -161,7 +161,7 @@ def stored_kinds(path: Path) -> dict[str, Any]:
         It is not a file of matches.
     """
     pa, ipc = package("pyarrow", path), package("pyarrow.ipc", path)
-    kinds = {"int64": "i", "double": "f", "timestamp[ns]": "M"}
+    kinds = {"int64": "i", "double": "f", "timestamp[ns, tz=UTC]": "M"}
     try:
         with pa.OSFile(str(path), "rb") as file, ipc.open_stream(file) as reader:
             schema = reader.schema
