@@ -18,6 +18,7 @@ from motiflux.stream.matching.delta import MatchRows
 from motiflux.stream.run.held import Held
 from motiflux.stream.sinks.sink import FoundMatches, Sink
 from motiflux.stream.sources.source import Batch
+from motiflux.stream.updates import Updates
 
 
 class Delivery:
@@ -40,6 +41,7 @@ class Delivery:
         self._left: Counter[int] = Counter()
         self._shield = shield
         self._times: NDArray[Any] | None = None
+        self._changes: Updates | None = None
         self._first_update = 0
         self._patterns: list[Pattern] = list(monitor.patterns)
         self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
@@ -55,6 +57,7 @@ class Delivery:
                 self._numbers[pattern] = len(self._patterns)
                 self._patterns.append(pattern)
         in_batches = self._monitor.mode == "batch"
+        self._changes = batch.updates if self._sink.wants_changes and not in_batches else None
         self._times = batch.updates.times
         if in_batches and self._times is not None:
             self._times = self._times[-1:]
@@ -111,6 +114,10 @@ class Delivery:
         number = self._numbers[pattern]
         return self.given[number, 1], self.given[number, -1]
 
+    def acknowledge(self) -> None:
+        """Tell the sink that the batch is applied; interrupts wait meanwhile."""
+        self._sink.acknowledged(self._shield.has_arrived)
+
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
         self._held.drop()
@@ -124,6 +131,7 @@ class Delivery:
             updates + self._first_update,
             None if self._times is None else self._times[updates],
             self._monitor.names(rows.vertices),
+            None if self._changes is None else self._changes.rows(updates),
         )
 
 
@@ -157,6 +165,10 @@ class Shield:
             self._arrived.append((number, frame))
         else:
             self._handlers[number](number, frame)
+
+    def has_arrived(self) -> bool:
+        """Return whether one is waiting."""
+        return bool(self._arrived)
 
     def up(self) -> None:
         """Let them wait from now on."""

@@ -211,6 +211,8 @@ class Run:
                 return delta
             there = time.perf_counter() if delivery is None else delivery.there
             self._sums.add(batch, delta, there - batch.arrived, self._counts(delta, delivery))
+            if delivery is not None:
+                delivery.acknowledge()
         finally:
             if delivery is not None:
                 delivery.end()

@@ -107,9 +107,13 @@ class ArrowRows:
         self._file.close()
         self._file, self._writer = file, writer
 
-    def keep(self) -> None:
+    def hand_on(self) -> None:
         """Write the waiting rows."""
         self.append()
+        self._file.hand_on()
+
+    def keep(self) -> None:
+        """Let the written rows stay."""
         self._file.keep()
         self.kept = self._rows
 
@@ -119,6 +123,7 @@ class ArrowRows:
 
     def close(self) -> None:
         """Write the mark of the end."""
+        self.hand_on()
         self.keep()
         self._end()
 

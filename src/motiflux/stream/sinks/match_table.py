@@ -95,11 +95,15 @@ class MatchTable:
         """Forget the rows that wait."""
         self._pending, self._settled, self.rows = [], 0, 0
 
-    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
-        """Take out all rows, as one table."""
+    def take(self) -> list[FoundMatches]:
+        """Take out all rows, as they were put."""
         pending = self._pending
         self.drop()
-        if pending:
+        return pending
+
+    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+        """Take out all rows, as one table."""
+        if pending := self.take():
             yield self._columns(pending)
 
     def _columns(self, pending: list[FoundMatches]) -> list[Column]:

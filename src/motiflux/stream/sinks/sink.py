@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.pattern import Pattern
+from motiflux.stream.updates import Updates
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +34,9 @@ class FoundMatches:
         times.
     vertices
         External ids [rows, k], columns in the pattern's vertex order.
+    changes
+        The update that caused each row [rows], without labels of vertices; None in batch mode, and for sinks
+        that do not set `Sink.wants_changes`.
     """
 
     pattern: Pattern
@@ -41,6 +45,7 @@ class FoundMatches:
     updates: NDArray[np.int64]
     times: NDArray[Any] | None
     vertices: NDArray[Any]
+    changes: Updates | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -55,6 +60,8 @@ class Sink:
 
     wants_matches = True
     """Whether it reads matches; if not, only totals are computed."""
+    wants_changes = False
+    """Whether it reads `FoundMatches.changes`."""
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 
@@ -67,6 +74,17 @@ class Sink:
 
     def flush(self) -> None:
         """All of a batch was written."""
+
+    def acknowledged(self, interrupted: Callable[[], bool]) -> None:
+        """The batch is applied: whatever happens from now on, it and its matches stay.
+
+        Ctrl-C waits until this returns. An error in it ends the run and takes nothing back.
+
+        Parameters
+        ----------
+        interrupted
+            Returns whether Ctrl-C or SIGTERM is waiting.
+        """
 
     def close(self) -> None:
         """All was written."""
