@@ -29,10 +29,10 @@ class RowFile(Protocol):
         """Write the waiting rows, or buffer them; readers need not see them yet."""
 
     def hand_on(self) -> None:
-        """All of a batch was appended: write it, so that keeping it cannot fail."""
+        """Write all that was appended, so that keeping it cannot fail."""
 
     def keep(self) -> None:
-        """What was handed on stays."""
+        """Let all that was handed on stay."""
 
     def sync(self) -> None:
         """Return when the kept data is on disk."""

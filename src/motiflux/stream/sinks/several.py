@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.sink import FoundMatches, Sink
@@ -41,7 +42,7 @@ class SeveralSinks(Sink):
 
     def acknowledged(self, interrupted: Callable[[], bool]) -> None:
         """Acknowledge all; then raise the first error."""
-        _each([lambda sink=sink: sink.acknowledged(interrupted) for sink in self._reading])  # type: ignore[misc]
+        _each([partial(sink.acknowledged, interrupted) for sink in self._reading])
 
     def close(self) -> None:
         """Close all; then raise the first error."""
@@ -57,7 +58,7 @@ def _each(calls: Iterable[Callable[[], None]]) -> None:
     for call in calls:
         try:
             call()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised below
             first = first or error
     if first is not None:
         raise first

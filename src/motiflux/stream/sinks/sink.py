@@ -76,7 +76,7 @@ class Sink:
         """All of a batch was written."""
 
     def acknowledged(self, interrupted: Callable[[], bool]) -> None:
-        """The batch is applied: whatever happens from now on, it and its matches stay.
+        """Take note that the batch is applied: it and its matches stay.
 
         Ctrl-C waits until this returns. An error in it ends the run and takes nothing back.
 
