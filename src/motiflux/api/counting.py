@@ -10,7 +10,7 @@ from motiflux.dispatch.prepared_query import count_again
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
+from motiflux.request.progress import NO_PROGRESS, FoundSoFar, Progress, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.count import Count
 
@@ -128,6 +128,8 @@ def count(
     else:
         patterns, several = as_patterns(graph, pattern)
     with NO_PROGRESS if progress is False else progress_callback(progress, "counting") as callback:
+        if callback is not None:
+            callback = FoundSoFar(callback)
         request = make_request(
             semantics=semantics,
             symmetry=symmetry,

@@ -99,7 +99,7 @@ def run(
         monitor = _begun(task, sink, options, directed=directed, progress=progress)
     else:
         monitor = earlier.monitor
-    with monitor, _shown(progress) as shown:
+    with monitor, _shown(progress, prints_rows=sink.prints) as shown:
         totals = Run(
             monitor,
             source,
@@ -223,16 +223,19 @@ def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
 
 
 @contextmanager
-def _shown(flag: bool | None) -> Iterator["Progress"]:
-    """Return the `progress` of `Monitor.run`: ``--progress`` always shows it, the default on a terminal."""
-    from motiflux.io.files.progress import is_shown, meter
+def _shown(flag: bool | None, *, prints_rows: bool) -> Iterator["Progress"]:
+    """Return the `progress` of `Monitor.run`.
+
+    ``--progress`` always shows it, the default on a terminal, if no rows are printed there.
+    """
+    from motiflux.io.files.progress import is_shown, meter, shares_terminal
     from motiflux.stream.run.loop import progress_note
 
     if flag and not is_shown():
         with meter("watching") as update:
             yield lambda totals: update(0, 0, progress_note(totals))
     else:
-        yield flag is not False
+        yield bool(flag) or (flag is None and not (prints_rows and shares_terminal()))
 
 
 def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
-from motiflux.io.files.progress import Update, is_shown, meter
+from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
 from motiflux.stream.matching.changing import Changing, Terms
 from motiflux.stream.matching.delta import Delta
 from motiflux.stream.run.delivery import Delivery, Shield
@@ -92,6 +92,7 @@ class Run:
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False
         self._saver = saver
+        self._prints = False
 
     def deltas(self) -> Iterator[Delta]:
         """Apply and yield, batch by batch."""
@@ -117,6 +118,7 @@ class Run:
             delivery = Delivery(self._monitor, sink, self._shield)
         stop: KeyboardInterrupt | None = None
         self._sums.watch(self._monitor.patterns)
+        self._prints = sink.prints
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -261,7 +263,7 @@ class Run:
         if callable(progress):
             yield self._now_and_then(lambda batch: progress(self._totals(complete=False)))
         elif progress and is_shown():
-            with meter("watching") as update:
+            with meter("watching", in_lines=self._prints and shares_terminal()) as update:
                 yield self._now_and_then(lambda batch: self._show(update, batch))
         else:
             yield lambda batch: None

@@ -62,6 +62,8 @@ class Sink:
     """Whether it reads matches; if not, only totals are computed."""
     wants_changes = False
     """Whether it reads `FoundMatches.changes`."""
+    prints = False
+    """Whether it prints on standard output, which may be the terminal that shows progress."""
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 

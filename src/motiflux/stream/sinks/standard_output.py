@@ -43,6 +43,8 @@ class StandardOutput(Sink):
         ``".csv"``, ``".tsv"`` or ``".jsonl"``.
     """
 
+    prints = True
+
     def __init__(self, suffix: str = ".csv") -> None:
         self._suffix = suffix
         self.wants_changes = suffix == ".jsonl"
