@@ -539,6 +539,42 @@ class TestJsonLines:
              "match": ring_match, "change": {"op": "-", "src": "ann", "dst": "bob", "label": "wire"}},
         ]  # fmt: skip
 
+    @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+    @pytest.mark.parametrize("batch_size", [1, 3, None])
+    def test_other_columns_of_the_stream_are_attributes(
+        self, tmp_path: Path, suffix: str, batch_size: int | None
+    ) -> None:
+        pa = pytest.importorskip("pyarrow")
+        columns = {
+            "src": [1, 2, 3, 4], "amount": [250, 0, None, 7], "dst": [2, 3, 4, 5],
+            "note": ["two\nlines", 'a "b", c', None, "\u00e9"],
+        }  # fmt: skip
+        path = tmp_path / f"a{suffix}"
+        if suffix == ".parquet":
+            pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path)
+            expected = list(zip(columns["amount"], columns["note"], strict=True))
+        else:
+            notes = ['"two\nlines"', '"a ""b"", c"', "", "\u00e9"]
+            rows = zip(columns["src"], ["250", "0", "", "7"], columns["dst"], notes, strict=True)
+            text = "src,amount,dst,note\n" + "".join(
+                f"{u},{amount},{v},{note}\n" for u, amount, v, note in rows
+            )
+            path.write_bytes(gzip.compress(text.encode()) if suffix == ".csv.gz" else text.encode())
+            expected = list(zip(["250", "0", None, "7"], columns["note"], strict=True))
+        with watching("(a)--(b)") as monitor:
+            monitor.run(path, [tmp_path / "o.jsonl", tmp_path / "o.csv"], batch_size=batch_size)
+        lines = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        assert [(one["attributes"]["amount"], one["attributes"]["note"]) for one in lines] == expected
+        assert len(rows_of(tmp_path / "o.csv")) == 4
+
+    def test_attributes_stay_with_their_lines_where_lines_are_left_out(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("src,dst,note\n1,2,one\nx,\n2,3,two\n3,\n3,4,three\n")
+        with watching("(a)--(b)") as monitor, pytest.warns(mf.MotifluxWarning):
+            monitor.run(path, tmp_path / "o.jsonl", on_error="skip")
+        lines = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        assert [one["attributes"] for one in lines] == [{"note": note} for note in ("one", "two", "three")]
+
     def test_a_batch_as_a_whole_has_no_change_and_numbers_stay_numbers(self, tmp_path: Path) -> None:
         with watching("(a)--(b)", mode="batch") as monitor:
             monitor.run([("+", 1, 2)], tmp_path / "o.jsonl")

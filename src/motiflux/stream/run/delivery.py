@@ -18,7 +18,6 @@ from motiflux.stream.matching.delta import MatchRows
 from motiflux.stream.run.held import Held
 from motiflux.stream.sinks.sink import FoundMatches, Sink
 from motiflux.stream.sources.source import Batch
-from motiflux.stream.updates import Updates
 
 
 class Delivery:
@@ -41,7 +40,7 @@ class Delivery:
         self._left: Counter[int] = Counter()
         self._shield = shield
         self._times: NDArray[Any] | None = None
-        self._changes: Updates | None = None
+        self._causes: Batch | None = None
         self._first_update = 0
         self._patterns: list[Pattern] = list(monitor.patterns)
         self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
@@ -57,7 +56,7 @@ class Delivery:
                 self._numbers[pattern] = len(self._patterns)
                 self._patterns.append(pattern)
         in_batches = self._monitor.mode == "batch"
-        self._changes = batch.updates if self._sink.wants_changes and not in_batches else None
+        self._causes = batch if self._sink.wants_changes and not in_batches else None
         self._times = batch.updates.times
         if in_batches and self._times is not None:
             self._times = self._times[-1:]
@@ -124,6 +123,11 @@ class Delivery:
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
         updates = rows.updates.astype(np.int64)
+        changes = attributes = None
+        if self._causes is not None:
+            changes = self._causes.updates.rows(updates)
+            if self._causes.attributes is not None and self._causes.lines is not None:
+                attributes = self._causes.attributes(self._causes.lines[updates])
         return FoundMatches(
             self._patterns[number],
             number,
@@ -131,7 +135,8 @@ class Delivery:
             updates + self._first_update,
             None if self._times is None else self._times[updates],
             self._monitor.names(rows.vertices),
-            None if self._changes is None else self._changes.rows(updates),
+            changes,
+            attributes,
         )
 
 

@@ -92,7 +92,7 @@ class Run:
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False
         self._saver = saver
-        self._prints = False
+        self._prints = self._wants_changes = False
 
     def deltas(self) -> Iterator[Delta]:
         """Apply and yield, batch by batch."""
@@ -118,7 +118,7 @@ class Run:
             delivery = Delivery(self._monitor, sink, self._shield)
         stop: KeyboardInterrupt | None = None
         self._sums.watch(self._monitor.patterns)
-        self._prints = sink.prints
+        self._prints, self._wants_changes = sink.prints, sink.wants_changes
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -156,6 +156,7 @@ class Run:
             exact=monitor.mode == "batch",
             deadline=self._deadline,
             idle=None if self._saver is None else self._saver.idle,
+            attributes=self._wants_changes and monitor.mode == "sequence",
             **monitor.kinds(),
         )
         if self._is_late() or self._is_enough():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,14 +66,24 @@ def _lines(found: FoundMatches, part: slice) -> Iterator[str]:
     times = _times(found, part) or [None] * len(signs)
     changes = [None] * len(signs) if found.changes is None else list(_changes(found.changes, part))
     rows = zip(signs, updates, times, found.vertices[part].tolist(), changes, strict=True)
-    for sign, update, time, vertices, change in rows:
+    attributes = found.attributes
+    for at, (sign, update, time, vertices, change) in enumerate(rows, start=part.start):
         line: dict[str, Any] = {"sign": sign, "update": update}
         if time is not None:
             line["time"] = time
         line |= {**facts, "match": dict(zip(names, vertices, strict=True))}
         if change is not None:
             line["change"] = change
-        yield json.dumps(line, ensure_ascii=False) + "\n"
+        if attributes is not None:
+            line["attributes"] = {name: _plain(values[at]) for name, values in attributes.items()}
+        yield json.dumps(line, ensure_ascii=False, default=str) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has: it has neither NaN, a missing value here, nor infinities."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
 
 
 def _times(found: FoundMatches, part: slice) -> list[Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,9 @@ class FoundMatches:
     changes
         The update that caused each row [rows], without labels of vertices; None in batch mode, and for sinks
         that do not set `Sink.wants_changes`.
+    attributes
+        The values of columns of the stream that are no part of an update, by name, for the update that caused
+        each row [rows]; None as for `changes`, and if the source has no such columns.
     """
 
     pattern: Pattern
@@ -46,6 +49,7 @@ class FoundMatches:
     times: NDArray[Any] | None
     vertices: NDArray[Any]
     changes: Updates | None = None
+    attributes: Mapping[str, Sequence[Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -61,7 +65,7 @@ class Sink:
     wants_matches = True
     """Whether it reads matches; if not, only totals are computed."""
     wants_changes = False
-    """Whether it reads `FoundMatches.changes`."""
+    """Whether it reads `FoundMatches.changes` and `FoundMatches.attributes`."""
     prints = False
     """Whether it prints on standard output, which may be the terminal that shows progress."""
     uninterrupted = False
