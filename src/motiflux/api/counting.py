@@ -86,7 +86,7 @@ def count(
     timeout
         Seconds of wall clock for the whole call; afterwards the result so far is returned.
     progress
-        True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
+        True for progress on a terminal or in a notebook, or a function called with `ProgressReport` objects,
         which must not fork the process.
     threads
         Threads of this machine; default: as many as this process may run on.

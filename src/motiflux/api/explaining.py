@@ -149,7 +149,7 @@ def explain(
     [3, 3, 1]
     """
     pattern = check_subject(graph, pattern)
-    with progress_callback(progress and analyze, "counting") as callback:
+    with progress_callback(progress if analyze else False, "counting") as callback:
         request = make_request(
             semantics=semantics,
             symmetry=symmetry,

@@ -317,7 +317,8 @@ class Monitor(Changing, Kept):
         timeout
             Seconds after which the run ends. An unfinished batch is not applied; `unapplied` holds it.
         progress
-            Whether to show progress on a terminal; or a function that is called with totals periodically.
+            Whether to show progress on a terminal or in a notebook; or a function that is called with totals
+            periodically.
 
         Returns
         -------
