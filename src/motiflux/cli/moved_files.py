@@ -1,6 +1,5 @@
 """Files that a later run continues, perhaps under other names: they are known by their content."""
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -57,6 +56,8 @@ def relative_to(saved: Path, name: str) -> str | None:
 
 def bytes_content(path: Path, size: int) -> Content | None:
     """Return the check of the first bytes of a file: of their beginning and end; None if it has fewer."""
+    import hashlib  # takes milliseconds, which --help need not wait for
+
     with suppress(OSError, ValueError), path.open("rb") as file:
         found = hashlib.sha256(file.read(min(size, _CHECKED_BYTES)))
         file.seek(max(0, size - _CHECKED_BYTES))
@@ -79,6 +80,8 @@ def stream_content(name: str, options: dict[str, Any], line: int, offset: int) -
     line, offset
         The position.
     """
+    import hashlib
+
     from motiflux.errors import MotifluxError
     from motiflux.io.files.source import is_compressed, read_chunks
     from motiflux.stream.sources.source import Request
