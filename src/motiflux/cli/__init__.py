@@ -10,6 +10,9 @@ import sys
 
 __all__ = ["main"]
 
+_SILENT_INTERRUPT = 130
+"""Exit code of typer after Ctrl-C outside commands, which see to their own; it prints nothing."""
+
 
 def main() -> None:
     """Run the command line on `sys.argv` and exit with its exit code (`motiflux.cli.exits`)."""
@@ -23,6 +26,10 @@ def main() -> None:
         stop_on_sigterm()
         try:
             app(prog_name="motiflux")
+        except SystemExit as end:
+            if end.code == _SILENT_INTERRUPT:
+                raise KeyboardInterrupt from None
+            raise
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
