@@ -17,7 +17,7 @@ import typer
 
 from motiflux import errors
 from motiflux.cli import main
-from motiflux.cli.exits import ExitCode, guarded
+from motiflux.cli.exits import ExitCode, Terminated, guarded
 from tests.rotating import in_turn
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
 from tests.waiting import wait_for_line
@@ -149,21 +149,28 @@ class TestSignals:
         assert (tmp_path / "trace.csv").read_text().count("\n") > 1
 
 
-def test_ctrl_c_outside_a_command_is_exit_1_and_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("stop", "code", "word"), [(KeyboardInterrupt, 1, "interrupted"), (Terminated, 143, "terminated")]
+)
+def test_a_signal_outside_a_command_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stop: type[KeyboardInterrupt],
+    code: int,
+    word: str,
 ) -> None:
     interrupted = typer.Typer()
 
     @interrupted.command()
     def run() -> None:
-        raise KeyboardInterrupt
+        raise stop
 
     monkeypatch.setattr("motiflux.cli.app.app", interrupted)
     monkeypatch.setattr("motiflux.cli.exits.stop_on_sigterm", lambda: None)
     monkeypatch.setattr("sys.argv", ["motiflux"])
     with pytest.raises(SystemExit) as ended:
         main()
-    assert (ended.value.code, capsys.readouterr().err) == (1, "interrupted: nothing was done\n")
+    assert (ended.value.code, capsys.readouterr().err) == (code, f"{word}: nothing was done\n")
 
 
 def test_partial_rows_are_for_a_file(tmp_path: Path) -> None:

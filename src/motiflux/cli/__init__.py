@@ -28,7 +28,8 @@ def main() -> None:
             app(prog_name="motiflux")
         except SystemExit as end:
             if end.code == _SILENT_INTERRUPT:
-                raise KeyboardInterrupt from None
+                stop = getattr(end.__context__, "__cause__", None)
+                raise stop if isinstance(stop, KeyboardInterrupt) else KeyboardInterrupt from None
             raise
         finally:
             sys.stdout.flush()
