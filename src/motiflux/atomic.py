@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import stat
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +14,9 @@ from typing import BinaryIO, Self
 from motiflux.errors import OutputError
 
 _BUFFER_BYTES = 2**20
+_TEMPORARY = re.compile(r"\.motiflux-[0-9a-f]{16}\.tmp", re.ASCII)
+_looked_into: set[Path] = set()
+"""Folders that were searched for abandoned files."""
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a named pipe",
@@ -26,7 +31,8 @@ class AtomicFile:
     """A file written under a temporary name beside `path`, which it takes when all of it is on disk.
 
     A context manager. Leaving it with an exception removes the temporary file and touches nothing else:
-    a file that was there before stays as it was. Every failure to write is an `OutputError`.
+    a file that was there before stays as it was. Every failure to write is an `OutputError`. The temporary
+    file of a process that was killed is removed by the next process that writes into its folder.
 
     Parameters
     ----------
@@ -38,19 +44,31 @@ class AtomicFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._target = Path(os.path.realpath(path))
-        # Its own name, not one derived from the target's: that may be as long as names can be.
-        self._temporary = self._target.with_name(f".motiflux-{os.urandom(8).hex()}.tmp")
+        self._temporary: Path | None = None
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
+        _remove_abandoned(self._target.parent)
         try:
-            self._file = _create(self._temporary)
+            self._open()
         except BaseException as error:
             self._discard()
             if isinstance(error, OSError):
                 raise output_error(self._path, error) from error
             raise
         return self
+
+    def _open(self) -> None:
+        """Create a file of a new name, and lock it so that no other process takes it for an abandoned one."""
+        while True:
+            # Its own name, not one derived from the target's: that may be as long as names can be.
+            self._temporary = self._target.with_name(f".motiflux-{os.urandom(8).hex()}.tmp")
+            self._file = _create(self._temporary)
+            with contextlib.suppress(OSError):  # where files cannot be locked, none is removed
+                fcntl.flock(self._file.fileno(), fcntl.LOCK_EX)
+            if os.fstat(self._file.fileno()).st_nlink:
+                return
+            self._file.close()  # another process locked it first, and removed it
 
     def write(self, data: bytes | memoryview) -> None:
         """Append bytes."""
@@ -78,14 +96,14 @@ class AtomicFile:
 
     def _publish(self) -> None:
         file = self._opened()
+        assert self._temporary is not None
         try:
             file.flush()
             os.fsync(file.fileno())
             refuse_irregular(self._path)
             with contextlib.suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
                 os.fchmod(file.fileno(), stat.S_IMODE(self._target.stat().st_mode))
-            file.close()
-            self._temporary.replace(self._target)
+            self._temporary.replace(self._target)  # while it is locked: unlocked files are removed
         except OutputError:
             raise
         except OSError as error:
@@ -96,12 +114,29 @@ class AtomicFile:
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
-        with contextlib.suppress(OSError):
-            self._temporary.unlink(missing_ok=True)
+        if self._temporary is not None:
+            with contextlib.suppress(OSError):
+                self._temporary.unlink(missing_ok=True)
 
     def _opened(self) -> BinaryIO:
         assert self._file is not None, "used outside its with statement"
         return self._file
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of processes that were killed, once for each folder.
+
+    A process that writes such a file holds a lock on it, which ends with the process.
+    """
+    if folder in _looked_into:
+        return
+    _looked_into.add(folder)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError), open(entry.path, "r+b") as file:  # noqa: PTH123
+                    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)  # noqa: PTH108
 
 
 def refuse_irregular(path: Path) -> None:

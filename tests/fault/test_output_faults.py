@@ -76,6 +76,45 @@ def test_a_search_that_fails_leaves_nothing_and_its_error_is_passed_on(
     assert caught.value is error
 
 
+def test_files_of_killed_processes_are_removed_and_those_of_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = """
+        import sys, time
+        from pathlib import Path
+        from motiflux.atomic import AtomicFile
+        with AtomicFile(Path(sys.argv[1])) as file:
+            file.write(b"x")
+            print("open", flush=True)
+            time.sleep(600)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "other.csv")]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE) as killed,
+        subprocess.Popen(command, stdout=subprocess.PIPE) as alive,
+    ):
+        try:
+            for process in (killed, alive):
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"open\n"
+            before = {path.stat().st_ino: path for path in tmp_path.iterdir()}
+            assert len(before) == 2
+            killed.kill()
+            killed.wait()
+            (tmp_path / ".motiflux-notes.tmp").write_text("not of motiflux")
+            monkeypatch.setattr(atomic, "_looked_into", set())
+            write_matches(Batches(), tmp_path / "rows.csv")
+            left = [path for path in before.values() if path.exists()]
+            files = Path(f"/proc/{alive.pid}/fd")
+            opened = [path.stat().st_ino for path in files.iterdir() if path.exists()]
+            assert [path.stat().st_ino in opened for path in left] == [True]
+            others = {path.name for path in tmp_path.iterdir()} - {path.name for path in left}
+            assert others == {".motiflux-notes.tmp", "rows.csv"}
+        finally:
+            alive.terminate()
+            killed.kill()
+
+
 def test_ctrl_c_leaves_nothing(output: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_matches(Batches(lambda: signal.raise_signal(signal.SIGINT)), output)

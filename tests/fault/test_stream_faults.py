@@ -46,18 +46,22 @@ class FullDisk(RawIOBase):
         self._file.close()
 
 
-def rows_of(path: Path) -> list[tuple[Any, ...]]:
-    """Read a file of matches."""
+def table_of(path: Path) -> Any:
+    """Read a file of matches as a table of Arrow."""
     pa = pytest.importorskip("pyarrow")
     if path.suffix == ".arrow":
         with pa.ipc.open_stream(path.read_bytes()) as reader:
-            table = reader.read_all()
-    elif path.suffix == ".parquet":
-        table = pytest.importorskip("pyarrow.parquet").read_table(path)
-    else:
-        csv = pytest.importorskip("pyarrow.csv")
-        separator = "\t" if ".tsv" in path.suffixes else ","
-        table = csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=separator))
+            return reader.read_all()
+    if path.suffix == ".parquet":
+        return pytest.importorskip("pyarrow.parquet").read_table(path)
+    csv = pytest.importorskip("pyarrow.csv")
+    separator = "\t" if ".tsv" in path.suffixes else ","
+    return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=separator))
+
+
+def rows_of(path: Path) -> list[tuple[Any, ...]]:
+    """Read a file of matches."""
+    table = table_of(path)
     return list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
 
 

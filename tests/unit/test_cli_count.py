@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,13 @@ def test_progress_stays_on_stderr(k4: Path, triangle: Path) -> None:
     reading, counting = result.stderr.splitlines()
     assert reading.startswith("reading k4.txt: 100%")
     assert counting.startswith("counting")
+
+
+def test_progress_of_an_analyzed_plan_is_shown(tmp_path: Path) -> None:
+    graph, pattern = complete_graph(tmp_path / "k90.txt", 90), clique_pattern(tmp_path / "c9.graph", 9)
+    shown = motiflux("explain", graph, pattern, "--analyze", "--progress", "--timeout", "0.2").stderr
+    assert shown.startswith("reading k90.txt")
+    assert re.search(r"^counting, [\d,]+ found, searched ", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-progress"]])

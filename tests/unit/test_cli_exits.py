@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -10,12 +11,16 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
 from motiflux import errors
-from motiflux.cli.exits import ExitCode, guarded
+from motiflux.cli import main
+from motiflux.cli.command import Group
+from motiflux.cli.exits import ExitCode, Terminated, guarded
 from motiflux.cli.output import print_json
+from tests.rotating import in_turn
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
 from tests.waiting import wait_for_line
 
@@ -103,27 +108,101 @@ def test_warnings_of_motiflux_are_notes(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == "note: 1 self-loops left out\nnote: 2 self-loops left out\n"
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 1, "interrupted: "), (signal.SIGTERM, 143, "terminated: ")]
+BOTH = pytest.mark.parametrize(
+    ("number", "code", "word"),
+    in_turn(1, [(signal.SIGINT, 1, "interrupted"), (signal.SIGTERM, 143, "terminated")]),
 )
-@pytest.mark.parametrize("command", ["count", "match"])
-def test_a_signal_ends_a_long_search_and_leaves_nothing(
-    command: str, number: signal.Signals, code: int, word: str, tmp_path: Path
+
+
+class TestSignals:
+    """Searches that would go on for days, ended by a signal."""
+
+    def ended(
+        self, folder: Path, number: signal.Signals, command: str, *more: str | Path
+    ) -> tuple[int, str, str]:
+        graph = complete_graph(folder / "k300.txt", 300)
+        pattern = clique_pattern(folder / "clique.graph", 9)
+        with motiflux_process(command, graph, pattern, *more, "--progress") as process:
+            wait_for_line(process, command.removesuffix("e"), error=True)  # it is under way
+            process.send_signal(number)
+            stdout, stderr = process.communicate(timeout=120)
+        assert "Traceback" not in stderr
+        return process.returncode, stdout, stderr.splitlines()[-1]
+
+    @BOTH
+    def test_a_listing_leaves_nothing(
+        self, number: signal.Signals, code: int, word: str, tmp_path: Path
+    ) -> None:
+        output = tmp_path / "rows.npy"
+        ended = self.ended(tmp_path, number, "match", "-o", output)
+        assert ended[:2] == (code, "")
+        assert ended[2].startswith(f"{word}: stopped after ")
+        assert ended[2].endswith(f"{output} was not written")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt"]
+
+    @BOTH
+    def test_a_listing_keeps_its_rows_if_asked_to(
+        self, number: signal.Signals, code: int, word: str, tmp_path: Path
+    ) -> None:
+        output = tmp_path / "rows.npy"
+        ended = self.ended(tmp_path, number, "match", "-o", output, "--keep-partial", "--json")
+        assert (ended[0], ended[2]) == (code, f"{word}: the result is incomplete")
+        found, rows = json.loads(ended[1]), np.load(output, mmap_mode="r")
+        assert (found["complete"], found["rows"], found["count"]) == (False, len(rows), len(rows))
+        assert len(rows) > 0
+        assert (np.diff(np.sort(rows[:1000], axis=1), axis=1) > 0).all()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt", "rows.npy"]
+
+    @BOTH
+    def test_a_count_says_what_it_found(
+        self, number: signal.Signals, code: int, word: str, tmp_path: Path
+    ) -> None:
+        code_of_it, out, last = self.ended(tmp_path, number, "count", "--json")
+        found = json.loads(out)
+        assert (code_of_it, last) == (code, f"{word}: the result is incomplete")
+        assert (found["complete"], found["engine"]) == (False, "cpu")
+        assert 0 < found["count"] < math.perm(300, 9)
+
+    @BOTH
+    def test_an_estimate_says_what_it_knows(
+        self, number: signal.Signals, code: int, word: str, tmp_path: Path
+    ) -> None:
+        more = ("--rel-error", "1e-7", "--estimator", "alley", "--json", "-o", tmp_path / "trace.csv")
+        ended = self.ended(tmp_path, number, "estimate", *more)
+        found = json.loads(ended[1])
+        assert (ended[0], ended[2], found["complete"]) == (code, f"{word}: the result is incomplete", False)
+        assert found["samples"] > 0
+        assert found["low"] <= found["estimate"] <= found["high"]
+        assert (tmp_path / "trace.csv").read_text().count("\n") > 1
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "word"), [(KeyboardInterrupt, 1, "interrupted"), (Terminated, 143, "terminated")]
+)
+def test_a_signal_outside_a_command_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stop: type[KeyboardInterrupt],
+    code: int,
+    word: str,
 ) -> None:
-    graph = complete_graph(tmp_path / "k300.txt", 300)
-    pattern = clique_pattern(tmp_path / "clique.graph", 9)
-    output = ["-o", tmp_path / "rows.npy"] if command == "match" else []
-    with motiflux_process(command, graph, pattern, *output, "--progress", "--json") as process:
-        wait_for_line(process, f"{command}ing", error=True)  # it is under way
-        process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=120)  # the search itself would go on for days
-    assert process.returncode == code
-    error = json.loads(stdout)["error"]
-    assert (error["type"], error["exit_code"]) == (word.removesuffix(": ").capitalize(), code)
-    assert error["message"] in stderr
-    assert stderr.splitlines()[-1].startswith(word)
-    assert "Traceback" not in stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt"]
+    interrupted = typer.Typer(cls=Group, add_completion=False)
+
+    @interrupted.callback(invoke_without_command=True)
+    def run() -> None:
+        raise stop
+
+    monkeypatch.setattr("motiflux.cli.app.app_for", lambda arguments: interrupted)
+    monkeypatch.setattr("motiflux.cli.exits.stop_on_sigterm", lambda: None)
+    monkeypatch.setattr("sys.argv", ["motiflux"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (code, f"{word}: nothing was done\n")
+
+
+def test_partial_rows_are_for_a_file(tmp_path: Path) -> None:
+    result = motiflux("match", complete_graph(tmp_path / "k4.txt", 4), "(a)--(b)", "--keep-partial")
+    assert (result.exit_code, result.stderr) == (2, "error: --keep-partial: expected -o FILE, found none\n")
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import subprocess
@@ -76,6 +77,23 @@ def test_matches_go_to_stdout_and_the_summary_to_stderr(stream: Path) -> None:
     assert "latency p50" in result.stderr
 
 
+def test_matches_go_to_several_places_in_several_forms(stream: Path, tmp_path: Path) -> None:
+    (tmp_path / "ring.pattern").write_text(TRIANGLE)
+    result = motiflux(
+        *("watch", "none", stream, "--pattern", tmp_path / "ring.pattern", "--symmetry", "subgraphs"),
+        *("-o", tmp_path / "o.csv", "-o", "-.jsonl", "-o", tmp_path / "o.jsonl.gz"),
+    )
+    assert result.exit_code == 0, result.stderr
+    rows = [line.split(",") for line in (tmp_path / "o.csv").read_text().splitlines()[1:]]
+    alerts = [json.loads(line) for line in result.stdout.splitlines()]
+    assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()).decode() == result.stdout
+    assert {alert["name"] for alert in alerts} == {"ring"}
+    assert [[alert["sign"], alert["update"], *alert["match"].values()] for alert in alerts] == [
+        [int(sign), int(update), *map(int, vertices)] for sign, update, _, _, *vertices in rows
+    ]
+    assert "subgraphs appeared" in result.stderr or "subgraph appeared" in result.stderr
+
+
 def test_batches_are_matched_as_a_whole(stream: Path, tmp_path: Path) -> None:
     output = tmp_path / "o.csv"
     result = motiflux(
@@ -119,6 +137,36 @@ class TestWindows:
         ]
         found = only_json(motiflux(*arguments, "--window", "2", "--json"))
         assert found["patterns"][0]["positive"] == 0
+
+    def test_edges_of_the_graph_go_too_if_they_have_times(self, tmp_path: Path) -> None:
+        (tmp_path / "g.csv").write_text("src,dst,time\n1,2,0\n2,3,50\n3,4,\n")
+        (tmp_path / "a.csv").write_text("src,dst,time\n3,1,100\n7,8,3599\n8,9,3600\n")
+        command = ("watch", tmp_path / "g.csv", tmp_path / "a.csv", "--pattern", TRIANGLE, "--window", "1h")
+        stays = motiflux(*command, "--symmetry", "subgraphs")
+        goes = motiflux(*command, "--symmetry", "subgraphs", "--edge-times", "time")
+        assert [line[:7] for line in stays.stdout.splitlines()[1:]] == ["1,0,100"]
+        assert [line.split(",")[:3] for line in goes.stdout.splitlines()[1:]] == [
+            ["1", "0", "100"], ["-1", "2", "3600"]
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("graph", "more", "message"),
+        [
+            ("g.csv", [], "--edge-times time: expected --window, found none"),
+            ("none", ["--window", "1h"], "--edge-times time: expected a graph whose edges have times"),
+            ("g.csv", ["--resume", "m.mfg"], "--edge-times: not allowed with --resume"),
+            ("h.csv", ["--window", "1h"], "an attribute of the graph's edges that holds numbers"),
+        ],
+    )
+    def test_times_of_edges_that_nothing_uses_are_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, graph: str, more: list[str], message: str
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("g.csv").write_text("src,dst,time\n1,2,0\n")
+        Path("h.csv").write_text("src,dst\n1,2\n")
+        Path("a.stream").write_text("e 1 2\n")
+        result = motiflux("watch", graph, "a.stream", "--pattern", TRIANGLE, "--edge-times", "time", *more)
+        assert (result.exit_code, message in result.stderr) == (2, True)
 
     def test_a_line_out_of_time_order_is_named_or_left_out(self, tmp_path: Path) -> None:
         (tmp_path / "s.csv").write_text(self.ROWS + "+,8,9,50\n")

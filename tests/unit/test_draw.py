@@ -191,6 +191,12 @@ class TestPicture:
         with pytest.raises(OutputError, match=r"absent/one\.svg"):
             picture.save(tmp_path / "absent" / "one.svg")
 
+    @pytest.mark.parametrize("name", ["one.png", "one.pdf", "one.svg.gz"])
+    def test_a_name_of_another_kind_of_picture_is_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(OutputError, match=r"found suffix '\.\w+', expected \.svg: pictures are SVG"):
+            Picture(self.panel(), "one").save(tmp_path / name)
+        assert list(tmp_path.iterdir()) == []
+
     def test_it_survives_pickling(self) -> None:
         picture = Picture(self.panel(), "one")
         again = pickle.loads(pickle.dumps(picture))

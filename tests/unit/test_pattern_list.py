@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from itertools import combinations, pairwise
 from typing import Any
@@ -16,6 +17,7 @@ from motiflux.cpu.engine import CpuEngine
 from motiflux.plan import make_plan
 from motiflux.plan.native_plan import native_problem
 from motiflux.plan.shared_prefix import group_by_prefix, shared_levels
+from motiflux.result.partial import partial_result
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 PATH = "(a)--(b)--(c)"
@@ -197,6 +199,29 @@ def test_the_timeout_is_over_the_whole_call() -> None:
     patterns = [clique, mf.Pattern.from_edges(list(combinations(range(11), 2))), "(a:absent)--(b)"]
     counts = mf.count(complete(250), patterns, timeout=0.2)
     assert [count.complete for count in counts] == [False, False, True]
+
+
+@pytest.mark.parametrize("share", ["on", "off"])
+def test_an_interrupt_has_what_each_pattern_counted_so_far(share: str) -> None:
+    def clique(size: int) -> mf.Pattern:
+        return mf.Pattern.from_edges(list(combinations(range(size), 2)))
+
+    patterns = ["(a)--(b)--(c)--(d)", *(clique(size) for size in (9, 10))]
+
+    def interrupt(report: mf.ProgressReport) -> None:
+        if report.done > 1000 and report.found > 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        mf.count(
+            complete(150), patterns, progress=interrupt, device="cpu", tuning=private_tuning({"share": share})
+        )
+    counts = partial_result(stopped.value)
+    assert [type(one) for one in counts] == [mf.Count] * 3
+    assert (counts[0], counts[0].complete) == (150 * 149 * 148 * 147, True)
+    assert [one.complete for one in counts[1:]] == [False, False]
+    assert sum(counts[1:]) > 0
+    assert all(one < math.perm(150, size) for one, size in zip(counts[1:], (9, 10), strict=True))
 
 
 def test_progress_goes_up_over_the_whole_call() -> None:

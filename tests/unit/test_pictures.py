@@ -333,6 +333,26 @@ class TestCommandLine:
         assert done.exit_code == 2
         assert "found a directory" in done.stderr
 
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["match", "--picture", "one.png"],
+            ["explain", "--svg", "one.PNG"],
+            ["explain", "--html", "one.pdf"],
+            ["explain", "--svg", "absent/one.svg"],
+        ],
+    )
+    def test_a_file_of_another_kind_is_refused_before_the_search(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        command, *more = arguments
+        done = motiflux(command, "no-such-graph.txt", "(a)--(b)", *more)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "no-such-graph" not in done.stderr
+        assert more[1] in done.stderr
+        assert list(tmp_path.iterdir()) == []
+
     def test_where_a_picture_cannot_be_is_said_before_the_search(self, tmp_path: Path) -> None:
         graph, rows = complete_graph(tmp_path / "k4.txt", 4), tmp_path / "rows.csv"
         done = motiflux("match", graph, "(a)--(b)", "--picture", tmp_path / "no" / "first.svg")

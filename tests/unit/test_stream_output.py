@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import json
+import os
+import signal
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.stream import FileSink, FoundMatches, Nowhere, Position, Sink
-from tests.fault.test_stream_faults import rows_of
+from motiflux.stream import FileSink, FoundMatches, Nowhere, Position, SeveralSinks, Sink, StandardOutput
+from tests.fault.test_stream_faults import rows_of, table_of
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
 from tests.waiting import wait_until
 
@@ -128,28 +132,45 @@ class TestWhileItGoesOn:
 
 class TestTimes:
     TEXTS = (
-        ("2026-11-21", "2026-11-21T00:00:00"),
-        ("2026-11-21T16:08", "2026-11-21T16:08:00"),
-        ("2026-11-21 16:08:14", "2026-11-21T16:08:14"),
-        ("2026-11-21T16:08:14.5Z", "2026-11-21T16:08:14.5"),
-        ("2026-11-21T16:08:14,000000001+02:00", "2026-11-21T14:08:14.000000001"),
-        ("2026-11-21T16:08:14-0530", "2026-11-21T21:38:14"),
-        ("2024-02-29T23:59:59+00", "2024-02-29T23:59:59"),
-        ("1969-12-31T23:59:59.75", "1969-12-31T23:59:59.75"),
+        ("2026-11-21", "2026-11-21T00:00:00.000000000Z"),
+        ("2026-11-21T16:08", "2026-11-21T16:08:00.000000000Z"),
+        ("2026-11-21 16:08:14", "2026-11-21T16:08:14.000000000Z"),
+        ("2026-11-21T16:08:14.5Z", "2026-11-21T16:08:14.500000000Z"),
+        ("2026-11-21T16:08:14,000000001+02:00", "2026-11-21T14:08:14.000000001Z"),
+        ("2026-11-21T16:08:14-0530", "2026-11-21T21:38:14.000000000Z"),
+        ("2024-02-29T23:59:59+00", "2024-02-29T23:59:59.000000000Z"),
+        ("1969-12-31T23:59:59.75", "1969-12-31T23:59:59.750000000Z"),
     )
 
     @pytest.mark.parametrize(("text", "written"), TEXTS)
     @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.arrow"])
     def test_dates_are_read_and_written(self, tmp_path: Path, text: str, written: str, name: str) -> None:
-        pytest.importorskip("pyarrow")
+        pa = pytest.importorskip("pyarrow")
         (tmp_path / "a.csv").write_text(f'src,dst,time\n1,2,"{text}"\n')
         with watching("(a)--(b)") as monitor:
             monitor.run(tmp_path / "a.csv", tmp_path / name)
         if name == "o.csv":
             assert (tmp_path / name).read_text().splitlines()[1].split(",")[2] == written
             return
-        (row,) = rows_of(tmp_path / name)
-        assert np.datetime64(str(row[2]).replace(" ", "T")) == np.datetime64(written)
+        (time,) = table_of(tmp_path / name)["time"]
+        assert time.type == pa.timestamp("ns", tz="UTC")
+        assert time.value == np.datetime64(written.removesuffix("Z")).astype(np.int64)
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.arrow"])
+    def test_pandas_reads_the_moments_back(self, tmp_path: Path, name: str) -> None:
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        lines = [f'{at},{at + 1},"{text}"' for at, (text, _) in enumerate(self.TEXTS)]
+        (tmp_path / "a.csv").write_text("\n".join(["src,dst,time", *lines, ""]))
+        with watching("(a)--(b)") as monitor:
+            monitor.run(tmp_path / "a.csv", tmp_path / name, batch_size=2)
+        expected = pandas.to_datetime([written for _, written in self.TEXTS])
+        if name == "o.csv":
+            read = pandas.to_datetime(pandas.read_csv(tmp_path / name)["time"])
+        else:
+            read = table_of(tmp_path / name).to_pandas()["time"]
+        assert str(read.dt.tz) == "UTC"
+        assert (read.to_numpy() == expected.to_numpy()).all()
 
     @pytest.mark.parametrize(
         "text",
@@ -205,8 +226,8 @@ class TestTimes:
             monitor.run(tmp_path / "a.csv", tmp_path / "o.csv", batch_size=4)
         lines = (tmp_path / "o.csv").read_text().splitlines()
         assert [line.split(",")[:3] for line in lines[1:]] == [
-            ["1", "2", "2026-11-21T11:59:59.9"],
-            ["-1", "3", "2026-11-21T12:00:00"],
+            ["1", "2", "2026-11-21T11:59:59.900000000Z"],
+            ["-1", "3", "2026-11-21T12:00:00.000000000Z"],
         ]
 
     @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.arrow", "o.parquet"])
@@ -405,30 +426,159 @@ def test_members_of_a_compressed_file_are_one_text(tmp_path: Path) -> None:
     assert gzip.decompress(data).decode().splitlines()[0] == "sign,update,time,pattern,v0,v1"
 
 
-def test_ctrl_c_while_stdout_is_written_leaves_no_row_of_the_batch(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    from motiflux.stream import StandardOutput
+class InterruptedOutput(StandardOutput):
+    """Presses Ctrl-C when a batch is applied, before its rows are printed."""
 
-    def interrupted(sink: StandardOutput) -> None:
-        raise KeyboardInterrupt
+    def acknowledged(self, interrupted: Callable[[], bool]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        super().acknowledged(interrupted)
 
-    with watching("(a)--(b)") as monitor:
-        with monkeypatch.context() as patch:
-            patch.setattr(StandardOutput, "flush", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                monitor.run(ROWS, "-")
-        sink = StandardOutput()
-        original = sink.flush
-        first = [True]
 
-        def once() -> None:
-            if first:
-                first.clear()
-                raise KeyboardInterrupt
-            original()
+class TestStandardOutput:
+    def test_ctrl_c_before_a_batch_is_applied_leaves_no_row_of_it(
+        self, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        def interrupted(sink: StandardOutput) -> None:
+            raise KeyboardInterrupt
 
-        monkeypatch.setattr(sink, "flush", once)
-        totals = monitor.run(ROWS, sink)
+        monkeypatch.setattr(StandardOutput, "flush", interrupted)
+        with watching("(a)--(b)") as monitor:
+            totals = monitor.run(ROWS, "-")
         assert (totals.updates, totals.complete) == (0, False)
-    assert b"1," not in capfdbinary.readouterr().out
+        assert capfdbinary.readouterr().out == b"sign,update,time,pattern,v0,v1\n"
+
+    def test_ctrl_c_while_rows_are_printed_leaves_the_batch_whole(
+        self, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        with watching("(a)--(b)") as monitor:
+            totals = monitor.run(ROWS, InterruptedOutput(), batch_size=2)
+            assert (totals.updates, totals.complete, totals[0].positive) == (2, False, 2)
+            assert monitor.num_edges == 2
+        assert capfdbinary.readouterr().out.count(b"\n1,") == 2
+
+    def test_a_reader_that_stops_reading_does_not_hold_up_ctrl_c(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("motiflux.stream.sinks.standard_output._PATIENCE", 0.1)
+        reading, writing = os.pipe()
+        many = [("+", at, at + 1) for at in range(20_000)]
+        with (
+            os.fdopen(reading, "rb") as reader,
+            os.fdopen(writing, "w") as stalled,
+            watching("(a)--(b)") as monitor,
+        ):
+            monkeypatch.setattr("sys.stdout", stalled)
+            with pytest.warns(mf.MotifluxWarning, match=r"did not take the last [\d,]+ bytes of rows"):
+                totals = monitor.run(many, InterruptedOutput(), batch_size=len(many))
+            monkeypatch.undo()
+            assert (totals.updates, totals.complete) == (len(many), False)
+            stalled.close()
+            assert 0 < reader.read().count(b"\n") < len(many)
+
+
+class Refusing(Sink):
+    """Refuses the batch with a given update."""
+
+    def __init__(self, update: int) -> None:
+        self._update = update
+
+    def write(self, found: FoundMatches) -> None:
+        if self._update in found.updates:
+            raise ValueError("refused")
+
+
+class TestSeveralSinks:
+    @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.jsonl", "o.arrow", "o.parquet"])
+    def test_a_batch_that_one_sink_refuses_is_in_none(self, tmp_path: Path, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        sinks = SeveralSinks([FileSink(tmp_path / name), Refusing(3)])
+        with watching("(a)--(b)") as monitor:
+            with pytest.raises(ValueError, match="refused"):
+                monitor.run(ROWS, sinks, batch_size=2)
+            assert monitor.updates_applied == 2
+        if name == "o.jsonl":
+            assert len((tmp_path / name).read_text().splitlines()) == 2
+        else:
+            assert [row[:2] for row in rows_of(tmp_path / name)] == [(1, 0), (1, 1)]
+
+    def test_all_get_all_matches(self, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        files = [tmp_path / "o.csv", tmp_path / "o.tsv.gz"]
+        with watching() as monitor:
+            monitor.run(ROWS, [*files, "-"], batch_size=1)
+        first = files[0].read_bytes()
+        assert gzip.decompress(files[1].read_bytes()).replace(b"\t", b",") == first
+        assert capfdbinary.readouterr().out == first
+
+
+class TestJsonLines:
+    def test_a_line_names_the_pattern_the_match_and_the_update(
+        self, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text(
+            "op,src,dst,label,time\n+,ann,bob,wire,2026-11-21T10:00\n+,bob,ann,cash,2026-11-21T11:00\n"
+            "-,ann,bob,wire,2026-11-21T12:00\n"
+        )
+        graph = mf.Graph.from_edges([], directed=True)
+        ring = mf.Pattern.parse("(x)-->(y)-->(x)", name="ring")
+        with mf.Monitor(graph, [ring, "(x)-[:cash]->(y)"], symmetry="subgraphs", matches=True) as monitor:
+            monitor.run(path, [tmp_path / "o.jsonl", tmp_path / "o.jsonl.gz", "-.jsonl"])
+        text = (tmp_path / "o.jsonl").read_bytes()
+        assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()) == text
+        assert capfdbinary.readouterr().out == text
+        ring_match, cash = {"x": "ann", "y": "bob"}, "(x)-[:cash]->(y)"
+        when = "2026-11-21T11:00:00.000000000Z"
+        second = {"op": "+", "src": "bob", "dst": "ann", "label": "cash"}
+        lines = sorted(map(json.loads, text.splitlines()), key=lambda line: (line["update"], line["pattern"]))
+        assert lines == [
+            {"sign": 1, "update": 1, "time": when, "pattern": 0, "name": "ring", "match": ring_match,
+             "change": second},
+            {"sign": 1, "update": 1, "time": when, "pattern": 1, "name": cash,
+             "match": {"x": "bob", "y": "ann"}, "change": second},
+            {"sign": -1, "update": 2, "time": "2026-11-21T12:00:00.000000000Z", "pattern": 0, "name": "ring",
+             "match": ring_match, "change": {"op": "-", "src": "ann", "dst": "bob", "label": "wire"}},
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+    @pytest.mark.parametrize("batch_size", [1, 3, None])
+    def test_other_columns_of_the_stream_are_attributes(
+        self, tmp_path: Path, suffix: str, batch_size: int | None
+    ) -> None:
+        pa = pytest.importorskip("pyarrow")
+        columns = {
+            "src": [1, 2, 3, 4], "amount": [250, 0, None, 7], "dst": [2, 3, 4, 5],
+            "note": ["two\nlines", 'a "b", c', None, "\u00e9"],
+        }  # fmt: skip
+        path = tmp_path / f"a{suffix}"
+        if suffix == ".parquet":
+            pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path)
+            expected = list(zip(columns["amount"], columns["note"], strict=True))
+        else:
+            notes = ['"two\nlines"', '"a ""b"", c"', "", "\u00e9"]
+            rows = zip(columns["src"], ["250", "0", "", "7"], columns["dst"], notes, strict=True)
+            text = "src,amount,dst,note\n" + "".join(
+                f"{u},{amount},{v},{note}\n" for u, amount, v, note in rows
+            )
+            path.write_bytes(gzip.compress(text.encode()) if suffix == ".csv.gz" else text.encode())
+            expected = list(zip(["250", "0", None, "7"], columns["note"], strict=True))
+        with watching("(a)--(b)") as monitor:
+            monitor.run(path, [tmp_path / "o.jsonl", tmp_path / "o.csv"], batch_size=batch_size)
+        lines = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        assert [(one["attributes"]["amount"], one["attributes"]["note"]) for one in lines] == expected
+        assert len(rows_of(tmp_path / "o.csv")) == 4
+
+    def test_attributes_stay_with_their_lines_where_lines_are_left_out(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("src,dst,note\n1,2,one\nx,\n2,3,two\n3,\n3,4,three\n")
+        with watching("(a)--(b)") as monitor, pytest.warns(mf.MotifluxWarning):
+            monitor.run(path, tmp_path / "o.jsonl", on_error="skip")
+        lines = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        assert [one["attributes"] for one in lines] == [{"note": note} for note in ("one", "two", "three")]
+
+    def test_a_batch_as_a_whole_has_no_change_and_numbers_stay_numbers(self, tmp_path: Path) -> None:
+        with watching("(a)--(b)", mode="batch") as monitor:
+            monitor.run([("+", 1, 2)], tmp_path / "o.jsonl")
+        (line,) = (tmp_path / "o.jsonl").read_text().splitlines()
+        assert json.loads(line) == {
+            "sign": 1, "update": 0, "pattern": 0, "name": "(a)--(b)", "match": {"a": 1, "b": 2}
+        }  # fmt: skip

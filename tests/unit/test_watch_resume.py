@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import signal
@@ -241,6 +242,10 @@ class TestRefusals:
             (["--save", "no/m.mfg"], "there is no folder"),
             (["-o", "-", "--json"], "expected a file, because --json writes to stdout"),
             (["-o", "m.csv", "--save", "m.csv"], "neither read nor saved"),
+            (["-o", "m.csv", "-o", "./m.csv"], "-o m.csv: expected each output once"),
+            (["-o", "-", "-o", "-.jsonl"], "-o -.jsonl: expected each output once"),
+            (["-o", "-.tsv"], "-o -.tsv: expected a file, or - or -.jsonl"),
+            (["-o", "o.csv", "-o", "-.jsonl", "--json"], "-o -.jsonl: expected a file, because --json"),
             (["-o", "./a.csv", "--stream-format", "stream"], "neither read nor saved"),
         ],
     )
@@ -253,6 +258,89 @@ class TestRefusals:
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())
         assert [path.name for path in stream.parent.iterdir()] == [stream.name]
+
+
+class TestAnotherFolder:
+    """A run is saved in one folder and continued where its files have been moved to."""
+
+    def begun(self, folder: Path, lines: list[str], suffix: str = ".stream", *outputs: str) -> list[Path]:
+        folder.mkdir()
+        stream = folder / f"a{suffix}"
+        write_stream(stream, lines[:300])
+        places = [folder / name for name in outputs]
+        named = [part for place in places for part in ("-o", place)]
+        command = ["watch", "none", stream, *OPTIONS, *named, "--save", folder / "m.mfg", "--json"]
+        assert only_json(motiflux(*command))["updates"] == 300
+        return places
+
+    @pytest.mark.parametrize("suffix", [".stream", ".stream.gz", ".csv", ".parquet"])
+    def test_a_run_goes_on_where_all_its_files_moved_to(self, tmp_path: Path, suffix: str) -> None:
+        pytest.importorskip("pyarrow")
+        lines = some_updates(600)
+        write_stream(tmp_path / "whole.stream", lines)
+        whole = played(tmp_path / "whole.stream", tmp_path / "whole.csv")
+        before, after = tmp_path / "before", tmp_path / "after"
+        outputs = ("o.csv", "o.arrow", "o.jsonl")
+        self.begun(before, lines, suffix, *outputs)
+        before.rename(after)
+        write_stream(after / f"a{suffix}", lines)
+        found = only_json(
+            motiflux("watch", "none", after / f"a{suffix}", "--resume", after / "m.mfg", "--json")
+        )
+        assert (found["updates"], found["complete"]) == (300, True)
+        assert not before.exists()
+        assert in_order(after / "o.csv") == in_order(after / "o.arrow") == whole
+        assert len((after / "o.jsonl").read_text().splitlines()) == len(whole)
+
+    def test_a_stream_and_an_output_may_have_other_names(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        lines = some_updates(600)
+        write_stream(tmp_path / "b.stream", lines)
+        whole = played(tmp_path / "b.stream", tmp_path / "whole.csv")
+        (output,) = self.begun(tmp_path / "before", lines, ".stream", "o.csv")
+        output.rename(tmp_path / "p.csv")
+        saved = tmp_path / "before" / "m.mfg"
+        played(tmp_path / "b.stream", tmp_path / "p.csv", "--resume", saved)
+        assert in_order(tmp_path / "p.csv") == whole
+
+    @pytest.mark.parametrize("suffix", [".stream", ".stream.gz", ".csv", ".parquet"])
+    def test_a_stream_with_another_beginning_is_refused(self, tmp_path: Path, suffix: str) -> None:
+        pytest.importorskip("pyarrow")
+        folder = tmp_path / "before"
+        self.begun(folder, some_updates(300), suffix)
+        write_stream(folder / f"a{suffix}", some_updates(600, seed=2))
+        result = motiflux("watch", "none", folder / f"a{suffix}", "--resume", folder / "m.mfg", "--json")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "STREAM: expected the content of" in result.stderr
+
+    def test_an_output_with_other_rows_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+        folder = tmp_path / "before"
+        (output,) = self.begun(folder, some_updates(300), ".stream", "o.csv")
+        other = tmp_path / "o.csv"
+        other.write_text(output.read_text().replace("1,", "2,"))
+        before = other.read_text()
+        for named in (["-o", other], ["-o", output, "-o", other]):
+            result = motiflux("watch", "none", folder / "a.stream", "--resume", folder / "m.mfg", *named)
+            assert result.exit_code == 2
+            assert f"--output: expected {output} as in" in result.stderr
+        assert other.read_text() == before
+
+
+def write_stream(path: Path, lines: list[str]) -> None:
+    """Write lines of a ``.stream`` file, in the format of the suffix."""
+    if ".stream" in path.suffixes:
+        text = "".join(lines)
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+        return
+    rows = [("-" if op == "-e" else "+", int(u), int(v)) for op, u, v in map(str.split, lines)]
+    if path.suffix == ".csv":
+        path.write_text("op,src,dst\n" + "".join(f"{op},{u},{v}\n" for op, u, v in rows))
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = dict(zip(("op", "src", "dst"), map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), path)
 
 
 def test_a_checkpoint_of_a_program_goes_on_from_its_position(tmp_path: Path, stream: Path) -> None:

@@ -11,7 +11,7 @@ from motiflux.dispatch.prepared_query import count_again
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, PatternLike
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import NO_PROGRESS, Progress, progress_callback
+from motiflux.request.progress import NO_PROGRESS, FoundSoFar, Progress, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.count import Count
 from motiflux.words import DeviceName, SemanticsName, SymmetryName
@@ -95,7 +95,7 @@ def count(
     timeout
         Seconds of wall clock for the whole call; afterwards the result so far is returned.
     progress
-        True for a bar on stderr (if that is a terminal), or a function called with `ProgressReport` objects,
+        True for progress on a terminal or in a notebook, or a function called with `ProgressReport` objects,
         which must not fork the process.
     threads
         Threads of this machine; default: as many as this process may run on.
@@ -138,6 +138,8 @@ def count(
         patterns, several = as_patterns(pattern)
         graph = data_graph(graph)
     with NO_PROGRESS if progress is False else progress_callback(progress, "counting") as callback:
+        if callback is not None:
+            callback = FoundSoFar(callback)
         request = make_request(
             semantics=semantics,
             symmetry=symmetry,

@@ -87,7 +87,7 @@ def estimate(
         Random seed: the same seed gives the same estimate on any device and number of threads, except with a
         timeout.
     progress
-        True for a bar on stderr (if that is a terminal), or a function called with `EstimateProgress`.
+        True for a bar (on a terminal and in notebooks), or a function called with `EstimateProgress`.
     tuning
         Ablation switches, see `motiflux.config.TUNING`: ``sample_order``, ``inheritance``, ``candidates``...
 

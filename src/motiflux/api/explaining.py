@@ -150,7 +150,7 @@ def explain(
     [3, 3, 1]
     """
     graph, pattern = subject_of(graph, pattern)
-    with progress_callback(progress and analyze, "counting") as callback:
+    with progress_callback(progress if analyze else False, "counting") as callback:
         request = make_request(
             semantics=semantics,
             symmetry=symmetry,

@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 
 from motiflux import log
 from motiflux.dispatch.choose import choose_engine
-from motiflux.dispatch.prepared_query import PreparedQuery, count_of, keep_query, prepared_query
+from motiflux.dispatch.prepared_query import (
+    PreparedQuery,
+    count_of,
+    count_so_far,
+    keep_query,
+    prepared_query,
+)
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, as_pattern, is_one_pattern
@@ -18,9 +24,11 @@ from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.shared_prefix import group_by_prefix
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
+from motiflux.request.progress import FoundSoFar, found_so_far
 from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.count import Count
+from motiflux.result.partial import keep_partial
 
 _EXPECTED = "a motiflux.Pattern, its text, a graph of networkx, or a sequence of these"
 _UNITS = 1000
@@ -64,7 +72,11 @@ def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadli
     if physical is None:
         return _logged(pattern, count_of(Outcome(0, False), ran, 0.0, planned - deadline.started))
     log.PLAN.debug("%s: %s", pattern, physical)
-    found = engine.count(graph, physical, request, deadline)
+    try:
+        found = engine.count(graph, physical, request, deadline)
+    except KeyboardInterrupt as stop:
+        keep_partial(stop, [count_so_far(ran, request, deadline, planned - deadline.started)])
+        raise
     seconds = time.perf_counter() - planned
     query = PreparedQuery(engine, physical, ran)
     query.note(found, seconds, request.limit)
@@ -105,8 +117,13 @@ def count_each(
                 physical = engine.plan(graph, pattern, request, deadline, beside=beside)
         work = work_of(physical.plan) if physical is not None and len(patterns) > 1 else None
         planned.append(_Planned(physical, work, watch.lap()))
-    found = _search_all(graph, planned, engine, request, deadline, watch, sharing=sharing)
     ran = Ran(engine.name, engine.device, why)
+    found: dict[Hashable, _Found] = {}
+    try:
+        _search_all(graph, planned, engine, request, deadline, watch, found, sharing=sharing)
+    except KeyboardInterrupt as stop:
+        keep_partial(stop, [_count(one, found.get(one.work, _LATE), ran) for one in planned])
+        raise
     if not sharing:
         for pattern, one in zip(patterns, planned, strict=True):
             if one.physical is not None:
@@ -128,10 +145,11 @@ def _search_all(
     request: Request,
     deadline: Deadline,
     watch: _Watch,
+    found: dict[Hashable, _Found],
     *,
     sharing: bool,
-) -> dict[Hashable, _Found]:
-    """Return the result of each piece of work, searched once."""
+) -> None:
+    """Search each piece of work once, and put its result into `found`, also if it is interrupted."""
     distinct = {one.work: one.physical for one in planned if one.physical is not None}
     searched = {work: one for work, one in distinct.items() if one.plan.impossible is None}
     works = {id(one.plan): work for work, one in searched.items()}
@@ -139,18 +157,31 @@ def _search_all(
     plans = [one.plan for one in searched.values()]
     passes = group_by_prefix(plans) if sharing else [[plan] for plan in plans]
     progress = _SpanningProgress(request.progress, len(passes))
-    found: dict[Hashable, _Found] = {work: _NOTHING for work in distinct if work not in searched}
+    found |= {work: _NOTHING for work in distinct if work not in searched}
     for group in passes:
-        reporting = request if len(passes) == 1 else replace(request, progress=progress.callback())
-        if len(group) == 1:
-            outcomes = [engine.count(graph, physical[id(group[0])], reporting, deadline)]
-        else:
-            together = [physical[id(plan)] for plan in group]
-            outcomes = engine.count_together(graph, together, reporting, deadline)
+        reporting = replace(request, progress=progress.callback())
+        try:
+            if len(group) == 1:
+                outcomes = [engine.count(graph, physical[id(group[0])], reporting, deadline)]
+            else:
+                together = [physical[id(plan)] for plan in group]
+                outcomes = engine.count_together(graph, together, reporting, deadline)
+        except KeyboardInterrupt:
+            seconds, so_far = watch.lap(), _outcomes_so_far(reporting, len(group))
+            found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, so_far, strict=True)}
+            raise
         seconds = watch.lap()
         found |= {works[id(plan)]: _Found(one, seconds) for plan, one in zip(group, outcomes, strict=True)}
         progress.advance(sum(outcome.value for outcome in outcomes))
-    return found
+
+
+def _outcomes_so_far(request: Request, searches: int) -> list[Outcome]:
+    """Return the numbers that the searches of an interrupted pass last reported."""
+    each: tuple[int, ...] = (found_so_far(request.progress, None),)
+    if searches > 1:
+        reported = request.progress.each if isinstance(request.progress, FoundSoFar) else ()
+        each = reported or (0,) * searches
+    return [Outcome(one if request.limit is None else min(one, request.limit), False) for one in each]
 
 
 def work_of(plan: Plan) -> Hashable:
@@ -206,11 +237,11 @@ class _SpanningProgress:
         self._over = 0
         self._found = 0
 
-    def callback(self) -> ProgressCallback | None:
-        """Return what the next search is to report to."""
-        if self._report is None or self._searches == 1:
-            return self._report
-        return self._span
+    def callback(self) -> FoundSoFar | None:
+        """Return the callback of the next search."""
+        if self._report is None:
+            return None
+        return FoundSoFar(self._report if self._searches == 1 else self._span)
 
     def advance(self, found: int) -> None:
         """Take note of the end of a search."""

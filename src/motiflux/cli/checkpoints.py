@@ -1,6 +1,5 @@
-"""``motiflux watch --save`` and ``--resume``: runs that continue a saved run."""
+"""``motiflux watch --resume``: runs that continue a saved run."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,21 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
-from motiflux.errors import ArgumentError
+from motiflux.cli.moved_files import (
+    NO_GRAPH,
+    STDOUT,
+    Content,
+    absolute,
+    beside,
+    bytes_content,
+    is_standard,
+    stream_content,
+)
 from motiflux.units import grouped
 
 if TYPE_CHECKING:
-    import motiflux as mf
-    from motiflux.stream import Sink, Source
+    from motiflux.stream import Source
     from motiflux.stream.sources.source import Position
-    from motiflux.stream.window import Span
 
-_VERSION = 1
-STDOUT = "-"
-"""The name of standard output."""
+VERSION = 2
+"""The version of the facts that a checkpoint of the command line has."""
 
-NO_GRAPH = "none"
-"""The name of a graph without vertices."""
 
 _SAME_OPTIONS = ("mode", "semantics", "symmetry", "duplicates", "strict", "time_unit")
 _SAME_FACTS = ("batch_size", "stream_format", "columns")
@@ -30,13 +33,13 @@ _SAME_FACTS = ("batch_size", "stream_format", "columns")
 
 @dataclass(frozen=True)
 class Task:
-    """Inputs and output of a run."""
+    """Inputs and outputs of a run."""
 
     graph: Path
     stream: str
     patterns: list[str]
     batch_size: int | None
-    output: Path | None
+    outputs: list[Path]
     format: str | None
     columns: dict[str, str | int] | None
 
@@ -47,38 +50,43 @@ class Task:
             "stream": absolute(self.stream),
             "patterns": self.patterns,
             "batch_size": self.batch_size,
-            "output": None if self.output is None else absolute(str(self.output)),
             "stream_format": self.format,
             "columns": self.columns,
         }
 
     def going_on(self, earlier: "Earlier") -> "Task":
         """Return the task with the options of a saved run as defaults."""
-        facts, given = earlier.facts, self.facts()
-        output = given["output"] or facts.get("output")
+        facts = earlier.facts
         return Task(
             self.graph,
             self.stream,
             self.patterns or facts.get("patterns") or [str(one) for one in earlier.monitor.patterns],
             self.batch_size or facts.get("batch_size"),
-            None if output is None else Path(output),
+            self.outputs or earlier.places(),
             self.format or facts.get("stream_format"),
             self.columns or facts.get("columns"),
         )
 
     def check_places(self, *more: Path | None) -> None:
-        """Raise an error if the output file is also an input file or the save file.
+        """Raise an error if an output file is also an input file, the save file or another output.
 
         Raises
         ------
         UsageError
             Names the file.
         """
-        if self.output is None or str(self.output) == STDOUT:
-            return
         others = [self.graph, Path(self.stream), *more]
-        if opt.is_one_of(self.output, others):
-            raise UsageError(f"-o {self.output}: expected a file that is neither read nor saved")
+        standard = 0
+        for at, output in enumerate(self.outputs):
+            standard += is_standard(str(output))
+            if standard > 1 or opt.is_one_of(output, self.outputs[:at]):
+                raise UsageError(f"-o {output}: expected each output once")
+            if not is_standard(str(output)) and opt.is_one_of(output, others):
+                raise UsageError(f"-o {output}: expected a file that is neither read nor saved")
+
+    def open_options(self) -> dict[str, Any]:
+        """Return the keywords of `motiflux.open_source` that determine what the stream says."""
+        return {"columns": self.columns, "format": self.format}
 
     def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":
         """Open the stream."""
@@ -93,93 +101,11 @@ class Task:
             warnings.warn(f"standard input: {text}", mf.MotifluxWarning, stacklevel=2)
         return mf.open_source(
             self.stream,
-            columns=self.columns,
-            format=self.format,
+            **self.open_options(),
             follow=follow,
             on_error=on_error,
             start=start,
         )
-
-
-class Saver:
-    """Saves a monitor periodically, with the options that a later run needs.
-
-    Parameters
-    ----------
-    monitor, path
-        The monitor, and the file.
-    every
-        The interval: a duration, or a number of updates.
-    sink
-        The sink whose output position is saved.
-    facts
-        The options of the command line.
-    """
-
-    def __init__(
-        self, monitor: "mf.Monitor", path: Path, every: "Span", sink: "Sink", facts: Mapping[str, Any]
-    ) -> None:
-        self._monitor = monitor
-        self._path = path
-        self._every = every
-        self._sink = sink
-        self._facts = facts
-        self._updates = 0
-        self._since = time.monotonic_ns()
-        self._is_new = False
-
-    def after(self, updates: int) -> None:
-        """Save if it is time."""
-        self._updates += updates
-        self._is_new = True
-        self.idle()
-
-    def idle(self) -> None:
-        """Save if the interval is over and there were new updates."""
-        done = time.monotonic_ns() - self._since if self._every.timed else self._updates
-        if self._is_new and done >= self._every.length:
-            self._save()
-
-    def end(self, *, failed: bool) -> None:
-        """Save at the end, after the sink is closed; after an error, only if there were new updates."""
-        if self._is_new or not failed:
-            self._save()
-
-    def _save(self) -> None:
-        from motiflux.stream import FileSink
-        from motiflux.stream.sources.source import BEGIN, Position
-
-        kept = self._sink.mark() if isinstance(self._sink, FileSink) else None
-        reached = self._monitor.source_position
-        if isinstance(reached, dict):  # as it was saved before
-            reached = Position(reached["line"], reached["offset"])
-        line, offset = reached or BEGIN
-        facts = {"watch": _VERSION, **self._facts, "kept": kept, "line": line, "offset": offset}
-        self._monitor.save(self._path, position=facts)
-        self._updates, self._since, self._is_new = 0, time.monotonic_ns(), False
-
-
-def absolute(name: str) -> str:
-    """Return the absolute name of a file; ``-`` and ``none`` stay as they are."""
-    return name if name in (STDOUT, NO_GRAPH) else str(Path(name).absolute())
-
-
-def read_every(text: str) -> "Span":
-    """Return how often to save: a number of updates, or a time.
-
-    Raises
-    ------
-    ArgumentError
-        It is neither.
-    """
-    from motiflux.stream.window import parse_window
-
-    try:
-        return parse_window(text)
-    except ArgumentError:
-        raise ArgumentError(
-            "--save-every", "a number of updates, or a duration such as 30s or 5min", text
-        ) from None
 
 
 class Earlier:
@@ -212,9 +138,23 @@ class Earlier:
             position = {"line": 0, "offset": 0}
         if not isinstance(position, dict) or {"line", "offset"} - position.keys():
             raise UsageError(f"--resume {path}: expected a position in a stream, found {position!r}")
-        if position.get("watch", _VERSION) != _VERSION:
+        if position.get("watch", VERSION) != VERSION:
             raise UsageError(f"--resume {path}: found a checkpoint of another version of motiflux")
         self.facts: dict[str, Any] = position
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        """The facts of the outputs: ``name``, ``relative``, ``kept`` and ``content``."""
+        saved: list[dict[str, Any]] = self.facts.get("outputs", [])
+        return saved
+
+    def places(self) -> list[Path]:
+        """Return the outputs, also if they were moved together with the checkpoint."""
+        return [beside(self._path, one["name"], one["relative"]) for one in self.outputs]
+
+    def kept(self, at: int) -> int | None:
+        """Return how much of an output stays; None of standard output, and of a new output."""
+        return self.outputs[at]["kept"] if self.outputs else None
 
     @property
     def start(self) -> "Position":
@@ -251,12 +191,45 @@ class Earlier:
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
         """Compare names of files; a checkpoint saved by a program has none."""
-        graph = self.facts.get("graph", NO_GRAPH)
-        if str(given["graph"]) != NO_GRAPH and absolute(str(given["graph"])) != graph:
-            self._refuse("GRAPH", graph, str(given["graph"]))
-        for name, what in (("stream", "STREAM"), ("output", "output")):
-            if name in given and name in self.facts and absolute(str(given[name])) != self.facts[name]:
-                self._refuse(what, self.facts[name], str(given[name]))
+        graph, found = self.facts.get("graph", NO_GRAPH), str(given["graph"])
+        if found != NO_GRAPH and Path(found).name != Path(graph).name:
+            self._refuse("GRAPH", graph, found)
+        self._check_stream(given)
+        if given["outputs"] and self.outputs:
+            self._check_outputs([str(name) for name in given["outputs"]])
+
+    def _check_stream(self, given: Mapping[str, Any]) -> None:
+        """Compare the content of the stream; of standard input, and where none was saved, the name."""
+        if "stream" not in self.facts:
+            return
+        name, saved, line, offset = given["stream"], self.facts["stream"], *self.start
+        content = self.facts["stream_content"]
+        if content is None or name == STDOUT:
+            if absolute(name) != saved:
+                self._refuse("STREAM", saved, name)
+            return
+        columns = given["columns"] or self.facts["columns"]
+        options = {"columns": columns, "format": given.get("stream_format") or self.facts["stream_format"]}
+        if stream_content(name, options, line, offset) != content:
+            place = f"byte {grouped(offset)}" if offset else f"row {grouped(line)}"
+            self._refuse("STREAM", f"the content of {saved} up to {place}", f"{name} without it")
+
+    def _check_outputs(self, given: list[str]) -> None:
+        """Compare names of outputs; a file of another name must have the content of the saved one."""
+        saved = self.outputs
+        names = ", ".join(one["name"] for one in saved)
+        if len(given) != len(saved):
+            self._refuse("output", names, ", ".join(given))
+        for name, one in zip(given, saved, strict=True):
+            if absolute(name) == one["name"]:
+                continue
+            content: Content | None = one["content"]
+            if (
+                content is None
+                or is_standard(name)
+                or bytes_content(Path(name), content["amount"]) != content
+            ):
+                self._refuse("output", names, name)
 
     def _check_parsed(self, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Compare options that have several equivalent texts."""

@@ -5,7 +5,8 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -86,11 +87,39 @@ class Group(_PlainHelp, TyperGroup):
         output.start()
         try:
             code = super().main(given, *rest, **extra)
+        except _SignalError as error:
+            raise error.by from None
         except Exception as error:
             if not is_usage_error(error):
                 raise
             code = report_usage(error, as_json="--json" in given)
         sys.exit(int(code) if isinstance(code, int) else ExitCode.DONE)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments."""
+        with _carried_past_typer():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with _carried_past_typer():
+            return super().invoke(ctx)
+
+
+class _SignalError(Exception):
+    """A signal outside the commands, which handle their own."""
+
+    def __init__(self, by: KeyboardInterrupt) -> None:
+        self.by = by
+
+
+@contextmanager
+def _carried_past_typer() -> Iterator[None]:
+    """Raise `_SignalError` for a signal, which typer would turn into an exit code of its own."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise _SignalError(stop) from stop
 
 
 def _section_of(param: Any) -> str:

@@ -63,7 +63,7 @@ class ExitCode(IntEnum):
     INTERNAL = 4
     """Internal error: an unexpected exception, or a wrong count of a benchmark."""
     TERMINATED = 128 + signal.SIGTERM
-    """Stopped by SIGTERM; nothing is left behind."""
+    """Stopped by SIGTERM, after printing what is known."""
 
 
 class Terminated(KeyboardInterrupt):

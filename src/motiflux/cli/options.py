@@ -20,7 +20,7 @@ from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
-    from motiflux.request.progress import Progress
+    from motiflux.request.reports import ProgressCallback
 
 FLAG = ""
 """Metavar of an option that takes no value."""
@@ -178,16 +178,28 @@ ProgressOption = Annotated[
 
 
 @contextmanager
-def search_progress(flag: bool | None, what: str) -> Iterator["Progress"]:
-    """Return the library's `progress`: ``--progress`` always shows it, the default only on a terminal."""
-    from motiflux.io.files.progress import is_shown
+def search_progress(
+    flag: bool | None, what: str, *, prints_rows: bool = False
+) -> Iterator["ProgressCallback"]:
+    """Return a function for the library's `progress`.
+
+    ``--progress`` always shows progress, the default only on a terminal. Rows that are printed on the same
+    terminal are progress enough: between them, ``--progress`` prints lines and no bar.
+
+    Parameters
+    ----------
+    prints_rows
+        Whether the command prints rows during the search.
+    """
+    from motiflux.io.files.progress import is_shown, shares_terminal
     from motiflux.request.progress import search_meter
 
-    if flag and not is_shown():
-        with search_meter(what) as callback:
+    rows_between = prints_rows and shares_terminal()
+    if flag or (flag is None and is_shown() and not rows_between):
+        with search_meter(what, in_lines=rows_between) as callback:
             yield callback
     else:
-        yield flag is not False
+        yield lambda report: None
 
 
 def read_graph(

@@ -16,19 +16,21 @@ PictureOption = Annotated[
     typer.Option(
         metavar="FILE",
         parser=opt.file_name,
-        help="Draw one occurrence, found by a separate search, to an SVG file. No occurrence, no file.",
+        help="Draw one occurrence, found by a separate search, to an .svg file. No occurrence, no file.",
         show_default=False,
     ),
 ]
 
 
 def check_picture(path: Path, output: Path | None) -> None:
-    """Raise an error early if the picture file is not writable or is the file of the rows."""
+    """Raise an error early if the picture file is not writable, is no .svg or is the file of the rows."""
     from motiflux.atomic import check_place
+    from motiflux.draw.picture import check_svg_name
 
     check_place(path)
     if output is not None and os.path.realpath(path) == os.path.realpath(output):
         raise UsageError(f"{path}: expected different files for the picture and the rows")
+    check_svg_name(path)
 
 
 def draw_first(inputs: opt.Inputs, path: Path, search: Search) -> bool:

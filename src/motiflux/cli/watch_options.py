@@ -84,15 +84,16 @@ BatchOption = Annotated[
     typer.Option("--batch-size", min=1, help="Updates per batch.", show_default="1024"),
 ]
 OutputOption = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "-o",
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write the matches to a .csv .tsv (also .gz, .zst) .arrow or .parquet file with the columns "
-        "sign, update, time, pattern, v0, ... Each batch is written when it is done (.parquet at the end). - "
-        "is stdout, the default; with --json the default is to count only.",
+        help="Write the matches to a .csv .tsv .jsonl (also .gz, .zst) .arrow or .parquet file with the "
+        "columns sign, update, time, pattern, v0, ... Each batch is written when it is done (.parquet at the "
+        "end). - and -.jsonl are stdout; - is the default, but with --json the default is to count only. "
+        "Repeatable.",
         show_default=False,
     ),
 ]
@@ -146,6 +147,16 @@ DisorderOption = Annotated[
     typer.Option(
         help="Updates older than a previous one. error: stop; clamp: use its time; drop: skip the update.",
         show_default="error, for a window of time",
+    ),
+]
+EdgeTimesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--edge-times",
+        metavar="NAME",
+        help="Attribute of GRAPH's edges with their times: such edges are in the window from the start and "
+        "leave it. Default: edges of GRAPH stay until they are deleted.",
+        show_default=False,
     ),
 ]
 TimeoutOption = Annotated[

@@ -286,11 +286,11 @@ def _callback(report: ProgressCallback | None, multiplier: int, deadline: Deadli
 def _callback_of_each(
     report: ProgressCallback | None, multipliers: Sequence[int], deadline: Deadline
 ) -> native.ProgressOfEach | None:
-    total = _callback(report, 1, deadline)
-    if total is None:
+    if report is None:
         return None
 
     def progress(done: int, work: int, found: list[int]) -> None:
-        total(done, work, sum(n * multiplier for n, multiplier in zip(found, multipliers, strict=True)))
+        each = tuple(n * multiplier for n, multiplier in zip(found, multipliers, strict=True))
+        report(ProgressReport(done, work, sum(each), deadline.elapsed(), each))
 
     return progress

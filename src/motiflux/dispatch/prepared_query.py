@@ -14,8 +14,10 @@ from motiflux.pattern import Pattern
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
+from motiflux.request.progress import found_so_far
 from motiflux.request.request import Request
 from motiflux.result.count import Count
+from motiflux.result.partial import keep_partial
 
 _POOL, _MOST = "prepared queries", 64
 """Name of the pool of a graph's memory that they are in, and the number of queries that it holds."""
@@ -68,7 +70,11 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
     query = prepared_query(graph, pattern, request)
     if query is None or not query.is_current():
         return None
-    found = query.engine.count(graph, query.physical, request, deadline)
+    try:
+        found = query.engine.count(graph, query.physical, request, deadline)
+    except KeyboardInterrupt as stop:
+        keep_partial(stop, [count_so_far(query.ran, request, deadline)])
+        raise
     seconds = time.perf_counter() - deadline.started
     query.note(found, seconds, request.limit)
     if log.ENGINE.isEnabledFor(log.DEBUG):
@@ -76,6 +82,12 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
             "count of %s again: %d, by %s, %.3g s", pattern, found.value, query.physical, seconds
         )
     return count_of(found, query.ran, seconds, 0.0)
+
+
+def count_so_far(ran: Ran, request: Request, deadline: Deadline, plan_seconds: float = 0.0) -> Count:
+    """Return the count of a search that is interrupted: the number that it last reported."""
+    found = Outcome(found_so_far(request.progress, request.limit), False)
+    return count_of(found, ran, deadline.elapsed() - plan_seconds, plan_seconds)
 
 
 def count_of(found: Outcome, ran: Ran, seconds: float, plan_seconds: float) -> Count:

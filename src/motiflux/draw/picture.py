@@ -11,6 +11,7 @@ from motiflux.draw.panel import Panel
 from motiflux.draw.style import dark_sheet
 from motiflux.draw.type import FONT
 from motiflux.draw.xml import element, number, words
+from motiflux.errors import OutputError
 
 MARGIN = 20.0
 
@@ -23,6 +24,29 @@ def shortened(text: str) -> str:
     if len(text) <= _MOST_TOLD:
         return text
     return f"{text[:_MOST_TOLD]}… ({len(text):,} characters)"
+
+
+def check_svg_name(path: str | PathLike[str]) -> None:
+    """Refuse the name of a file that says it is no SVG document.
+
+    Raises
+    ------
+    OutputError
+        The suffix is another one than ``.svg``.
+
+    Examples
+    --------
+    >>> check_svg_name("ring.png")
+    Traceback (most recent call last):
+    motiflux.errors.OutputError: ring.png: found suffix '.png', expected .svg: pictures are SVG documents; \
+    browsers show them, and Inkscape or rsvg-convert make images of pixels from them
+    """
+    suffix = Path(path).suffix
+    if suffix.lower() not in ("", ".svg"):
+        raise OutputError(
+            f"{path}: found suffix {suffix!r}, expected .svg: pictures are SVG documents; browsers show "
+            "them, and Inkscape or rsvg-convert make images of pixels from them"
+        )
 
 
 class Picture(str):
@@ -74,8 +98,9 @@ class Picture(str):
         Raises
         ------
         OutputError
-            The file cannot be written.
+            The file cannot be written, or its suffix is another one than ``.svg``.
         """
+        check_svg_name(path)
         with AtomicFile(Path(path)) as file:
             file.write((str(self) + "\n").encode())
 

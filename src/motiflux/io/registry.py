@@ -104,7 +104,7 @@ def read_graph(
     threads
         Threads that parse text and build the graph; None: one per core.
     progress
-        True for a progress bar of reading on stderr (if that is a terminal).
+        True for a progress bar of reading (on a terminal and in notebooks).
 
     Returns
     -------

@@ -29,6 +29,33 @@ def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallbac
         yield None
 
 
+class FoundSoFar:
+    """Forwards reports of a search and remembers the number found: a lower bound if it is interrupted.
+
+    Parameters
+    ----------
+    report
+        Receives the reports.
+    """
+
+    def __init__(self, report: ProgressCallback) -> None:
+        self._report = report
+        self.found = 0
+        self.each: tuple[int, ...] = ()
+
+    def __call__(self, report: ProgressReport) -> None:
+        """Remember and forward a report."""
+        self.found = max(self.found, report.found)
+        self.each = report.each or self.each
+        self._report(report)
+
+
+def found_so_far(report: ProgressCallback | None, limit: int | None) -> int:
+    """Return the number that a `FoundSoFar` remembers, at most `limit`; 0 for another callback."""
+    found = report.found if isinstance(report, FoundSoFar) else 0
+    return found if limit is None else min(found, limit)
+
+
 _UNITS = 1000
 """Units of progress that a search of several parts has."""
 
@@ -57,7 +84,16 @@ def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterat
 
 
 @contextlib.contextmanager
-def search_meter(what: str) -> Iterator[ProgressCallback]:
-    """Yield a callback that shows progress on stderr, be that a terminal or not."""
-    with meter(what) as update:
-        yield lambda report: update(report.done, report.total, f"{report.found:,} found")
+def search_meter(what: str, *, in_lines: bool = False) -> Iterator[ProgressCallback]:
+    """Yield a callback that shows progress on stderr, be that a terminal or not; `in_lines` as for `meter`.
+
+    It shows what was found and searched, and no share: parts of a search differ in cost by orders of
+    magnitude, so that a search may be at 5 % of its parts nearly until its end.
+    """
+    with meter(what, in_lines=in_lines) as update:
+
+        def show(report: ProgressReport) -> None:
+            searched = f", searched {report.done:,} of {report.total:,} parts of different cost"
+            update(0, 0, f"{report.found:,} found{searched if report.total else ''}")
+
+        yield show

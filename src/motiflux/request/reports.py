@@ -16,15 +16,18 @@ class ProgressReport:
     done, total
         Units of work. Their cost varies. A search of a few milliseconds sends no report.
     found
-        Embeddings found so far, before the multiplication by a factor of the plan.
+        Embeddings found so far.
     seconds
         Wall-clock seconds since the start.
+    each
+        Embeddings found by each of several searches of one pass; empty for one search.
     """
 
     done: int
     total: int
     found: int
     seconds: float
+    each: tuple[int, ...] = ()
 
 
 ProgressCallback: TypeAlias = Callable[[ProgressReport], None]

@@ -15,11 +15,17 @@ from motiflux.plan.candidates.space import max_space_bytes
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.sampler import Sampler
 from motiflux.result.estimate import Estimate
+from motiflux.result.partial import keep_partial
 from motiflux.sampling.call import EstimateCall
 from motiflux.sampling.combined_estimate import CombinedEstimate
 from motiflux.sampling.count_first import CountFirst
 from motiflux.sampling.pilot import Pilot, choose_estimator, try_estimator
-from motiflux.sampling.results import exact_estimate, sampled_estimate, unknown_estimate
+from motiflux.sampling.results import (
+    exact_estimate,
+    interrupted_estimate,
+    sampled_estimate,
+    unknown_estimate,
+)
 from motiflux.sampling.run import Run
 from motiflux.sampling.samplers import open_sampler, plan_samples
 from motiflux.sampling.trawler import Trawler, can_trawl
@@ -120,13 +126,24 @@ class _Estimation:
                 sampler, self._plan, pilot.estimator, trawler, bounded=self._has_trees
             )
             run = Run(call, sampler, pilot.estimator, estimate, trawler, self._planned)
-            run.run()
+            try:
+                run.run()
+            except KeyboardInterrupt as stop:
+                so_far = interrupted_estimate(
+                    run,
+                    estimate,
+                    trawler,
+                    sampler,
+                    rules=call.rules,
+                    plan_seconds=self._planned - call.started,
+                )
+                keep_partial(stop, so_far)
+                raise
         return sampled_estimate(
             run,
             estimate,
             trawler,
             sampler,
-            estimator=pilot.estimator,
             rules=call.rules,
             plan_seconds=self._planned - call.started,
             seconds=time.perf_counter() - self._planned,

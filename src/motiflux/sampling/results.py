@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from motiflux.errors import CountOverflowError
-from motiflux.request.policy import SamplingPolicy
 from motiflux.request.sampler import Sampler
 from motiflux.result.estimate import Estimate
 from motiflux.sampling.combined_estimate import CombinedEstimate
@@ -25,7 +24,6 @@ def sampled_estimate(
     trawler: Trawler | None,
     sampler: Sampler,
     *,
-    estimator: str | SamplingPolicy,
     rules: Rules,
     plan_seconds: float,
     seconds: float,
@@ -43,11 +41,47 @@ def sampled_estimate(
         complete=run.reached,
         seconds=seconds,
         plan_seconds=plan_seconds,
-        estimator=estimator if isinstance(estimator, str) else estimator.name,
+        estimator=run.estimator,
         device=sampler.device,
         reason=sampler.reason,
         sampled=estimate.sampled(),
         trawled=estimate.trawled(run.confidence),
+        warning=_warning(estimate, trawler, rules.confidence),
+        trace=tuple(run.trace),
+        parts=run.parts(),
+    )
+
+
+def interrupted_estimate(
+    run: Run,
+    estimate: CombinedEstimate,
+    trawler: Trawler | None,
+    sampler: Sampler,
+    *,
+    rules: Rules,
+    plan_seconds: float,
+) -> Estimate:
+    """Return the estimate at the last report: an interrupt may come between any two sums of later samples."""
+    if not run.trace:
+        return unknown_estimate(
+            rules, sampler.device, plan_seconds, "it was interrupted before the first sample"
+        )
+    last = run.trace[-1]
+    return Estimate(
+        value=last.value,
+        low=min(last.low, last.value),
+        high=max(last.high, last.value),
+        confidence=rules.confidence,
+        samples=last.samples,
+        valid_samples=last.valid_samples,
+        effective_samples=estimate.tally.effective,
+        complete=False,
+        seconds=last.seconds,
+        plan_seconds=plan_seconds,
+        estimator=run.estimator,
+        device=sampler.device,
+        reason=sampler.reason,
+        sampled=last.value,
         warning=_warning(estimate, trawler, rules.confidence),
         trace=tuple(run.trace),
         parts=run.parts(),
@@ -111,8 +145,10 @@ def exact_estimate(count: int, plan_seconds: float, seconds: float = 0.0) -> Est
     )
 
 
-def unknown_estimate(rules: Rules, device: str, plan_seconds: float) -> Estimate:
-    """Return the estimate of a call whose time limit was over before the first sample."""
+def unknown_estimate(
+    rules: Rules, device: str, plan_seconds: float, why: str = "time was up before the first sample"
+) -> Estimate:
+    """Return the estimate of a call that ended before the first sample."""
     return Estimate(
         value=0.0,
         low=0.0,
@@ -127,5 +163,5 @@ def unknown_estimate(rules: Rules, device: str, plan_seconds: float) -> Estimate
         estimator="none",
         device=device,
         sampled=0.0,
-        warning="time was up before the first sample",
+        warning=why,
     )

@@ -68,6 +68,11 @@ class Run:
         self.trace: list[EstimateProgress] = []
 
     @property
+    def estimator(self) -> str:
+        """Name of the estimator."""
+        return self._estimator if isinstance(self._estimator, str) else self._estimator.name
+
+    @property
     def confidence(self) -> float:
         """Confidence level of the interval at the last look: higher than asked for if there are several."""
         return self._rules.confidence if self._rules.rel_error is None else self._looks.confidence

@@ -3,8 +3,10 @@
 from motiflux.stream.matching.delta import Delta, MatchRows, PatternDelta
 from motiflux.stream.monitor import Monitor
 from motiflux.stream.run.totals import Latency, PatternTotal, Totals
-from motiflux.stream.sinks.file_sink import FileSink, StandardOutput, as_sink
+from motiflux.stream.sinks.file_sink import FileSink, as_sink
+from motiflux.stream.sinks.several import SeveralSinks
 from motiflux.stream.sinks.sink import FoundMatches, Nowhere, Sink
+from motiflux.stream.sinks.standard_output import StandardOutput
 from motiflux.stream.sources.convert import as_source, open_source
 from motiflux.stream.sources.source import Batch, Position, Request, Source
 from motiflux.stream.updates import Updates, VertexLabels
@@ -22,6 +24,7 @@ __all__ = [
     "PatternTotal",
     "Position",
     "Request",
+    "SeveralSinks",
     "Sink",
     "Source",
     "StandardOutput",

@@ -303,9 +303,9 @@ class Monitor(Changing, Kept):
             (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows, `Updates` or
             tables.
         sink
-            Receiver of the matches: a file (``.csv``, ``.tsv``, ``.parquet``, ``.arrow``; ``"-"`` is standard
-            output), a `queue.Queue`, a function called with `FoundMatches`, or a `Sink`. None: the call
-            yields the change of each batch.
+            Receiver of the matches: a file (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.arrow``; ``"-"``
+            and ``"-.jsonl"`` are standard output), a `queue.Queue`, a function called with `FoundMatches`, a
+            `Sink`, or a list of several. None: the call yields the change of each batch.
         batch_size
             Maximum number of updates per step; in batch mode, the exact size of a batch. None: 1024, except
             that `Updates` and tables are processed as they are.
@@ -318,7 +318,8 @@ class Monitor(Changing, Kept):
         timeout
             Seconds after which the run ends. An unfinished batch is not applied; `unapplied` holds it.
         progress
-            Whether to show progress on a terminal; or a function that is called with totals periodically.
+            Whether to show progress on a terminal or in a notebook; or a function that is called with totals
+            periodically.
 
         Returns
         -------
@@ -331,7 +332,8 @@ class Monitor(Changing, Kept):
         FormatError, StreamError
             The error names the line; all previous batches are applied.
         OutputError
-            The sink failed; its batch is not applied, and `unapplied` holds it.
+            The sink failed; its batch is not applied, and `unapplied` holds it. Rows are printed on standard
+            output only once their batch is applied: a batch that cannot be printed stays.
 
         Notes
         -----

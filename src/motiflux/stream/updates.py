@@ -196,6 +196,12 @@ class Updates:
                 column = np.repeat(column, len(self))
         return replace(self, times=column, vertex_labels=named)
 
+    def rows(self, rows: NDArray[np.int64]) -> Updates:
+        """Return some of the updates, without labels of vertices."""
+        labels = None if self.labels is None else self.labels[rows]
+        times = None if self.times is None else self.times[rows]
+        return Updates(self.inserts[rows], self.sources[rows], self.targets[rows], labels, times)
+
     def slices(self, size: int) -> Iterator[Updates]:
         """Return the updates in pieces of at most `size`."""
         size = check_integer("size", size, 1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
+from motiflux.cli.interrupts import exit_code, keeping_partial
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.cli.search import Search
 from motiflux.units import quantity, seconds_text
@@ -25,38 +26,49 @@ def run(
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Count and print; return whether all counts are complete."""
-    import motiflux as mf
-
     keywords = search.keywords()
     inputs = opt.read_inputs(
         graph, patterns, directed=search.directed, threads=search.threads, progress=progress
     )
     started = time.perf_counter()
     with opt.search_progress(progress, "counting") as shown:
-        if len(inputs.patterns) == 1:  # errors name patterns by number only if there are several
-            results = [mf.count(inputs.graph, inputs.patterns[0], progress=shown, **keywords)]
-        else:
-            results = mf.count(inputs.graph, inputs.patterns, progress=shown, **keywords)
+        results, stop = keeping_partial(lambda: _counted(inputs, {**keywords, "progress": shown}))
     seconds = time.perf_counter() - started
     if len(patterns) == 1:
-        _print_one(results[0], search, inputs.load_seconds, as_json=as_json)
+        _print_one(results[0], search, inputs.load_seconds, stop, as_json=as_json)
     elif as_json:
         print_json(_several_fields(patterns, results, seconds, inputs.load_seconds))
     else:
         for source, result in zip(patterns, results, strict=True):
-            text = count_text(result, search)
+            text = count_text(result, search, stop)
             print(f"{' '.join(source.split())}: {text}")
         print(f"counted in {seconds_text(seconds)}, reading {seconds_text(inputs.load_seconds)}")
     opt.tell_why_none(inputs.patterns, inputs.graph, results)
     done = all(result.complete or search.reached(result) for result in results)
-    return ExitCode.DONE if done else ExitCode.INCOMPLETE
+    return exit_code(stop, done=done)
 
 
-def _print_one(result: "mf.Count", search: Search, load_seconds: float, *, as_json: bool) -> None:
+def _counted(inputs: opt.Inputs, keywords: dict[str, Any]) -> list["mf.Count"]:
+    """Count; errors name patterns by their numbers only if there are several."""
+    import motiflux as mf
+
+    if len(inputs.patterns) == 1:
+        return [mf.count(inputs.graph, inputs.patterns[0], **keywords)]
+    return mf.count(inputs.graph, inputs.patterns, **keywords)
+
+
+def _print_one(
+    result: "mf.Count",
+    search: Search,
+    load_seconds: float,
+    stop: KeyboardInterrupt | None,
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         print_json({"count": int(result), **outcome_fields(result, load_seconds)})
     else:
-        print(count_text(result, search))
+        print(count_text(result, search, stop))
         print(timing_text(result, load_seconds))
 
 
@@ -71,10 +83,12 @@ def _several_fields(
     return {"counts": counts, "seconds": seconds, "load_seconds": load_seconds}
 
 
-def count_text(result: "mf.Count", search: Search) -> str:
+def count_text(result: "mf.Count", search: Search, stop: KeyboardInterrupt | None = None) -> str:
     """Return the count as text; for a lower bound, with the reason."""
     number = quantity(int(result), search.symmetry.value.removesuffix("s"))
     if result.complete:
         return number
-    reason = "stopped at the limit" if search.reached(result) else "stopped by the timeout"
+    reason = "stopped by the timeout" if stop is None else "interrupted"
+    if search.reached(result):
+        reason = "stopped at the limit"
     return f"at least {number} ({reason})"

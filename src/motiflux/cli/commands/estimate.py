@@ -14,6 +14,7 @@ import typer
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
+from motiflux.cli.interrupts import exit_code, keeping_partial
 from motiflux.cli.output import print_json
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry
@@ -102,22 +103,24 @@ def run(
     inputs = opt.read_inputs(graph, [pattern], directed=directed, threads=threads, progress=progress)
     load_seconds = time.perf_counter() - started
     with _shown(progress, rel_error, confidence, samples) as shown:
-        result = mf.estimate(
-            inputs.graph,
-            inputs.pattern,
-            rel_error=rel_error,
-            confidence=confidence,
-            samples=samples,
-            estimator=estimator.value,
-            semantics=semantics.value,
-            symmetry=symmetry.value,
-            device=device,
-            threads=threads,
-            timeout=timeout,
-            gpu_memory=gpu_memory,
-            seed=seed,
-            progress=shown,
-            tuning=tuning,
+        result, stop = keeping_partial(
+            lambda: mf.estimate(
+                inputs.graph,
+                inputs.pattern,
+                rel_error=rel_error,
+                confidence=confidence,
+                samples=samples,
+                estimator=estimator.value,
+                semantics=semantics.value,
+                symmetry=symmetry.value,
+                device=device,
+                threads=threads,
+                timeout=timeout,
+                gpu_memory=gpu_memory,
+                seed=seed,
+                progress=shown,
+                tuning=tuning,
+            )
         )
     if output is not None:
         from motiflux.io.writers import write_matches
@@ -135,7 +138,7 @@ def run(
     opt.tell_why_none([inputs.pattern], inputs.graph, [result.value])
     if result.warning is not None:
         print(f"warning: {result.warning}", file=sys.stderr)
-    return ExitCode.DONE if result.complete else ExitCode.INCOMPLETE
+    return exit_code(stop, done=result.complete)
 
 
 @contextmanager

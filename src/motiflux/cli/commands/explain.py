@@ -48,6 +48,7 @@ def run(
         raise UsageError("expected at most one of --json, --mermaid, --html and --svg")
     for written in (html, svg):
         opt.refuse_to_overwrite(written, graph, pattern)
+    _check_names(html, svg)
     keywords = search.keywords()
     inputs = search.read(graph, pattern, progress)
     with opt.search_progress(progress, "counting") as shown:
@@ -65,6 +66,20 @@ def run(
     actual = explanation.report.actual
     done = actual is None or actual.complete or search.reached(actual.count)
     return ExitCode.DONE if done else ExitCode.INCOMPLETE
+
+
+def _check_names(html: Path | None, svg: Path | None) -> None:
+    """Raise an error early for a file that is not writable, or has the suffix of another kind."""
+    from motiflux.atomic import check_place
+    from motiflux.draw.picture import check_svg_name
+
+    if svg is not None and svg != _STDOUT:
+        check_svg_name(svg)
+        check_place(svg)
+    if html is not None and html != _STDOUT:
+        if html.suffix.lower() not in ("", ".html", ".htm", ".xhtml"):
+            raise UsageError(f"--html {html}: found suffix {html.suffix!r}, expected .html")
+        check_place(html)
 
 
 def _write(text: str, path: Path) -> None:

@@ -3,12 +3,13 @@
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
+from motiflux.cli.interrupts import SoftStop, exit_code
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.cli.picture import PictureOption, check_picture, draw_first
 from motiflux.cli.search import Search
@@ -52,6 +53,16 @@ NamesOption = Annotated[
 ]
 
 
+KeepPartialOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-partial",
+        metavar=opt.FLAG,
+        help="After Ctrl-C or SIGTERM, write the rows found until then to the file of -o. Default: no file.",
+    ),
+]
+
+
 def run(
     graph: opt.GraphArgument,
     pattern: opt.PatternArgument,
@@ -60,40 +71,20 @@ def run(
     edges: EdgesOption = False,
     columns: ColumnsOption = None,
     names: NamesOption = False,
+    keep_partial: KeepPartialOption = False,
     picture: PictureOption = None,
     search: Search,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Write the rows to the file or stdout, and return whether they are complete."""
-    import motiflux as mf
-    from motiflux.io.writers import check_output
-
-    keywords = search.keywords()
-    for written in (output, picture):
-        opt.refuse_to_overwrite(written, graph, pattern)
-    if output is not None:
-        check_output(output)
-    if picture is not None:
-        check_picture(picture, output)
+    keywords = {**search.keywords(), "edges": edges, "attributes": columns or (), "names": names}
+    _check_files(graph, pattern, output, picture, keep_partial=keep_partial)
     inputs = search.read(graph, pattern, progress)
-    with (
-        opt.search_progress(progress, "matching") as shown,
-        mf.match(
-            inputs.graph,
-            inputs.pattern,
-            progress=shown,
-            edges=edges,
-            attributes=columns or (),
-            names=names,
-            **keywords,
-        ) as matches,
-    ):
-        try:
-            rows = deliver(matches, output, as_json=as_json)
-        except KeyboardInterrupt as stop:
-            where = f"{output} was not written" if output else "the rows are incomplete"
-            raise type(stop)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
+    # Where the rows are only counted, there is nothing that part of them could be taken for.
+    softly = keep_partial or (as_json and output is None)
+    with opt.search_progress(progress, "matching", prints_rows=output is None and not as_json) as shown:
+        matches, rows, stop = _listed(inputs, output, {**keywords, "progress": shown}, as_json, softly=softly)
     drawn = picture is not None and draw_first(inputs, picture, search)
     opt.tell_why_none([inputs.pattern], inputs.graph, [rows])
     at_limit = search.reached(rows)
@@ -105,11 +96,47 @@ def run(
     else:
         # Where the rows are on stdout, the summary is not.
         stream = sys.stdout if output else sys.stderr
-        print(rows_text(matches, output, at_limit=at_limit), file=stream)
+        print(rows_text(matches, output, stop, at_limit=at_limit), file=stream)
         print(timing_text(matches, inputs.load_seconds), file=stream)
         if picture is not None:
             print(f"picture in {picture}" if drawn else "no occurrence to draw", file=stream)
-    return ExitCode.DONE if matches.complete or at_limit else ExitCode.INCOMPLETE
+    return exit_code(stop, done=bool(matches.complete) or at_limit)
+
+
+def _check_files(
+    graph: Path, pattern: str, output: Path | None, picture: Path | None, *, keep_partial: bool
+) -> None:
+    """Raise an error early for files that cannot be written."""
+    from motiflux.io.writers import check_output
+
+    for written in (output, picture):
+        opt.refuse_to_overwrite(written, graph, pattern)
+    if output is not None:
+        check_output(output)
+    elif keep_partial:
+        raise UsageError("--keep-partial: expected -o FILE, found none")
+    if picture is not None:
+        check_picture(picture, output)
+
+
+def _listed(
+    inputs: opt.Inputs, output: Path | None, keywords: dict[str, Any], as_json: bool, *, softly: bool
+) -> "tuple[mf.Matches, int, KeyboardInterrupt | None]":
+    """Deliver the rows; return them, their number, and the interrupt that ended them early if `softly`."""
+    import motiflux as mf
+
+    stop = SoftStop()
+    keywords["progress"] = stop.watching(keywords["progress"])
+    with mf.match(inputs.graph, inputs.pattern, **keywords) as matches:
+        try:
+            if not softly:
+                return matches, deliver(matches, output, as_json=as_json), None
+            stop.end(matches)
+            with stop:
+                return matches, deliver(matches, output, as_json=as_json), stop.arrived
+        except KeyboardInterrupt as interrupt:
+            where = f"{output} was not written" if output else "the rows are incomplete"
+            raise type(interrupt)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
 
 
 def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:
@@ -121,14 +148,23 @@ def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int
         return write_matches(matches, output)
     if as_json:
         return sum(len(batch) for batch in matches)
-    rows = csv_writer.write_to(sys.stdout.buffer, matches, name="standard output")
-    sys.stdout.buffer.flush()
-    return rows
+    return csv_writer.write_to(_Output(), matches, name="standard output")
 
 
-def rows_text(matches: "mf.Matches", output: Path | None, *, at_limit: bool) -> str:
+class _Output:
+    """Standard output; each piece is printed at once, so that nothing comes between the parts of a row."""
+
+    def write(self, data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def rows_text(
+    matches: "mf.Matches", output: Path | None, stop: KeyboardInterrupt | None, *, at_limit: bool
+) -> str:
     """Return the number of rows, the output file and, for incomplete rows, the reason as text."""
     text = quantity(matches.rows, "row") + (f" written to {output}" if output else "")
     if matches.complete:
         return text
-    return f"{text}, incomplete ({'stopped at the limit' if at_limit else 'stopped by the timeout'})"
+    reason = "stopped by the timeout" if stop is None else "interrupted"
+    return f"{text}, incomplete ({'stopped at the limit' if at_limit else reason})"

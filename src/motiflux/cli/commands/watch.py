@@ -12,9 +12,11 @@ from motiflux.atomic import check_place
 from motiflux.cli import columns as col
 from motiflux.cli import options as opt
 from motiflux.cli import watch_options as wopt
-from motiflux.cli.checkpoints import NO_GRAPH, STDOUT, Earlier, Saver, Task, read_every
+from motiflux.cli.checkpoints import Earlier, Task
 from motiflux.cli.exits import ExitCode, Terminated, UsageError
+from motiflux.cli.moved_files import NO_GRAPH, is_standard
 from motiflux.cli.output import print_json
+from motiflux.cli.saver import Saver, read_every
 from motiflux.errors import ArgumentError
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry
@@ -36,7 +38,7 @@ def run(
     patterns: wopt.PatternOption = None,
     mode: wopt.ModeOption = wopt.Mode.SEQUENCE,
     batch_size: wopt.BatchOption = None,
-    output: wopt.OutputOption = None,
+    outputs: wopt.OutputOption = None,
     follow: wopt.FollowOption = False,
     stream_format: wopt.FormatOption = None,
     stream_columns: wopt.StreamColumnOption = None,
@@ -46,6 +48,7 @@ def run(
     window: wopt.WindowOption = None,
     time_unit: wopt.TimeUnitOption = wopt.TimeUnit.SECONDS,
     disorder: wopt.DisorderOption = None,
+    edge_times: wopt.EdgeTimesOption = None,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
@@ -74,25 +77,29 @@ def run(
         "tuning": opt.tuning_of(settings),
         "threads": threads,
     }
-    _check_together(limit, output, save, save_every, resume, as_json=as_json)
+    outputs = outputs or []
+    _check_together(limit, outputs, save, save_every, resume, as_json=as_json)
+    _check_edge_times(edge_times, window, graph, resume)
     every = read_every(save_every or wopt.SAVE_EVERY)
     columns = _columns_of(stream_columns)
-    task = Task(graph, stream, patterns or [], batch_size, output, stream_format, columns)
+    task = Task(graph, stream, patterns or [], batch_size, outputs, stream_format, columns)
     earlier = None
     if resume is not None:
         earlier = Earlier(resume, threads)
-        earlier.check({**_given(context), "graph": graph, "stream": stream, "columns": columns})
+        given = {"graph": graph, "stream": stream, "columns": columns, "outputs": outputs}
+        earlier.check({**_given(context), **given})
         task = task.going_on(earlier)
     elif not patterns:
         raise UsageError("--pattern: expected at least one pattern, found none")
     task.check_places(save, resume)
-    sink = _sink(task, earlier, as_json=as_json)
+    sink, sinks = _sinks(task, earlier, as_json=as_json)
     source = task.source(earlier, follow=follow, on_error=on_error.value)
     if earlier is None:
+        options["edge_times"] = edge_times
         monitor = _begun(task, sink, options, directed=directed, progress=progress)
     else:
         monitor = earlier.monitor
-    with monitor, _shown(progress) as shown:
+    with monitor, _shown(progress, prints_rows=sink.prints) as shown:
         totals = Run(
             monitor,
             source,
@@ -101,21 +108,40 @@ def run(
             progress=shown,
             skips=on_error is wopt.OnError.SKIP,
             limit=limit,
-            saver=None if save is None else Saver(monitor, save, every, sink, task.facts()),
+            saver=None if save is None else Saver(monitor, save, every, sinks, task),
         ).into(sink)
         what = monitor._options.symmetry.value.removesuffix("s")
     if as_json:
         print_json(_fields(task.patterns, totals))
     else:
-        _print(task.patterns, totals, what, to_stdout=task.output is not None and str(task.output) != STDOUT)
+        _print(task.patterns, totals, what, to_stdout=not _prints_rows(task))
     if isinstance(totals.stopped_by, Terminated):
         return ExitCode.TERMINATED
     return ExitCode.DONE if totals.complete else ExitCode.INCOMPLETE
 
 
+def _prints_rows(task: Task) -> bool:
+    """Return whether the matches are on standard output, if --json is not given."""
+    return not task.outputs or any(is_standard(str(name)) for name in task.outputs)
+
+
+def _check_edge_times(edge_times: str | None, window: str | None, graph: Path, resume: Path | None) -> None:
+    """Raise an error for times of edges that nothing uses."""
+    if edge_times is None:
+        return
+    if resume is not None:
+        raise UsageError(
+            "--edge-times: not allowed with --resume: the saved run has the edges and their times"
+        )
+    if str(graph) == NO_GRAPH:
+        raise UsageError(f"--edge-times {edge_times}: expected a graph whose edges have times, found none")
+    if window is None:
+        raise UsageError(f"--edge-times {edge_times}: expected --window, found none")
+
+
 def _check_together(
     limit: int | None,
-    output: Path | None,
+    outputs: list[Path],
     save: Path | None,
     save_every: str | None,
     resume: Path | None,
@@ -127,12 +153,14 @@ def _check_together(
         raise UsageError("--limit: not allowed with --save or --resume, because a limit ends within a batch")
     if save_every is not None and save is None:
         raise UsageError("--save-every: expected --save, found none")
-    if as_json and output is not None and str(output) == STDOUT:
-        raise UsageError("-o -: expected a file, because --json writes to stdout")
+    for output in outputs:
+        if as_json and is_standard(str(output)):
+            raise UsageError(f"-o {output}: expected a file, because --json writes to stdout")
     if save is not None:
         check_place(save)
-    if save is not None and output is not None and output.suffix.lower() == ".parquet":
-        raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
+    for output in outputs:
+        if save is not None and output.suffix.lower() == ".parquet":
+            raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
 
 
 def _given(context: typer.Context) -> dict[str, Any]:
@@ -162,16 +190,26 @@ def _begun(
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
 
 
-def _sink(task: Task, earlier: Earlier | None, *, as_json: bool) -> "Sink":
-    from motiflux.stream import FileSink, Nowhere, StandardOutput
+def _sinks(task: Task, earlier: Earlier | None, *, as_json: bool) -> "tuple[Sink, list[Sink]]":
+    """Return what takes the matches, and its part for each output of the task."""
+    from motiflux.stream import FileSink, Nowhere, SeveralSinks, StandardOutput
+    from motiflux.stream.sinks.standard_output import OUTPUTS
 
-    if task.output is not None and str(task.output) != STDOUT:
-        return FileSink(task.output, kept=None if earlier is None else earlier.facts.get("kept"))
-    if as_json:
-        return Nowhere()
+    sinks: list[Sink] = []
+    for at, output in enumerate(task.outputs):
+        if is_standard(str(output)):
+            if str(output) not in OUTPUTS:
+                raise UsageError(f"-o {output}: expected a file, or {' or '.join(OUTPUTS)}")
+            sinks.append(StandardOutput(OUTPUTS[str(output)]))
+        else:
+            sinks.append(FileSink(output, kept=None if earlier is None else earlier.kept(at)))
+    if not sinks and as_json:
+        return Nowhere(), []
     if earlier is not None and not earlier.monitor.lists_matches:
         raise UsageError("--json: expected this option, because the saved run only counted")
-    return StandardOutput()
+    if not sinks:
+        return StandardOutput(), []
+    return sinks[0] if len(sinks) == 1 else SeveralSinks(sinks), sinks
 
 
 def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
@@ -185,16 +223,19 @@ def _columns_of(settings: list[str] | None) -> dict[str, str | int] | None:
 
 
 @contextmanager
-def _shown(flag: bool | None) -> Iterator["Progress"]:
-    """Return the `progress` of `Monitor.run`: ``--progress`` always shows it, the default on a terminal."""
-    from motiflux.io.files.progress import is_shown, meter
+def _shown(flag: bool | None, *, prints_rows: bool) -> Iterator["Progress"]:
+    """Return the `progress` of `Monitor.run`.
+
+    ``--progress`` always shows it, the default on a terminal, if no rows are printed there.
+    """
+    from motiflux.io.files.progress import is_shown, meter, shares_terminal
     from motiflux.stream.run.loop import progress_note
 
     if flag and not is_shown():
         with meter("watching") as update:
             yield lambda totals: update(0, 0, progress_note(totals))
     else:
-        yield flag is not False
+        yield bool(flag) or (flag is None and not (prints_rows and shares_terminal()))
 
 
 def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:

@@ -64,10 +64,11 @@ class GrowingFile:
         """Append bytes."""
         self._waiting += data
         if len(self._waiting) >= _BUFFER_BYTES:
-            self._hand_on()
+            self.hand_on()
         return len(data)
 
-    def _hand_on(self) -> None:
+    def hand_on(self) -> None:
+        """Let others read all that was written; it does not stay before `keep`."""
         try:
             view = memoryview(bytes(self._waiting))
             while view:
@@ -80,7 +81,7 @@ class GrowingFile:
 
     def keep(self) -> None:
         """Let all that was written stay: others can read it."""
-        self._hand_on()
+        self.hand_on()
         self.kept = self._written
 
     def sync(self) -> None:

@@ -1,30 +1,63 @@
-"""Progress on stderr: when it is shown, and how."""
+"""Progress on stderr and in notebooks: when it is shown, and how."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from motiflux.io.files.source import watched
 
 Update = Callable[[int, int, str], None]
-"""Called with the amount done, the total amount, and further text."""
+"""Called with the amount done, the total amount (0: not known, no share is shown), and further text."""
 
 SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_TEXTS = 0.1
 
 
 def is_shown() -> bool:
-    """Whether ``progress=True`` shows anything: only where stderr is a terminal."""
-    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    """Whether ``progress=True`` shows anything: where stderr is a terminal, and in notebooks."""
+    return _is_terminal(sys.stderr) or in_notebook()
+
+
+def shares_terminal() -> bool:
+    """Whether standard output and stderr are terminals: what is printed on both is mixed."""
+    return _is_terminal(sys.stderr) and _is_terminal(sys.stdout)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = type(sys.modules["IPython"].get_ipython())
+    return shell.__name__ == "ZMQInteractiveShell" or "google.colab" in shell.__module__
 
 
 @contextmanager
-def meter(what: str) -> Iterator[Update]:
-    """Show progress: a bar that vanishes at the end on a terminal, elsewhere a line now and then."""
-    with _bar(what) if is_shown() else _lines(what) as update:
+def meter(what: str, *, in_lines: bool = False) -> Iterator[Update]:
+    """Show progress: a bar that vanishes at the end on a terminal and in notebooks, elsewhere lines.
+
+    Parameters
+    ----------
+    in_lines
+        Whether to print lines on a terminal too.
+    """
+    if in_lines or not is_shown():
+        shown = _lines(what)
+    elif in_notebook() and importlib.util.find_spec("ipywidgets") is None:
+        shown = _notebook_text(what)
+    else:
+        shown = _bar(what)
+    with shown as update:
         yield update
 
 
@@ -39,6 +72,10 @@ def reading_meter(path: Path) -> Iterator[None]:
         yield
 
 
+def _share(done: int, total: int) -> str:
+    return f"{100 * done // total}%" if total else ""
+
+
 @contextmanager
 def _bar(what: str) -> Iterator[Update]:
     from rich.console import Console
@@ -47,17 +84,38 @@ def _bar(what: str) -> Iterator[Update]:
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[share]}"),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1, note="")
+        task = bar.add_task(what, total=None, share="", note="")
 
         def update(done: int, total: int, note: str) -> None:
-            bar.update(task, completed=done, total=max(total, 1), note=note)
+            bar.update(task, completed=done, total=total or None, share=_share(done, total), note=note)
 
         yield update
+
+
+@contextmanager
+def _notebook_text(what: str) -> Iterator[Update]:
+    """Show a line below the cell, which is replaced by each update and vanishes at the end."""
+    display = importlib.import_module("IPython.display").display
+    start = shown = time.monotonic()
+    line = display({"text/plain": what}, raw=True, display_id=True)
+
+    def update(done: int, total: int, note: str) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - shown >= _SECONDS_BETWEEN_TEXTS:
+            shown = now
+            text = ", ".join(filter(None, (what, _share(done, total), note, f"{now - start:.0f} s")))
+            line.update({"text/plain": text}, raw=True)
+
+    try:
+        yield update
+    finally:
+        line.update({"text/plain": ""}, raw=True)
 
 
 @contextmanager
@@ -75,8 +133,8 @@ def _lines(what: str) -> Iterator[Update]:
 
     def update(done: int, total: int, note: str) -> None:
         nonlocal pending
-        share = f": {100 * done // total}%" if total else ""
-        pending = ", ".join(filter(None, (f"{what}{share}", note)))
+        share = _share(done, total)
+        pending = ", ".join(filter(None, (f"{what}: {share}" if share else what, note)))
         if time.monotonic() - start - printed >= SECONDS_BETWEEN_LINES:
             show()
 

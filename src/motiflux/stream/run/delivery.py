@@ -40,6 +40,7 @@ class Delivery:
         self._left: Counter[int] = Counter()
         self._shield = shield
         self._times: NDArray[Any] | None = None
+        self._causes: Batch | None = None
         self._first_update = 0
         self._patterns: list[Pattern] = list(monitor.patterns)
         self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
@@ -55,6 +56,7 @@ class Delivery:
                 self._numbers[pattern] = len(self._patterns)
                 self._patterns.append(pattern)
         in_batches = self._monitor.mode == "batch"
+        self._causes = batch if self._sink.wants_changes and not in_batches else None
         self._times = batch.updates.times
         if in_batches and self._times is not None:
             self._times = self._times[-1:]
@@ -111,12 +113,21 @@ class Delivery:
         number = self._numbers[pattern]
         return self.given[number, 1], self.given[number, -1]
 
+    def acknowledge(self) -> None:
+        """Tell the sink that the batch is applied; interrupts wait meanwhile."""
+        self._sink.acknowledged(self._shield.has_arrived)
+
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
         updates = rows.updates.astype(np.int64)
+        changes = attributes = None
+        if self._causes is not None:
+            changes = self._causes.updates.rows(updates)
+            if self._causes.attributes is not None and self._causes.lines is not None:
+                attributes = self._causes.attributes(self._causes.lines[updates])
         return FoundMatches(
             self._patterns[number],
             number,
@@ -124,6 +135,8 @@ class Delivery:
             updates + self._first_update,
             None if self._times is None else self._times[updates],
             self._monitor.names(rows.vertices),
+            changes,
+            attributes,
         )
 
 
@@ -157,6 +170,10 @@ class Shield:
             self._arrived.append((number, frame))
         else:
             self._handlers[number](number, frame)
+
+    def has_arrived(self) -> bool:
+        """Return whether one is waiting."""
+        return bool(self._arrived)
 
     def up(self) -> None:
         """Let them wait from now on."""

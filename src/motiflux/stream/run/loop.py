@@ -10,7 +10,7 @@ from typing import Protocol
 
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
-from motiflux.io.files.progress import Update, is_shown, meter
+from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
 from motiflux.stream.matching.changing import Changing, Terms
 from motiflux.stream.matching.delta import Delta
 from motiflux.stream.run.delivery import Delivery, Shield
@@ -92,6 +92,7 @@ class Run:
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False
         self._saver = saver
+        self._prints = self._wants_changes = False
 
     def deltas(self) -> Iterator[Delta]:
         """Apply and yield, batch by batch."""
@@ -117,6 +118,7 @@ class Run:
             delivery = Delivery(self._monitor, sink, self._shield)
         stop: KeyboardInterrupt | None = None
         self._sums.watch(self._monitor.patterns)
+        self._prints, self._wants_changes = sink.prints, sink.wants_changes
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -154,6 +156,7 @@ class Run:
             exact=monitor.mode == "batch",
             deadline=self._deadline,
             idle=None if self._saver is None else self._saver.idle,
+            attributes=self._wants_changes and monitor.mode == "sequence",
             **monitor.kinds(),
         )
         if self._is_late() or self._is_enough():
@@ -211,6 +214,8 @@ class Run:
                 return delta
             there = time.perf_counter() if delivery is None else delivery.there
             self._sums.add(batch, delta, there - batch.arrived, self._counts(delta, delivery))
+            if delivery is not None:
+                delivery.acknowledge()
         finally:
             if delivery is not None:
                 delivery.end()
@@ -259,7 +264,7 @@ class Run:
         if callable(progress):
             yield self._now_and_then(lambda batch: progress(self._totals(complete=False)))
         elif progress and is_shown():
-            with meter("watching") as update:
+            with meter("watching", in_lines=self._prints and shares_terminal()) as update:
                 yield self._now_and_then(lambda batch: self._show(update, batch))
         else:
             yield lambda batch: None

@@ -107,9 +107,13 @@ class ArrowRows:
         self._file.close()
         self._file, self._writer = file, writer
 
-    def keep(self) -> None:
+    def hand_on(self) -> None:
         """Write the waiting rows."""
         self.append()
+        self._file.hand_on()
+
+    def keep(self) -> None:
+        """Let the written rows stay."""
         self._file.keep()
         self.kept = self._rows
 
@@ -119,6 +123,7 @@ class ArrowRows:
 
     def close(self) -> None:
         """Write the mark of the end."""
+        self.hand_on()
         self.keep()
         self._end()
 
@@ -161,7 +166,7 @@ def stored_kinds(path: Path) -> dict[str, Any]:
         It is not a file of matches.
     """
     pa, ipc = package("pyarrow", path), package("pyarrow.ipc", path)
-    kinds = {"int64": "i", "double": "f", "timestamp[ns]": "M"}
+    kinds = {"int64": "i", "double": "f", "timestamp[ns, tz=UTC]": "M"}
     try:
         with pa.OSFile(str(path), "rb") as file, ipc.open_stream(file) as reader:
             schema = reader.schema

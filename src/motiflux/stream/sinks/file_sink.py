@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import queue
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from motiflux.atomic import check_place
 from motiflux.errors import ArgumentError, OutputError
 from motiflux.io.files.sinks import split_suffix
-from motiflux.io.text import csv_writer
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.arrow_rows import ArrowRows, stored_kinds
 from motiflux.stream.sinks.match_table import MatchTable, kinds_of
 from motiflux.stream.sinks.parquet_rows import ParquetRows
 from motiflux.stream.sinks.row_files import RowFile
+from motiflux.stream.sinks.several import SeveralSinks
 from motiflux.stream.sinks.sink import CallableSink, FoundMatches, QueueSink, Sink
+from motiflux.stream.sinks.standard_output import OUTPUTS, StandardOutput
 from motiflux.stream.sinks.text_rows import TextRows
 
-STDOUT = "-"
-"""The name of standard output."""
-
-_TEXT = (".csv", ".tsv")
+_TEXT = (".csv", ".tsv", ".jsonl")
 SINK_FORMATS = (*_TEXT, ".parquet", ".arrow")
 """Suffixes of files of matches; text may have ``.gz`` or ``.zst`` after it."""
 
@@ -37,7 +35,7 @@ class FileSink(Sink):
     Parameters
     ----------
     path
-        ``.csv`` or ``.tsv`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``.
+        ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``.
     kept
         Continue after this result of `mark`; data after it is cut off.
 
@@ -57,6 +55,7 @@ class FileSink(Sink):
             raise OutputError(f"{self.path}: found {found}, expected {', '.join(SINK_FORMATS)}")
         check_place(self.path)
         self._suffix, self._compression = suffix, compression
+        self.wants_changes = suffix == ".jsonl"
         self._kept = kept
         self._patterns: tuple[Pattern, ...] = ()
         self._table: MatchTable | None = None
@@ -90,6 +89,11 @@ class FileSink(Sink):
         if self._file is None and self._suffix in _TEXT:
             self._begin(None)
         if self._file is not None:
+            self._file.hand_on()
+
+    def acknowledged(self, interrupted: Callable[[], bool]) -> None:
+        """Let the rows of the batch stay."""
+        if self._file is not None:
             self._file.keep()
 
     def _begin(self, first: FoundMatches | None) -> None:
@@ -98,8 +102,7 @@ class FileSink(Sink):
             kinds = stored_kinds(self.path)
         self._table = table = MatchTable(self._patterns, as_text=self._suffix in _TEXT, **kinds)
         if self._suffix in _TEXT:
-            separator = "\t" if self._suffix == ".tsv" else ","
-            self._file = TextRows(table, self.path, self._compression, separator, self._kept)
+            self._file = TextRows(table, self.path, self._compression, self._suffix, self._kept)
         elif self._suffix == ".arrow":
             self._file = ArrowRows(table, self.path, self._kept)
         else:
@@ -134,42 +137,8 @@ class FileSink(Sink):
             self._kept = file.kept
 
 
-class StandardOutput(Sink):
-    """Lines of comma-separated text on standard output, written batch by batch."""
-
-    def __init__(self) -> None:
-        self._patterns: tuple[Pattern, ...] = ()
-        self._table: MatchTable | None = None
-        self._text: csv_writer.Appending | None = None
-
-    def open(self, patterns: tuple[Pattern, ...]) -> None:
-        """Store the patterns."""
-        self._patterns = patterns
-
-    def write(self, found: FoundMatches) -> None:
-        """Take rows."""
-        self._begin().put(found)
-
-    def _begin(self) -> MatchTable:
-        if self._table is None:
-            self._table = MatchTable(self._patterns, as_text=True)
-            self._text = csv_writer.Appending(sys.stdout.buffer, self._table, name="standard output")
-        return self._table
-
-    def flush(self) -> None:
-        """Write the lines."""
-        if self._text is not None:
-            self._text.append()
-            sys.stdout.buffer.flush()
-
-    def close(self) -> None:
-        """Write the line of names, if there was no other output; waiting rows are of an undone batch."""
-        self._begin().drop()
-        self.flush()
-
-
 def as_sink(sink: object) -> Sink:
-    """Return an object that receives matches as a `Sink`: itself, a file, a queue, or a function.
+    """Return an object that receives matches as a `Sink`: itself, a file, a queue, a function, or several.
 
     Raises
     ------
@@ -180,10 +149,12 @@ def as_sink(sink: object) -> Sink:
     """
     if isinstance(sink, Sink):
         return sink
+    if isinstance(sink, (list, tuple)):
+        return SeveralSinks([as_sink(one) for one in sink])
     if isinstance(sink, (str, os.PathLike)):
-        return StandardOutput() if str(sink) == STDOUT else FileSink(sink)
+        return StandardOutput(OUTPUTS[str(sink)]) if str(sink) in OUTPUTS else FileSink(sink)
     if isinstance(sink, queue.Queue) or (hasattr(sink, "put") and hasattr(sink, "get")):
         return QueueSink(sink)
     if callable(sink):
         return CallableSink(sink)
-    raise ArgumentError("sink", "a file, a queue, a function or a Sink", sink)
+    raise ArgumentError("sink", "a file, a queue, a function, a Sink, or a list of these", sink)

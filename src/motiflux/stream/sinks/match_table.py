@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from motiflux.errors import OutputError
 from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
+from motiflux.interop.times import iso_times
 from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.sink import FoundMatches
@@ -94,11 +95,15 @@ class MatchTable:
         """Forget the rows that wait."""
         self._pending, self._settled, self.rows = [], 0, 0
 
-    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
-        """Take out all rows, as one table."""
+    def take(self) -> list[FoundMatches]:
+        """Take out all rows, as they were put."""
         pending = self._pending
         self.drop()
-        if pending:
+        return pending
+
+    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+        """Take out all rows, as one table."""
+        if pending := self.take():
             yield self._columns(pending)
 
     def _columns(self, pending: list[FoundMatches]) -> list[Column]:
@@ -160,20 +165,12 @@ def time_kind(found: FoundMatches) -> str:
 
 
 def _as_strings(parts: list[NDArray[Any]], mask: NDArray[np.bool_] | None) -> Column:
-    """Return moments as text: dates as ISO 8601 has them, without more digits than they need."""
+    """Return moments as text: dates by `iso_times`."""
     texts: list[str] = []
     for part in parts:
-        if part.dtype.kind == "M":
-            texts += [_iso(text) for text in np.datetime_as_string(part.astype("datetime64[ns]")).tolist()]
-        else:
-            texts += [str(value) for value in part.tolist()]
+        texts += iso_times(part).tolist() if part.dtype.kind == "M" else map(str, part.tolist())
     distinct, codes = np.unique(np.array(texts), return_inverse=True)
     return Column(codes.reshape(-1).astype(np.uint32), mask, StringTable.of(distinct.tolist()))
-
-
-def _iso(text: str) -> str:
-    """Return a moment of nanoseconds without zeros at the end of its fraction."""
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _coded(pending: list[FoundMatches]) -> tuple[list[NDArray[Any]], StringTable | None]:

@@ -72,9 +72,12 @@ class ParquetRows:
         self._file.sync()
         self._file.close()
 
-    def keep(self) -> None:
+    def hand_on(self) -> None:
         """Write the waiting rows, if they fill a row group."""
         self.append()
+
+    def keep(self) -> None:
+        """Let the rows stay, also those that wait."""
         self._table.settle()
         self._is_dirty = False
 

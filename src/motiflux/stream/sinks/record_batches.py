@@ -28,7 +28,7 @@ class RecordBatches:
             raise OutputError(f"{self.path}: cannot be written: {error}") from error
         schema = self._tables.schema
         if self._table.time_kind == "M":
-            schema = schema.set(TIME, self.pa.field("time", self.pa.timestamp("ns")))
+            schema = schema.set(TIME, self.pa.field("time", self.pa.timestamp("ns", tz="UTC")))
         self.schema = schema
 
     def must_widen(self) -> bool:

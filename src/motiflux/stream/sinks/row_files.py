@@ -28,8 +28,11 @@ class RowFile(Protocol):
     def append(self) -> None:
         """Write the waiting rows, or buffer them; readers need not see them yet."""
 
+    def hand_on(self) -> None:
+        """Write all that was appended, so that keeping it cannot fail."""
+
     def keep(self) -> None:
-        """All of a batch was appended: it stays."""
+        """Let all that was handed on stay."""
 
     def sync(self) -> None:
         """Return when the kept data is on disk."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.pattern import Pattern
+from motiflux.stream.updates import Updates
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +34,12 @@ class FoundMatches:
         times.
     vertices
         External ids [rows, k], columns in the pattern's vertex order.
+    changes
+        The update that caused each row [rows], without labels of vertices; None in batch mode, and for sinks
+        that do not set `Sink.wants_changes`.
+    attributes
+        The values of columns of the stream that are no part of an update, by name, for the update that caused
+        each row [rows]; None as for `changes`, and if the source has no such columns.
     """
 
     pattern: Pattern
@@ -41,6 +48,8 @@ class FoundMatches:
     updates: NDArray[np.int64]
     times: NDArray[Any] | None
     vertices: NDArray[Any]
+    changes: Updates | None = None
+    attributes: Mapping[str, Sequence[Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -55,6 +64,10 @@ class Sink:
 
     wants_matches = True
     """Whether it reads matches; if not, only totals are computed."""
+    wants_changes = False
+    """Whether it reads `FoundMatches.changes` and `FoundMatches.attributes`."""
+    prints = False
+    """Whether it prints on standard output, which may be the terminal that shows progress."""
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 
@@ -67,6 +80,17 @@ class Sink:
 
     def flush(self) -> None:
         """All of a batch was written."""
+
+    def acknowledged(self, interrupted: Callable[[], bool]) -> None:
+        """Take note that the batch is applied: it and its matches stay.
+
+        Ctrl-C waits until this returns. An error in it ends the run and takes nothing back.
+
+        Parameters
+        ----------
+        interrupted
+            Returns whether Ctrl-C or SIGTERM is waiting.
+        """
 
     def close(self) -> None:
         """All was written."""

@@ -1,4 +1,4 @@
-"""Rows of matches as delimited text, compressed or not."""
+"""Rows of matches as lines of text, compressed or not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import zlib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Protocol
 
 from motiflux.io.files.growing_file import GrowingFile
 from motiflux.io.text import csv_writer
+from motiflux.stream.sinks.json_lines import JsonLines
 from motiflux.stream.sinks.match_table import MatchTable
 from motiflux.stream.sinks.row_files import package
 
@@ -19,8 +21,25 @@ _GZIP_LEVEL = 3
 _PACKED_BYTES = 1 << 20
 
 
+class Text(Protocol):
+    """Lines of text that the rows of a table are appended to."""
+
+    def append(self) -> int:
+        """Write the rows of the table; return their number."""
+
+
+def text_of(
+    table: MatchTable, stream: csv_writer.ByteSink, suffix: str, *, name: str, with_header: bool = True
+) -> Text:
+    """Return the lines of a format; `name` is the stream's in errors."""
+    if suffix == ".jsonl":
+        return JsonLines(stream, table, name=name)
+    separator = "\t" if suffix == ".tsv" else ","
+    return csv_writer.Appending(stream, table, name=name, separator=separator, with_header=with_header)
+
+
 class TextRows:
-    """Lines of delimited text, compressed or not.
+    """Lines of text, compressed or not.
 
     Compressed, each batch is a member (a frame) of its own, so that the data written can be read at any time.
 
@@ -30,26 +49,21 @@ class TextRows:
         Whose rows are written.
     path, compression
         ``""``, ``".gz"`` or ``".zst"``.
-    separator
-        Between cells.
+    suffix
+        ``".csv"``, ``".tsv"`` or ``".jsonl"``.
     kept
         Bytes of the existing file that stay; None: start a new file.
     """
 
     def __init__(
-        self, table: MatchTable, path: Path, compression: str, separator: str, kept: int | None
+        self, table: MatchTable, path: Path, compression: str, suffix: str, kept: int | None
     ) -> None:
         pack = _packer(path, compression)
         self._table = table
         self._file = GrowingFile(path, kept)
         self._packing = None if pack is None else _Packing(self._file, pack)
-        self._text = csv_writer.Appending(
-            self._file if self._packing is None else self._packing,
-            table,
-            name=str(path),
-            separator=separator,
-            with_header=kept is None,
-        )
+        stream = self._file if self._packing is None else self._packing
+        self._text = text_of(table, stream, suffix, name=str(path), with_header=kept is None)
 
     @property
     def kept(self) -> int:
@@ -61,11 +75,15 @@ class TextRows:
         if self._table.rows >= _TEXT_ROWS:
             self._text.append()
 
-    def keep(self) -> None:
+    def hand_on(self) -> None:
         """Write the waiting rows."""
         self._text.append()
         if self._packing is not None:
             self._packing.finish()
+        self._file.hand_on()
+
+    def keep(self) -> None:
+        """Let the written rows stay."""
         self._file.keep()
 
     def sync(self) -> None:
@@ -74,6 +92,7 @@ class TextRows:
 
     def close(self) -> None:
         """Close the file."""
+        self.hand_on()
         self.keep()
         self._file.sync()
         self._file.close()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import FormatError, StreamError
+from motiflux.stream.sources.attributes import Attributes
 from motiflux.stream.updates import Updates
 
 ON_ERROR = ("stop", "skip")
@@ -55,6 +56,8 @@ class Request:
         The moment (`time.perf_counter`) until which waiting is allowed.
     idle
         Called repeatedly while no update arrives.
+    attributes
+        Whether batches should have `Batch.attributes`.
     """
 
     size: int | None
@@ -64,6 +67,7 @@ class Request:
     vertex_labels: str | None = None
     deadline: float | None = None
     idle: Callable[[], None] | None = None
+    attributes: bool = False
 
     @property
     def rows(self) -> int:
@@ -99,6 +103,9 @@ class Batch:
         The number of lines left out, and the first few with their errors.
     raw, before
         The text of the batch where lines are left out, and the lines before it.
+    attributes
+        Returns, for some of `lines`, the values of each column that is no part of an update, by name; None is
+        a missing value. None where there are no such columns, or they were not requested.
     """
 
     updates: Updates
@@ -112,6 +119,7 @@ class Batch:
     skipped: tuple[tuple[int, str], ...] = ()
     raw: bytes = b""
     before: int = 0
+    attributes: Attributes | None = None
 
     def text_of(self, line: int) -> str | None:
         """Return a line as it was read, for messages; None where there is no text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class TableSource:
         done = 0
         held: list[_Rows] = []
         size = request.size
-        for rows in self._rows():
+        for rows in self._rows(attributes=request.attributes):
             done += rows.length
             if done <= self._start.line:
                 continue
@@ -77,27 +78,31 @@ class TableSource:
         if held:
             yield from self._given(_joined(held), None)
 
-    def _rows(self) -> Iterator[_Rows]:
+    def _rows(self, *, attributes: bool) -> Iterator[_Rows]:
         try:
             with self._opened() as table:
-                yield from self._rows_of(table)
+                yield from self._rows_of(table, attributes=attributes)
         except GraphError as error:
             raise StreamError(str(error)) from error
 
-    def _rows_of(self, table: Table) -> Iterator[_Rows]:
+    def _rows_of(self, table: Table, *, attributes: bool) -> Iterator[_Rows]:
         try:
             chosen = self._columns.choose(table.names, self._name)
         except ArgumentError as error:
             if self._columns != StreamColumns():
                 raise
             raise FormatError(self._name, str(error)) from None
+        places = list(chosen.values())
+        others = [place for place in range(len(table.names)) if attributes and place not in places]
         first = 0
-        for columns in table.batches(list(chosen.values())):
+        for columns in table.batches(places + others):
             arrays = {
                 part: _as_array(column, f"{self._name}, column {table.names[place]!r}")
-                for (part, place), column in zip(chosen.items(), columns, strict=True)
+                for (part, place), column in zip(chosen.items(), columns[: len(places)], strict=True)
             }
-            rows = _Rows(arrays, first, len(arrays["src"][0]))
+            values = map(_as_objects, columns[len(places) :])
+            extra = {table.names[place]: one for place, one in zip(others, values, strict=True)}
+            rows = _Rows(arrays, first, len(arrays["src"][0]), extra)
             first += rows.length
             if rows.length:
                 yield rows
@@ -124,6 +129,7 @@ class TableSource:
                 unit="row",
                 skips=len(bad) if self._skips else 0,
                 skipped=tuple((int(rows.numbers[at]) + 1, str(wrong[at])) for at in bad[:_SKIPS_TOLD]),
+                attributes=kept.attributes_of if kept.attributes else None,
             )
         if len(bad) and not self._skips:
             row = int(rows.numbers[bad[0]]) + 1
@@ -137,8 +143,15 @@ Column = tuple[NDArray[Any], NDArray[np.bool_] | None]
 class _Rows:
     """Some rows of a table, by part of an update."""
 
-    def __init__(self, columns: Mapping[str, Column], first: int, length: int) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        first: int,
+        length: int,
+        attributes: Mapping[str, NDArray[np.object_]] = MappingProxyType({}),
+    ) -> None:
         self.columns = dict(columns)
+        self.attributes = dict(attributes)
         self.length = length
         self.numbers = np.arange(first, first + length)
 
@@ -148,9 +161,15 @@ class _Rows:
             for part, (values, missing) in self.columns.items()
         }
         numbers = self.numbers[rows]
-        chosen = _Rows(columns, 0, len(numbers))
+        attributes = {name: values[rows] for name, values in self.attributes.items()}
+        chosen = _Rows(columns, 0, len(numbers), attributes)
         chosen.numbers = numbers
         return chosen
+
+    def attributes_of(self, lines: NDArray[np.int64]) -> dict[str, list[Any]]:
+        """Return the values of other columns, for rows by their numbers from 1."""
+        at = np.searchsorted(self.numbers, lines - 1)
+        return {name: values[at].tolist() for name, values in self.attributes.items()}
 
     def part(self, first: int, end: int) -> _Rows:
         return self._chosen(slice(first, end))
@@ -244,6 +263,14 @@ def _as_array(column: Any, what: str) -> Column:
     return np.asarray(arrow.numbers(column, what).to_numpy(zero_copy_only=False)), lacking
 
 
+def _as_objects(column: Any) -> NDArray[np.object_]:
+    """Return a column as an array of objects of Python; None is a missing value."""
+    values = column.to_pylist() if arrow.is_arrow_array(column) else np.asarray(column).tolist()
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
+
+
 def _of_objects(values: list[Any]) -> NDArray[Any]:
     there = [value for value in values if value is not None]
     if not there:
@@ -264,6 +291,9 @@ def _joined(parts: Sequence[_Rows]) -> _Rows:
                 [np.zeros(len(one), bool) if lacking is None else lacking for one, lacking in pieces]
             )
         columns[part] = (np.concatenate([values for values, _ in pieces]), missing)
-    joined = _Rows(columns, 0, sum(rows.length for rows in parts))
+    attributes = {
+        name: np.concatenate([rows.attributes[name] for rows in parts]) for name in parts[0].attributes
+    }
+    joined = _Rows(columns, 0, sum(rows.length for rows in parts), attributes)
     joined.numbers = np.concatenate([rows.numbers for rows in parts])
     return joined

@@ -14,6 +14,7 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.strings import from_utf8
 from motiflux.io.text.delimited import SEPARATORS, column_names
+from motiflux.stream.sources.attributes import TextAttributes
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
@@ -68,6 +69,7 @@ class TextSource:
         self._sep = sep
         self._skips = on_error == "skip"
         self._start = start
+        self._attributes: TextAttributes | None = None
         if form == LINES and (self._columns != StreamColumns() or header is not None or sep is not None):
             raise ArgumentError(
                 "columns", "none of a .stream file: it has no columns", columns or header or sep
@@ -91,6 +93,8 @@ class TextSource:
         for chunk in chunks:
             if chunk:
                 parser.feed(chunk)
+                if self._attributes is not None:
+                    self._attributes.feed(chunk)
             elif request.idle is not None:
                 request.idle()
             while parser.fill(size):
@@ -123,6 +127,8 @@ class TextSource:
             line, begin = self._start
             again = None if self._reader.once else self._reader.chunks(begin, request.deadline)
             rest = after(begin, chain([head], chunks)) if again is None else again
+        others = {name: place for place, name in enumerate(names) if place not in chosen.values()}
+        self._attributes = TextAttributes(layout, others, begin) if request.attributes and others else None
         parser = _native.UpdateParser(
             layout,
             [chosen.get(part, -1) for part in PARTS],
@@ -197,6 +203,7 @@ class TextSource:
             named,
         )
         position = Position(parser.line, parser.offset)
+        attributes = None if self._attributes is None else self._attributes.taken(parser.offset, before)
         if len(updates) or named is not None or skips:
             yield Batch(
                 updates,
@@ -209,6 +216,7 @@ class TextSource:
                 skipped=tuple(skipped),
                 raw=raw,
                 before=before,
+                attributes=attributes,
             )
         if error is not None:
             raise malformed(self._reader.name, *error)

@@ -1,0 +1,16 @@
+"""What an interrupted call had found: kept on the interrupt, for a caller that reports it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def keep_partial(stop: KeyboardInterrupt, result: object) -> None:
+    """Keep the result so far on the interrupt that ends a call; an earlier one stays."""
+    if partial_result(stop) is None:
+        stop.partial = result  # type: ignore[attr-defined]
+
+
+def partial_result(stop: KeyboardInterrupt) -> Any:
+    """Return what `keep_partial` kept; None if it kept nothing."""
+    return getattr(stop, "partial", None)

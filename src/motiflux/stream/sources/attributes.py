@@ -1,0 +1,65 @@
+"""The columns of a stream that are no part of an update: read for sinks that pass them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+
+Attributes = Callable[[NDArray[np.int64]], Mapping[str, Sequence[Any]]]
+"""Returns the values of each column for some lines of a batch; None is a missing value."""
+
+
+class TextAttributes:
+    """Keeps the text of a batch, and reads records of it again when their attributes are wanted.
+
+    Parameters
+    ----------
+    layout
+        Of the text.
+    columns
+        The position of each column, by name.
+    offset
+        The position of the text that is fed first, in bytes.
+    """
+
+    def __init__(self, layout: _native.Layout, columns: Mapping[str, int], offset: int) -> None:
+        self._layout = layout
+        self._columns = dict(columns)
+        self._offset = offset
+        self._text = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take text."""
+        self._text += chunk
+
+    def taken(self, offset: int, before: int) -> Attributes:
+        """Return the attributes of the batch that ends at `offset` and has `before` lines before it."""
+        raw = bytes(self._text[: offset - self._offset])
+        del self._text[: offset - self._offset]
+        self._offset = offset
+        ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
+
+        def attributes(lines: NDArray[np.int64]) -> Mapping[str, Sequence[Any]]:
+            records = {line: self._record(raw, ends, line - before - 1) for line in set(lines.tolist())}
+            return {
+                name: [records[line][place] or None for line in lines.tolist()]
+                for name, place in self._columns.items()
+            }
+
+        return attributes
+
+    def _record(self, raw: bytes, ends: NDArray[np.int64], at: int) -> list[str]:
+        """Return the fields of the record that begins with a line, of which it may have several."""
+        begin = 0 if at == 0 else int(ends[at - 1]) + 1
+        for end in ends[at:].tolist():
+            if (found := _native.first_record(raw[begin : end + 1], self._layout, at_end=False)) is not None:
+                break
+        else:
+            found = _native.first_record(raw[begin:], self._layout, at_end=True)
+        assert found is not None
+        return [field.decode("utf-8", "surrogateescape") for field in found[4]]

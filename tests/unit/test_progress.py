@@ -1,0 +1,118 @@
+"""Progress: where it is shown, what it says, and that it keeps out of printed rows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import motiflux as mf
+from motiflux.io.files import progress
+from motiflux.request.progress import search_meter
+from tests.rotating import in_turn
+from tests.unit.cli_run import clique_pattern, complete_graph
+
+REPORT = mf.ProgressReport(5, 100, 7, 0.1)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+
+def printed_on_a_terminal(folder: Path, *command: str | Path) -> list[str]:
+    """Run a command whose standard output and stderr are one terminal, and return its lines."""
+    ours, theirs = os.openpty()
+    arguments = [sys.executable, "-m", "motiflux", *map(str, command)]
+    with subprocess.Popen(arguments, stdout=theirs, stderr=theirs, cwd=folder) as process:
+        os.close(theirs)
+        data = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                data += piece
+        except OSError:  # the other end was closed
+            pass
+        os.close(ours)
+    assert process.returncode == 0, data
+    return data.decode().replace("\r\n", "\n").splitlines()
+
+
+class TestWhatItSays:
+    def test_a_search_shows_no_share(self, terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
+        with search_meter("counting") as report:
+            report(REPORT)
+        shown = " ".join(capsys.readouterr().err.split())
+        assert "counting" in shown
+        assert "7 found, searched 5 of 100 parts of different cost" in shown
+        assert "%" not in shown
+
+    def test_a_known_whole_has_a_share(self, terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
+        with progress.meter("reading") as update:
+            update(50, 200, "")
+        assert "25%" in capsys.readouterr().err
+
+
+class TestPrintedRows:
+    ROW = re.compile(r"\d+(,\d+){4}|-?1,\d+,\d*,0(,\d+){2}")
+
+    @pytest.mark.parametrize("more", in_turn(1, ["", "--progress"]))
+    def test_rows_of_a_search_stay_whole(self, tmp_path: Path, more: str) -> None:
+        complete_graph(tmp_path / "k20.txt", 22)
+        clique_pattern(tmp_path / "clique.graph", 5)
+        lines = printed_on_a_terminal(
+            tmp_path, "match", "k20.txt", "clique.graph", "--limit", "30000", *more.split()
+        )
+        first = lines.index(next(line for line in lines if line.endswith("v0,v1,v2,v3,v4")))
+        others = [line for line in lines[first + 1 :] if not self.ROW.fullmatch(line)]
+        assert sum(bool(self.ROW.fullmatch(line)) for line in lines) == 30_000
+        kinds = ("matching", "30,000 rows", "search ")
+        assert [line for line in others if not line.startswith(kinds)] == []
+        assert bool(more) == any(line.startswith("matching") for line in others)
+
+    @pytest.mark.parametrize("more", in_turn(1, ["", "--progress"]))
+    def test_rows_of_a_stream_stay_whole(self, tmp_path: Path, more: str) -> None:
+        (tmp_path / "a.stream").write_text("".join(f"e {at} {at + 1}\n" for at in range(5000)))
+        command = ("watch", "none", "a.stream", "--pattern", "(a)--(b)", "--symmetry", "subgraphs")
+        lines = printed_on_a_terminal(tmp_path, *command, "--batch-size", "10", *more.split())
+        others = [line for line in lines if not self.ROW.fullmatch(line)]
+        assert len(lines) - len(others) == 5000
+        kinds = ("sign,update", "watching", "5,000 subgraphs", "5,000 updates", "latency")
+        assert [line for line in others if not line.startswith(kinds)] == []
+        assert bool(more) == any(line.startswith("watching") for line in others)
+
+
+class TestNotebooks:
+    def test_a_kernel_is_told_from_other_shells(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        ipython = pytest.importorskip("IPython")
+        shells = {name: type(name, (), {})() for name in ("ZMQInteractiveShell", "TerminalInteractiveShell")}
+        for shell, is_kernel in ((None, False), *((one, name[0] == "Z") for name, one in shells.items())):
+            monkeypatch.setattr(ipython, "get_ipython", lambda shell=shell: shell)
+            assert progress.in_notebook() is is_kernel
+            assert progress.is_shown() is is_kernel
+
+    def test_a_line_below_the_cell_is_replaced_and_vanishes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        display = pytest.importorskip("IPython.display")
+        texts: list[str] = []
+
+        class Line:
+            def update(self, data: dict[str, str], *, raw: bool) -> None:
+                texts.append(data["text/plain"])
+
+        def show(data: dict[str, str], **options: Any) -> Line:
+            texts.append(data["text/plain"])
+            return Line()
+
+        monkeypatch.setattr(display, "display", show)
+        monkeypatch.setattr(progress, "in_notebook", lambda: True)
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        monkeypatch.setattr(progress, "_SECONDS_BETWEEN_TEXTS", 0.0)
+        with search_meter("counting") as report:
+            report(REPORT)
+        assert texts[0] == "counting"
+        assert texts[1].startswith("counting, 7 found, searched 5 of 100 parts")
+        assert texts[2:] == [""]
