@@ -8,6 +8,7 @@ packages it needs that motiflux does not, as ``<!-- needs: pandas polars -->``.
 from __future__ import annotations
 
 import doctest
+import logging
 import os
 import re
 import subprocess
@@ -42,6 +43,18 @@ def commands_of(block: Block) -> list[tuple[str, str]]:
     return [(command, expected) for command, _, expected in (part.partition("\n") for part in parts)]
 
 
+@pytest.fixture
+def loggers_as_before():
+    """Undo what a page sets of the loggers."""
+    loggers = [logging.getLogger(f"motiflux.{name}") for name in ("plan", "engine", "memory", "compile")]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+
+
+@pytest.mark.usefixtures("loggers_as_before")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
 def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     for package in " ".join(NEEDS.findall(page.read_text(encoding="utf-8"))).split():

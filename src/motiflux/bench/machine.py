@@ -6,7 +6,6 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 CPU_INFO = Path("/proc/cpuinfo")
@@ -33,6 +32,8 @@ def slug(name: str) -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of Python and of the packages; a missing package is named as such."""
+    from importlib.metadata import PackageNotFoundError, version  # takes 20 ms
+
     found = {"python": platform.python_version()}
     for package in packages:
         try:
